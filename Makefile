@@ -50,7 +50,7 @@ test: deps build bin/hiregate-failpoints bin/tools ## run every test; each that 
 # What make check tests: packages whose tests need no server, no binary of ours and no other program, and take seconds. The few
 # tests in them that do need one are left out by name; go test wants the names of subtests last.
 checked := ./cmd/hiregate ./schemas ./modules/documents ./modules/listener ./modules/receiver \
-	$(addprefix ./internal/,compliance config egress fair filetype gateway hiring hropen identity inbound inbox jsonstream layers \
+	$(addprefix ./internal/,compliance config egress fairpool filetype gateway model hropen identity bodies inbox jsonstream layers \
 	metrics password retention sample trigger vault webhook)
 unchecked := OpenSSL|TestVerifyOnTheWire|TestExportOnTheWire|TestAbsentHeadersAreNotInvented|/^postgres$$
 

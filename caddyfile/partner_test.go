@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A gateway with partner.Caddyfile, moved to this machine: both variants of the address accept, nothing else does, and
+// A gateway with listen.Caddyfile, moved to this machine: both variants of the address accept, nothing else does, and
 // the log holds no address that opens a receipt or a document, and no candidate that the command line asked about.
 func TestPartner(t *testing.T) {
 	folder := t.TempDir()

@@ -10,9 +10,9 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/modules/app"
 	"github.com/hiregate/hiregate/modules/apply"
-	"github.com/hiregate/hiregate/modules/gateway"
 )
 
 // ApplyAPI is the directive apply_api: it serves the Apply API. Put it into handle_path, which strips the path of the
@@ -21,7 +21,7 @@ type ApplyAPI struct {
 	// Tenant is the only tenant that is served here. Default: each user is served as its own tenant's.
 	Tenant string `json:"tenant,omitempty"`
 	// Rate is how many requests a user may send. Default: 20 a second, 100 at once.
-	Rate *gateway.Rate `json:"rate,omitempty"`
+	Rate *app.Rate `json:"rate,omitempty"`
 
 	api *apply.API
 }
@@ -43,12 +43,12 @@ func (ApplyAPI) CaddyModule() caddy.ModuleInfo {
 func parseApplyAPI(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	handler := new(ApplyAPI)
 	const example = "apply_api takes a block: write its options between { and }, each on a line of its own"
-	return handler, gateway.Options(h, example, func(option string, args []string) (err error) {
+	return handler, app.Options(h, example, func(option string, args []string) (err error) {
 		switch option {
 		case "tenant":
 			handler.Tenant, err = parseTenant(args)
 		case "rate":
-			handler.Rate, err = gateway.ParseRate(args)
+			handler.Rate, err = app.ParseRate(args)
 		default:
 			err = fmt.Errorf("%s is unknown here: write tenant or rate", option)
 		}
@@ -60,13 +60,13 @@ func parseTenant(args []string) (string, error) {
 	if len(args) != 1 {
 		return "", errors.New("tenant takes one argument: write, for example, `tenant initech`")
 	}
-	return args[0], hiring.ValidateTenantName(args[0])
+	return args[0], model.ValidateTenantName(args[0])
 }
 
 // Provision connects the handler to the gateway.
 func (h *ApplyAPI) Provision(ctx caddy.Context) error {
 	if h.Tenant != "" {
-		if err := hiring.ValidateTenantName(h.Tenant); err != nil {
+		if err := model.ValidateTenantName(h.Tenant); err != nil {
 			return fmt.Errorf("apply_api: %w", err)
 		}
 	}
@@ -75,9 +75,9 @@ func (h *ApplyAPI) Provision(ctx caddy.Context) error {
 		if err := h.Rate.Validate(); err != nil {
 			return fmt.Errorf("apply_api: %w", err)
 		}
-		limit = hiring.Rate(*h.Rate)
+		limit = model.Rate(*h.Rate)
 	}
-	g, err := gateway.Of(ctx, "apply_api")
+	g, err := app.Of(ctx, "apply_api")
 	if err != nil {
 		return err
 	}

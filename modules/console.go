@@ -14,11 +14,11 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	inner "github.com/hiregate/hiregate/internal/gateway"
-	"github.com/hiregate/hiregate/internal/hiring"
-	"github.com/hiregate/hiregate/internal/relying"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/oidcclient"
+	"github.com/hiregate/hiregate/modules/app"
 	"github.com/hiregate/hiregate/modules/console"
-	"github.com/hiregate/hiregate/modules/gateway"
-	"github.com/hiregate/hiregate/modules/manage"
+	"github.com/hiregate/hiregate/modules/manageapi"
 )
 
 // Console is the directive console: the web console. Put it into handle_path /console*, which takes the path off.
@@ -56,7 +56,7 @@ func (Console) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.console", New: func() caddy.Module { return new(Console) }}
 }
 
-var consoleKey = gateway.SealKey{Option: "console: key", Of: "its cookies"}
+var consoleKey = app.SealKey{Option: "console: key", Of: "its cookies"}
 
 var (
 	errConsoleIncomplete = errors.New("console is not complete: add key and roles; docs/console.md has an example")
@@ -77,7 +77,7 @@ func (h *Console) check() error {
 
 // Provision connects the handler to the gateway. It touches no file and no database.
 func (h *Console) Provision(ctx caddy.Context) error {
-	g, err := gateway.Of(ctx, "console")
+	g, err := app.Of(ctx, "console")
 	if err != nil {
 		return err
 	}
@@ -94,22 +94,22 @@ func (h *Console) Provision(ctx caddy.Context) error {
 	if h.ClientSecret != "" {
 		placeholders = append(placeholders, h.ClientSecret)
 	}
-	if err := gateway.CheckPlaceholders(ctx, placeholders...); err != nil {
+	if err := app.CheckPlaceholders(ctx, placeholders...); err != nil {
 		return fmt.Errorf("console: %w", err)
 	}
 	replacer := caddy.NewReplacer()
 	resolve := func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) }
 	secret, err := resolve(h.ClientSecret)
 	if err != nil {
-		return gateway.Unset("console: client_secret", err)
+		return app.Unset("console: client_secret", err)
 	}
 	sealing, err := consoleKey.Vault(h.Keys, g.Config.Dev, resolve)
 	if err != nil {
 		return err
 	}
 	c := console.Console{Gateway: g, URL: here, Title: cmp.Or(h.Title, g.Config.Names.Service), Log: ctx.Logger(),
-		Address: clientAddress(ctx), Vault: sealing, API: manage.NewForPeople(func() *inner.Gateway { return g }, ctx.Logger().Named("manage")),
-		Issuer: &relying.Provider{Issuer: issuer, ClientID: h.ClientID, Secret: strings.TrimSpace(secret),
+		Address: clientAddress(ctx), Vault: sealing, API: manageapi.NewForPeople(func() *inner.Gateway { return g }, ctx.Logger().Named("manage")),
+		Issuer: &oidcclient.Provider{Issuer: issuer, ClientID: h.ClientID, Secret: strings.TrimSpace(secret),
 			Client: g.Config.Egress.Client(), Now: g.Now}}
 	if c.Own = h.ClientID == ""; c.Own {
 		if err := console.OwnClient(c.Issuer, sealing, here); err != nil {
@@ -147,7 +147,7 @@ func (r *ConsoleRole) validate() error {
 		return fmt.Errorf("console: there is no role %q: write viewer, operator, recruiter or administrator", r.Role)
 	}
 	if r.Tenant != "" {
-		if err := hiring.ValidateTenantName(r.Tenant); err != nil {
+		if err := model.ValidateTenantName(r.Tenant); err != nil {
 			return fmt.Errorf("console: %w", err)
 		}
 	}
@@ -176,13 +176,13 @@ func (h *Console) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.
 //		}
 //	}
 func parseConsole(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-	handler, dev := new(Console), gateway.Development(h)
+	handler, dev := new(Console), app.Development(h)
 	head := *h.Dispenser
 	head.Next() // the directive's name
 	const example = "console takes a block: write console {, below it key and roles, and then }"
 	texts := map[string]*string{"client_id": &handler.ClientID, "client_secret": &handler.ClientSecret,
 		"url": &handler.URL, "issuer": &handler.Issuer, "title": &handler.Title}
-	err := gateway.Options(h, example, func(option string, args []string) error {
+	err := app.Options(h, example, func(option string, args []string) error {
 		target, known := texts[option]
 		switch {
 		case option == "roles":

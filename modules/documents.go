@@ -7,8 +7,8 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/hiregate/hiregate/modules/app"
 	"github.com/hiregate/hiregate/modules/documents"
-	"github.com/hiregate/hiregate/modules/gateway"
 )
 
 // Documents is the directive documents: it serves documents under the public URLs in exports,
@@ -31,7 +31,7 @@ func parseDocuments(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error)
 
 // Provision connects the handler to the gateway.
 func (h *Documents) Provision(ctx caddy.Context) error {
-	g, err := gateway.Of(ctx, "documents")
+	g, err := app.Of(ctx, "documents")
 	if err != nil {
 		return err
 	}

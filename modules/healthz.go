@@ -7,7 +7,7 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/hiregate/hiregate/modules/gateway"
+	"github.com/hiregate/hiregate/modules/app"
 	"github.com/hiregate/hiregate/modules/healthz"
 )
 
@@ -29,7 +29,7 @@ func parseHealthz(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 
 // Provision connects the handler to the gateway.
 func (h *Healthz) Provision(ctx caddy.Context) error {
-	g, err := gateway.Of(ctx, "healthz")
+	g, err := app.Of(ctx, "healthz")
 	if err != nil {
 		return err
 	}

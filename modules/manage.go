@@ -8,15 +8,15 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/hiregate/hiregate/internal/gateway"
-	app "github.com/hiregate/hiregate/modules/gateway"
-	"github.com/hiregate/hiregate/modules/manage"
+	app "github.com/hiregate/hiregate/modules/app"
+	"github.com/hiregate/hiregate/modules/manageapi"
 )
 
 // ManageAPI is the directive manage_api: it serves the management API to those who have an API key. Put it into
 // handle_path, which takes the path of the mount off. It takes no options.
 type ManageAPI struct {
 	gateway *gateway.Gateway
-	api     *manage.API
+	api     *manageapi.API
 }
 
 // CaddyModule implements caddy.Module.
@@ -34,7 +34,7 @@ func (h *ManageAPI) Provision(ctx caddy.Context) (err error) {
 	if h.gateway, err = app.Of(ctx, "manage_api"); err != nil {
 		return err
 	}
-	h.api = manage.NewKeyed(func() *gateway.Gateway { return h.gateway }, ctx.Logger())
+	h.api = manageapi.NewKeyed(func() *gateway.Gateway { return h.gateway }, ctx.Logger())
 	return nil
 }
 
@@ -56,7 +56,7 @@ func (ManageAdmin) CaddyModule() caddy.ModuleInfo {
 // not told when its configuration ends, so it must hold nothing of it.
 func (ManageAdmin) Routes() []caddy.AdminRoute {
 	const mount = "/hiregate"
-	api := http.StripPrefix(mount, manage.New(gateway.Current, caddy.Log().Named("hiregate.manage")))
+	api := http.StripPrefix(mount, manageapi.New(gateway.Current, caddy.Log().Named("hiregate.manage")))
 	return []caddy.AdminRoute{{Pattern: mount + "/",
 		Handler: caddy.AdminHandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 			api.ServeHTTP(w, r)

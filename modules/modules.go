@@ -7,15 +7,15 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/hiregate/hiregate/modules/gateway"
+	"github.com/hiregate/hiregate/modules/app"
 	"github.com/hiregate/hiregate/modules/listener"
 )
 
 func init() {
-	caddy.RegisterModule(gateway.App{})
-	httpcaddyfile.RegisterGlobalOption("hiregate", gateway.ParseOption)
+	caddy.RegisterModule(app.App{})
+	httpcaddyfile.RegisterGlobalOption("hiregate", app.ParseOption)
 
-	caddy.RegisterNetwork(listener.Network, listener.Listen(gateway.Prepare))
+	caddy.RegisterNetwork(listener.Network, listener.Listen(app.Prepare))
 	caddyhttp.RegisterNetworkHTTP3(listener.Network, "udp")
 
 	caddy.RegisterModule(ExportReceiver{})
@@ -53,7 +53,7 @@ func directive(name string, parse httpcaddyfile.UnmarshalHandlerFunc) {
 // noOptions refuses whatever follows a directive that takes no options, with a sentence.
 func noOptions(h httpcaddyfile.Helper, sentence string) error {
 	h.Next()
-	gateway.Note(h)
+	app.Note(h)
 	if h.NextArg() || h.NextBlock(0) {
 		return h.Err(sentence)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/hiregate/hiregate/modules/gateway"
+	"github.com/hiregate/hiregate/modules/app"
 	"github.com/hiregate/hiregate/modules/receiver"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -49,7 +49,7 @@ func (h *ExportReceiver) Provision(ctx caddy.Context) error {
 			return fmt.Errorf("export_receiver: %w", err)
 		}
 	}
-	g, err := gateway.Of(ctx, "export_receiver")
+	g, err := app.Of(ctx, "export_receiver")
 	if err != nil {
 		return err
 	}

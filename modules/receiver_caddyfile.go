@@ -12,7 +12,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/dustin/go-humanize"
 
-	"github.com/hiregate/hiregate/modules/gateway"
+	"github.com/hiregate/hiregate/modules/app"
 	"github.com/hiregate/hiregate/modules/receiver"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -31,13 +31,13 @@ func parseExportReceiver(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, e
 	head := *h.Dispenser
 	head.Next()
 	const example = "export_receiver takes a block: write export_receiver {, below it tenant_from path 1, below that }"
-	err := gateway.Options(h, example, func(option string, args []string) (err error) {
+	err := app.Options(h, example, func(option string, args []string) (err error) {
 		switch option {
 		case "tenant_from":
 			handler.TenantFrom, err = receiver.ParseTenantFrom(args)
 		case "max_body":
 			if handler.MaxBody, err = parseMaxBody(args); err == nil {
-				err = checkMemory(handler.MaxBody, gateway.BodyMemory(h))
+				err = checkMemory(handler.MaxBody, app.BodyMemory(h))
 			}
 		default:
 			n := slices.IndexFunc(handler.numbers(), func(n number) bool { return n.option == option })
@@ -55,7 +55,7 @@ func parseExportReceiver(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, e
 	if err := handler.TenantFrom.Validate(); err != nil {
 		return nil, head.WrapErr(err)
 	}
-	if err := checkMemory(cmp.Or(handler.MaxBody, receiver.DefaultMaxBody), gateway.BodyMemory(h)); err != nil {
+	if err := checkMemory(cmp.Or(handler.MaxBody, receiver.DefaultMaxBody), app.BodyMemory(h)); err != nil {
 		return nil, head.WrapErr(err)
 	}
 	return handler, nil
@@ -65,7 +65,7 @@ func parseExportReceiver(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, e
 const largestMaxBody = 1 << 30
 
 func parseMaxBody(args []string) (int64, error) {
-	if size, ok := gateway.Spaced(args); ok {
+	if size, ok := app.Spaced(args); ok {
 		return 0, fmt.Errorf("max_body %s: write it without the space, `max_body %s`", strings.Join(args, " "), size)
 	}
 	if len(args) != 1 {

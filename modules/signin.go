@@ -15,9 +15,9 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/password"
-	"github.com/hiregate/hiregate/internal/relying"
-	"github.com/hiregate/hiregate/modules/gateway"
+	"github.com/hiregate/hiregate/modules/app"
 	"github.com/hiregate/hiregate/modules/signin"
 )
 
@@ -59,7 +59,7 @@ var signInFailures = password.NewFailures(time.Now)
 
 // Provision connects the handler to the gateway. It touches no file and no database.
 func (h *SignIn) Provision(ctx caddy.Context) error {
-	g, err := gateway.Of(ctx, "signin")
+	g, err := app.Of(ctx, "signin")
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (h *SignIn) Provision(ctx caddy.Context) error {
 	if h.Upstream != nil {
 		needed = append(slices.Clone(needed), h.Upstream.ClientSecret)
 	}
-	if err := gateway.CheckPlaceholders(ctx, needed...); err != nil {
+	if err := app.CheckPlaceholders(ctx, needed...); err != nil {
 		return fmt.Errorf("signin: %w", err)
 	}
 	replacer := caddy.NewReplacer()
@@ -116,7 +116,7 @@ func (c *UpstreamOIDC) check(dev bool) error {
 	return nil
 }
 
-func (c *UpstreamOIDC) resolve(config *config.Config, now func() time.Time) (*relying.Provider, error) {
+func (c *UpstreamOIDC) resolve(config *config.Config, now func() time.Time) (*oidcclient.Provider, error) {
 	if err := c.check(config.Dev); err != nil {
 		return nil, err
 	}
@@ -126,9 +126,9 @@ func (c *UpstreamOIDC) resolve(config *config.Config, now func() time.Time) (*re
 	}
 	secret, err := caddy.NewReplacer().ReplaceOrErr(c.ClientSecret, true, true)
 	if err != nil {
-		return nil, gateway.Unset("signin: upstream_oidc: client_secret", err)
+		return nil, app.Unset("signin: upstream_oidc: client_secret", err)
 	}
-	return &relying.Provider{Name: cmp.Or(c.Name, issuer.Hostname()), Issuer: c.Issuer, ClientID: c.ClientID,
+	return &oidcclient.Provider{Name: cmp.Or(c.Name, issuer.Hostname()), Issuer: c.Issuer, ClientID: c.ClientID,
 		Secret: strings.TrimSpace(secret), Client: config.Egress.Client(), Now: now}, nil
 }
 
@@ -162,4 +162,4 @@ var placeholder = regexp.MustCompile(`^\{(env|file)\.[^{}]+\}$`)
 var errNoSignInKey = errors.New("signin is not complete: add `key {env.HIREGATE_SIGNIN_KEY}`, of the output of " +
 	"openssl rand -base64 32")
 
-var signInKey = gateway.SealKey{Option: "signin: key", Of: "signing keys"}
+var signInKey = app.SealKey{Option: "signin: key", Of: "signing keys"}

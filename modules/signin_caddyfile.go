@@ -9,7 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/hiregate/hiregate/modules/gateway"
+	"github.com/hiregate/hiregate/modules/app"
 	"github.com/hiregate/hiregate/modules/signin"
 )
 
@@ -27,11 +27,11 @@ import (
 //		}
 //	}
 func parseSignIn(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-	handler, dev := new(SignIn), gateway.Development(h)
+	handler, dev := new(SignIn), app.Development(h)
 	head := *h.Dispenser
 	head.Next() // the directive's name
 	const example = "signin takes a block: write signin {, below it key {env.HIREGATE_SIGNIN_KEY}, below that }"
-	err := gateway.Options(h, example, func(option string, args []string) error {
+	err := app.Options(h, example, func(option string, args []string) error {
 		if option == "upstream_oidc" {
 			return handler.upstream(h, args, dev)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/hiregate/hiregate/internal/front"
+	"github.com/hiregate/hiregate/internal/welcome"
 )
 
 // Welcome is the directive welcome, for the end of a site: it answers 404 to a program that nothing else answers, and
@@ -27,12 +27,12 @@ func parseWelcome(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
 func (*Welcome) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
 	switch {
-	case !front.WantsPage(r):
+	case !welcome.WantsPage(r):
 		w.WriteHeader(http.StatusNotFound)
 	case r.URL.Path == "/":
-		front.Show(w, r, http.StatusOK, front.Gateway)
+		welcome.Show(w, r, http.StatusOK, welcome.Gateway)
 	default:
-		front.Show(w, r, http.StatusNotFound, front.Gateway)
+		welcome.Show(w, r, http.StatusNotFound, welcome.Gateway)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/xeipuuv/gojsonschema"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Answer is an answer to a question of a job, to be checked. One of Text, File and Fault says what came.
@@ -27,13 +27,13 @@ type File struct {
 // InvalidAnswer says all that is wrong with the answer to a question, or with there being none.
 type InvalidAnswer struct {
 	QuestionID string
-	Format     hiring.Format // empty: the job has no such question
-	Messages   []string      // sentences for people, which begin with the question's label; see docs/answers.md
+	Format     model.Format // empty: the job has no such question
+	Messages   []string     // sentences for people, which begin with the question's label; see docs/answers.md
 }
 
 // Answers checks the answers to the questions of a job. It is safe for concurrent use.
 type Answers struct {
-	questions []hiring.Question
+	questions []model.Question
 	options   []options // of each question
 	positions map[string]int
 	compiled  *gojsonschema.Schema
@@ -41,7 +41,7 @@ type Answers struct {
 
 // NewAnswers compiles the schema of a job's questions. Of several with the same id, the first counts. It fails for a
 // format that the contract does not have.
-func NewAnswers(questions []hiring.Question) (*Answers, error) {
+func NewAnswers(questions []model.Question) (*Answers, error) {
 	a := &Answers{positions: map[string]int{}}
 	for _, q := range questions {
 		if _, again := a.positions[q.ID]; !again {
@@ -60,10 +60,10 @@ func NewAnswers(questions []hiring.Question) (*Answers, error) {
 }
 
 // Questions are what is asked, in order. They must not be changed.
-func (a *Answers) Questions() []hiring.Question { return a.questions }
+func (a *Answers) Questions() []model.Question { return a.questions }
 
 // Question finds a question by its id.
-func (a *Answers) Question(id string) (*hiring.Question, bool) {
+func (a *Answers) Question(id string) (*model.Question, bool) {
 	n, ok := a.positions[id]
 	if !ok {
 		return nil, false
@@ -133,7 +133,7 @@ func (a *Answers) Check(given []Answer) []InvalidAnswer {
 }
 
 // labelled puts a question's label in front of messages, its id where it has none.
-func labelled(q *hiring.Question, messages []string) []string {
+func labelled(q *model.Question, messages []string) []string {
 	label := q.Label
 	if strings.TrimSpace(label) == "" {
 		label = q.ID

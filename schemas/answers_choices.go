@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // options are those of a question, in order and each once: a job may have 150,000, and an application choose them all.
 type options []string
 
-func optionsOf(q *hiring.Question) options {
+func optionsOf(q *model.Question) options {
 	return slices.Compact(slices.Sorted(slices.Values(q.Options)))
 }
 
@@ -45,7 +45,7 @@ func (o options) parts(answer string) iter.Seq2[int, string] {
 
 // Choices are the options that the answer to a Checkbox question chooses. The first part of it that is no option is the
 // last of them, as it came.
-func (a *Answers) Choices(q *hiring.Question, answer string) (chosen []string) {
+func (a *Answers) Choices(q *model.Question, answer string) (chosen []string) {
 	offered := a.options[a.positions[q.ID]]
 	for n, part := range offered.parts(answer) {
 		if n >= 0 {
@@ -58,8 +58,8 @@ func (a *Answers) Choices(q *hiring.Question, answer string) (chosen []string) {
 
 // choiceOf stands for the answer to a Checkbox or Select question in the object that the schema looks at. It says
 // whether all that is chosen is offered, whether an option is chosen twice, and how many parts were looked at.
-func (o options) choiceOf(q *hiring.Question, answer string) object {
-	if q.Format == hiring.Select {
+func (o options) choiceOf(q *model.Question, answer string) object {
+	if q.Format == model.Select {
 		return choice(o.find(answer) >= 0, false, 1)
 	}
 	seen := make([]bool, len(o))

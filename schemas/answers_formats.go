@@ -18,7 +18,7 @@ const (
 const (
 	leastDigits = 7 // of a phone number
 
-	// Of what becomes the candidate's own, as hiring.Candidate.Validate has it.
+	// Of what becomes the candidate's own, as model.Candidate.Validate has it.
 	maxPersonal    = 4 << 10 // bytes of an answer
 	maxCitizenShip = 100     // options
 )

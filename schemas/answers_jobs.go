@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/hiregate/hiregate/internal/compliance"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 const (
@@ -30,7 +30,7 @@ type jobVersion struct {
 	version, updated  int64
 }
 
-func versionOf(job *hiring.Job) jobVersion {
+func versionOf(job *model.Job) jobVersion {
 	return jobVersion{job.Tenant, job.BoardCode, job.Version, job.UpdatedAt.UnixMicro()}
 }
 
@@ -47,7 +47,7 @@ func NewJobs() *Jobs {
 
 // Known gives what checks the answers to the questions of a job, which may have been read without them; nil: nobody
 // asked for it yet, or not lately.
-func (j *Jobs) Known(job *hiring.Job) *Answers {
+func (j *Jobs) Known(job *model.Job) *Answers {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	a, _ := j.compiled.Get(versionOf(job))
@@ -56,7 +56,7 @@ func (j *Jobs) Known(job *hiring.Job) *Answers {
 
 // Answers gives what checks the answers to all questions of a job, those of its compliance groups included. A job that
 // is not of the store, and so has no version, is compiled each time.
-func (j *Jobs) Answers(job *hiring.Job) (*Answers, error) {
+func (j *Jobs) Answers(job *model.Job) (*Answers, error) {
 	if a := j.Known(job); a != nil {
 		return a, nil
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/xeipuuv/gojsonschema"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // The messages about answers. People read them, and programs may compare them: they stay as they are. docs/answers.md
@@ -43,7 +43,7 @@ const (
 )
 
 // LargeFileMessage says that the file that answers a question is too large.
-func LargeFileMessage(q *hiring.Question) string {
+func LargeFileMessage(q *model.Question) string {
 	if q.ID == Resume {
 		return LargeResume
 	}
@@ -52,7 +52,7 @@ func LargeFileMessage(q *hiring.Question) string {
 
 // explain gives the message for an error of the library about the answer to a question; empty: it only says that there
 // are others.
-func explain(q *hiring.Question, e gojsonschema.ResultError) string {
+func explain(q *model.Question, e gojsonschema.ResultError) string {
 	switch e.(type) {
 	case *gojsonschema.StringLengthLTEError:
 		return tooLong(fmt.Sprint(e.Details()["max"]))
@@ -89,11 +89,11 @@ func tooLong(most string) string {
 }
 
 // notOffered says that an answer is none of those that a question offers.
-func notOffered(q *hiring.Question) string {
+func notOffered(q *model.Question) string {
 	switch {
-	case q.Format == hiring.Checkbox:
+	case q.Format == model.Checkbox:
 		return ChooseSome
-	case q.Format == hiring.Select:
+	case q.Format == model.Select:
 		return ChooseOne
 	case q.ID == Resume:
 		return WrongResumeType

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/hiregate/hiregate/internal/filetype"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 const (
@@ -37,7 +37,7 @@ type object = map[string]any
 //   - for a Checkbox or Select question an object that says whether what was chosen is offered, see options.choiceOf: the
 //     library would compare each choice with each option;
 //   - for a File question an object with the file's size and mediaType.
-func answersSchema(questions []hiring.Question) (object, error) {
+func answersSchema(questions []model.Question) (object, error) {
 	properties, required := object{}, []string{}
 	for n := range questions {
 		q := &questions[n]
@@ -54,32 +54,32 @@ func answersSchema(questions []hiring.Question) (object, error) {
 		"additionalProperties": false}, nil
 }
 
-func questionSchema(q *hiring.Question) (any, error) {
+func questionSchema(q *model.Question) (any, error) {
 	if strings.ContainsRune(q.ID, 0) {
 		return nil, fmt.Errorf("the id of a question has the character U+0000: change it")
 	}
 	switch q.Format {
-	case hiring.Checkbox, hiring.Select:
+	case model.Checkbox, model.Select:
 		most := len(q.Options) + 1
-		if q.Format == hiring.Checkbox && q.ID == citizenID {
+		if q.Format == model.Checkbox && q.ID == citizenID {
 			most = maxCitizenShip
 		}
 		return object{"type": "object", "properties": object{"offered": object{"enum": []bool{true}},
 			"repeated": object{"const": false}, "count": object{"maximum": most}}}, nil
-	case hiring.Date:
+	case model.Date:
 		return object{"type": "string", "format": dateFormat}, nil
-	case hiring.File:
+	case model.File:
 		return fileSchema(q), nil
-	case hiring.Number:
+	case model.Number:
 		return object{"type": "string", "maxLength": maxShort, "pattern": numbers}, nil
-	case hiring.Phone:
+	case model.Phone:
 		return text(q, maxShort, phoneFormat), nil
-	case hiring.Text, hiring.Textarea:
+	case model.Text, model.Textarea:
 		limit := -1
 		if q.MaxLength != nil {
 			limit = *q.MaxLength
 		}
-		if q.ID == emailID || q.Check == hiring.CheckEmail {
+		if q.ID == emailID || q.Check == model.CheckEmail {
 			return text(q, limit, emailFormat), nil
 		}
 		return text(q, limit), nil
@@ -94,7 +94,7 @@ func choice(offered, repeated bool, count int) object {
 
 // text is the schema of a string of at most limit code points, unless that is negative. A schema can only name one
 // format.
-func text(q *hiring.Question, limit int, formats ...string) object {
+func text(q *model.Question, limit int, formats ...string) object {
 	if slices.Contains(personal, q.ID) {
 		formats = append(formats, storableFormat, personalFormat)
 	}
@@ -113,7 +113,7 @@ func text(q *hiring.Question, limit int, formats ...string) object {
 }
 
 // fileSchema looks at the type only of a file whose size is right.
-func fileSchema(q *hiring.Question) object {
+func fileSchema(q *model.Question) object {
 	types := filetype.All()
 	if q.ID == Resume {
 		types = filetype.ForResume()
@@ -135,7 +135,7 @@ const (
 )
 
 // FileLimit is how many decoded bytes the file that answers a question must have less than.
-func FileLimit(q *hiring.Question) int64 {
+func FileLimit(q *model.Question) int64 {
 	if q.ID == Resume {
 		return MaxResume
 	}
@@ -143,14 +143,14 @@ func FileLimit(q *hiring.Question) int64 {
 }
 
 // valueOf gives what stands for an answer in the object that the schema looks at; false: it counts as absent.
-func valueOf(q *hiring.Question, offered options, a *Answer) (any, bool) {
+func valueOf(q *model.Question, offered options, a *Answer) (any, bool) {
 	if a.File != nil {
 		return object{"size": json.Number(strconv.FormatInt(a.File.Size, 10)), "mediaType": a.File.MediaType}, true
 	}
 	if strings.TrimSpace(a.Text) == "" {
 		return nil, false
 	}
-	if q.Format == hiring.Checkbox || q.Format == hiring.Select {
+	if q.Format == model.Checkbox || q.Format == model.Select {
 		return offered.choiceOf(q, a.Text), true
 	}
 	return a.Text, true

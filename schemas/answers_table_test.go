@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/filetype"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // verdict is an answer and what is wrong with it.
@@ -32,17 +32,17 @@ func file(mediaType string, size int64, faults ...string) verdict {
 
 func is(faults ...string) []string { return faults }
 
-func limited(format hiring.Format, most int) hiring.Question {
-	return hiring.Question{Format: format, MaxLength: &most}
+func limited(format model.Format, most int) model.Question {
+	return model.Question{Format: format, MaxLength: &most}
 }
 
 // judged are questions, with answers to them right and wrong.
 func judged() map[string]struct {
-	question hiring.Question
+	question model.Question
 	verdicts [][]verdict
 } {
 	type row = struct {
-		question hiring.Question
+		question model.Question
 		verdicts [][]verdict
 	}
 	shifts := []string{"Day", "Night", "Weekend | Holiday", `On\call`}
@@ -52,7 +52,7 @@ func judged() map[string]struct {
 	}
 	odd := []string{`a\|b`, `a|b`, `a\b`, `a\\b`, " x ", "é", "|", "||"}
 	return map[string]row{
-		"checkbox": {hiring.Question{Format: hiring.Checkbox, Options: shifts}, [][]verdict{
+		"checkbox": {model.Question{Format: model.Checkbox, Options: shifts}, [][]verdict{
 			right("Day", "Night|Day", `Weekend \| Holiday`, `On\call`, `On\\call`, `Day|Night|Weekend \| Holiday|On\call`,
 				`On\\call|Weekend \| Holiday|Night`, " ", ""),
 			wrong(is(ChooseOnce), "Day|Day", strings.Repeat("Day|", 100_000), `On\call|On\\call`,
@@ -64,35 +64,35 @@ func judged() map[string]struct {
 			wrong(is(ChooseOnce, ChooseSome), "Day|Day|Noon"),
 			wrong(is(ChooseSome), "Noon|Day|Day|Noon"),
 		}},
-		"checkbox of odd options": {hiring.Question{Format: hiring.Checkbox, Options: odd}, [][]verdict{
+		"checkbox of odd options": {model.Question{Format: model.Checkbox, Options: odd}, [][]verdict{
 			right(`a\\|b`, `a\|b`, `a\b`, `a\\b`, `a\b|a\\b`, ` x `, "é", `\|`, `\|\|`, `\||\|\|`, `a\\\|b`, ` x |é|a\b`),
 			wrong(is(ChooseSome), `a`, `x`, "e\u0301", `a|b`, `\\|b`),
 		}},
-		"checkbox of none": {hiring.Question{Format: hiring.Checkbox},
+		"checkbox of none": {model.Question{Format: model.Checkbox},
 			[][]verdict{wrong(is(ChooseSome), "Day"), right("", "  ")}},
-		"citizenWorkStatus": {hiring.Question{Format: hiring.Checkbox, Options: countries}, [][]verdict{
+		"citizenWorkStatus": {model.Question{Format: model.Checkbox, Options: countries}, [][]verdict{
 			right(strings.Join(countries[:maxCitizenShip], "|"), "1"),
 			wrong(is(ChooseFewer), strings.Join(countries, "|")),
 			wrong(is(ChooseFewer, ChooseOnce), strings.Join(countries[:maxCitizenShip], "|")+"|1"),
 			wrong(is(ChooseFewer, ChooseSome), strings.Join(countries[:maxCitizenShip], "|")+"|x"),
 		}},
-		"checkbox of many": {hiring.Question{Format: hiring.Checkbox, Options: countries},
+		"checkbox of many": {model.Question{Format: model.Checkbox, Options: countries},
 			[][]verdict{right(strings.Join(countries, "|"))}},
-		"select": {hiring.Question{Format: hiring.Select, Options: []string{"Authorized", "Needs sponsorship", "A|B", `C\D`,
+		"select": {model.Question{Format: model.Select, Options: []string{"Authorized", "Needs sponsorship", "A|B", `C\D`,
 			"é", "é", "0"}}, [][]verdict{
 			right("Authorized", "Needs sponsorship", "A|B", `C\D`, "é", "0", "", "\t"),
 			wrong(is(ChooseOne), "authorized", "Authorized ", " Authorized", "Authorized|Needs sponsorship", `A\|B`, `C\\D`,
 				"A", "e\u0301", "Authorized\n", "null", "0.0", "Needs  sponsorship", strings.Repeat("x", 1<<20)),
 		}},
-		"select of none": {hiring.Question{Format: hiring.Select}, [][]verdict{wrong(is(ChooseOne), "x"), right("")}},
-		"date": {hiring.Question{Format: hiring.Date}, [][]verdict{
+		"select of none": {model.Question{Format: model.Select}, [][]verdict{wrong(is(ChooseOne), "x"), right("")}},
+		"date": {model.Question{Format: model.Date}, [][]verdict{
 			right("2024-02-29", "2000-02-29", "2026-12-31", "2026-04-30", "0001-01-01", "9999-12-31", "", " "),
 			wrong(is(NotDate), "2023-02-29", "2100-02-29", "1900-02-29", "2026-04-31", "2026-02-30", "2026-13-01", "2026-00-10",
 				"2026-10-00", "2026-10-32", "0000-01-01",
 				"2026-1-2", "26-10-02", "20261002", "02.10.2026", "10/02/2026", "2026/10/02", "2026-10-02T00:00:00Z",
 				" 2026-10-02", "2026-10-02 ", "2026-10-02\n", "+2026-10-02", "-2026-10-2", "２０２６-10-02", "tomorrow"),
 		}},
-		"number": {hiring.Question{Format: hiring.Number}, [][]verdict{
+		"number": {model.Question{Format: model.Number}, [][]verdict{
 			right("0", "3", "-2.5", "+7", "007", "3.0", "0.000", strings.Repeat("9", 64),
 				"-"+strings.Repeat("1", 31)+"."+strings.Repeat("2", 31), ""),
 			wrong(is(NotNumber), "1e5", "3.", ".5", "--1", "+-1", "1,000", "1.2.3", "0x10", "٣", "three", " 3", "3 ", "3\n",
@@ -100,14 +100,14 @@ func judged() map[string]struct {
 			wrong(is("at most 64 characters are allowed"), strings.Repeat("9", 65), strings.Repeat("0", 1<<20)),
 			wrong(is("at most 64 characters are allowed", NotNumber), strings.Repeat("x", 65)),
 		}},
-		"phone": {hiring.Question{Format: hiring.Phone}, [][]verdict{
+		"phone": {model.Question{Format: model.Phone}, [][]verdict{
 			right("1234567", "+1 (555) 010-9999", "0049 30 / 1234", "555-0199 ext. 7", "1 2 3 4 5 6 7", strings.Repeat("1", 64),
 				strings.Repeat("é", 57)+"1234567", ""),
 			wrong(is(NotPhone), "123456", "1-2-3-4-5-6", "call me", "٠١٢٣٤٥٦", "１２３４５６７", "+", "555-019"),
 			wrong(is("at most 64 characters are allowed"), strings.Repeat("1", 65), strings.Repeat("é", 58)+"1234567"),
 			wrong(is(NotPhone, "at most 64 characters are allowed"), strings.Repeat("x", 65)),
 		}},
-		"email": {hiring.Question{Format: hiring.Text}, [][]verdict{
+		"email": {model.Question{Format: model.Text}, [][]verdict{
 			right("ann@example.com", "a.b+c@sub.example.co.uk", "ANN@EXAMPLE.COM", "jörg@köln.example", "bob@x",
 				"o'neil@example.com", ""),
 			wrong(is(NotEmail), "Bob <bob@x>", "<bob@x>", "bob", "bob@", "@x", "bob@x, ann@y", "bob@x;ann@y", "bob@@x",
@@ -116,32 +116,32 @@ func judged() map[string]struct {
 			wrong(is(TooPersonal), strings.Repeat("a", maxPersonal-1)+"@x"),
 			wrong(is(NotStorable, NotEmail), "bob\x00@x"),
 		}},
-		"another question that wants an e-mail address": {hiring.Question{Format: hiring.Text, Check: hiring.CheckEmail},
+		"another question that wants an e-mail address": {model.Question{Format: model.Text, Check: model.CheckEmail},
 			[][]verdict{
 				right("ann@example.com", ""), wrong(is(NotEmail), "Bob <bob@x>", "bob"),
 			}},
-		"text": {limited(hiring.Text, 5), [][]verdict{
+		"text": {limited(model.Text, 5), [][]verdict{
 			right("abcde", "ééééé", "😀😀😀😀😀", "e\u0301e\u0301e", "日本語日本", " a b ", "<b>", "a\nb", "", "          "),
 			wrong(is("at most 5 characters are allowed"), "abcdef", "éééééé", "😀😀😀😀😀😀", "e\u0301e\u0301e\u0301", "    a ",
 				"ab\r\ncd"),
 		}},
-		"text without a limit": {hiring.Question{Format: hiring.Text},
+		"text without a limit": {model.Question{Format: model.Text},
 			[][]verdict{right("x", strings.Repeat("x", 1<<20), "bob", "a\x00b", "\u200b")}},
-		"text of one": {limited(hiring.Text, 1), [][]verdict{right("é"), wrong(is(TooLongForOne), "éé")}},
-		"text of none": {limited(hiring.Text, 0), [][]verdict{right(""),
+		"text of one": {limited(model.Text, 1), [][]verdict{right("é"), wrong(is(TooLongForOne), "éé")}},
+		"text of none": {limited(model.Text, 0), [][]verdict{right(""),
 			wrong(is("at most 0 characters are allowed"), "x")}},
-		"textarea": {limited(hiring.Textarea, 2000), [][]verdict{
+		"textarea": {limited(model.Textarea, 2000), [][]verdict{
 			right(strings.Repeat("x", 2000), strings.Repeat("é", 2000), strings.Repeat("😀", 2000), "line\nline\r\n"),
 			wrong(is("at most 2000 characters are allowed"), strings.Repeat("x", 2001), strings.Repeat("é", 2001),
 				strings.Repeat("x", 2000)+" "),
 		}},
-		"firstName": {hiring.Question{Format: hiring.Text}, [][]verdict{
+		"firstName": {model.Question{Format: model.Text}, [][]verdict{
 			right("Ann", strings.Repeat("x", maxPersonal)),
 			wrong(is(TooPersonal), strings.Repeat("x", maxPersonal+1), strings.Repeat("é", maxPersonal/2+1)),
 			wrong(is(NotStorable), "A\x00"),
 		}},
-		"other limits than those of text": {limited(hiring.Phone, 3), [][]verdict{right("1234567")}},
-		"file": {hiring.Question{Format: hiring.File}, [][]verdict{
+		"other limits than those of text": {limited(model.Phone, 3), [][]verdict{right("1234567")}},
+		"file": {model.Question{Format: model.File}, [][]verdict{
 			{file("application/pdf", 1), file("application/pdf", MaxFile-1), file("video/mpeg", MaxResume)},
 			{file("application/pdf", MaxFile, LargeFile), file("text/html", MaxFile, LargeFile),
 				file("application/pdf", 1<<40, LargeFile)},
@@ -150,7 +150,7 @@ func judged() map[string]struct {
 				file("application/PDF", 1, WrongType), file("text/plain; charset=utf-8", 1, WrongType)},
 			right(""), ofTypes(filetype.All(), nil), ofTypes(refusedTypes, is(WrongType)),
 		}},
-		"resume": {hiring.Question{Format: hiring.File}, [][]verdict{
+		"resume": {model.Question{Format: model.File}, [][]verdict{
 			{file("application/pdf", 1), file("application/pdf", MaxResume-1)},
 			{file("application/pdf", MaxResume, LargeResume), file("image/png", MaxFile, LargeResume)},
 			{file("application/pdf", 0, EmptyFile)},
@@ -185,7 +185,7 @@ func without(all, some []string) (rest []string) {
 }
 
 // judge checks each answer of the table by itself: to the question as it is, and as one that must be answered.
-func judge(t *testing.T, check func(name string, q hiring.Question, a *Answers, v verdict, faults []string)) {
+func judge(t *testing.T, check func(name string, q model.Question, a *Answers, v verdict, faults []string)) {
 	t.Helper()
 	for name, row := range judged() {
 		for _, required := range []bool{false, true} {
@@ -209,7 +209,7 @@ func judge(t *testing.T, check func(name string, q hiring.Question, a *Answers, 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	valid, invalid := 0, 0
-	judge(t, func(name string, q hiring.Question, a *Answers, v verdict, faults []string) {
+	judge(t, func(name string, q model.Question, a *Answers, v verdict, faults []string) {
 		got := a.Check([]Answer{v.answer})
 		if len(faults) == 0 {
 			require.Nil(t, got, "%s: %.60q %v", name, v.answer.Text, v.answer.File)
@@ -237,7 +237,7 @@ func TestWithoutASchemaEveryAnswerIsRight(t *testing.T) {
 	t.Parallel()
 	anything, err := compileDocument(map[string]any{})
 	require.NoError(t, err)
-	judge(t, func(name string, _ hiring.Question, a *Answers, v verdict, _ []string) {
+	judge(t, func(name string, _ model.Question, a *Answers, v verdict, _ []string) {
 		without := *a
 		without.compiled = anything
 		require.Nil(t, without.Check([]Answer{v.answer}), "%s: %.60q", name, v.answer.Text)
@@ -251,7 +251,7 @@ func TestWrongChoicesTakeLittleMemory(t *testing.T) {
 	for n := range options {
 		options[n], parts[n] = strings.Repeat("o", 100)+strconv.Itoa(n), "x"+strconv.Itoa(n)
 	}
-	a := answersTo(t, hiring.Question{ID: "q", Format: hiring.Checkbox, Options: options})
+	a := answersTo(t, model.Question{ID: "q", Format: model.Checkbox, Options: options})
 	given := []Answer{{QuestionID: "q", Text: strings.Join(parts, "|")}}
 	took := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
@@ -265,7 +265,7 @@ func TestWrongChoicesTakeLittleMemory(t *testing.T) {
 // Choices are the options that were chosen, whichever way a backslash was written.
 func TestChoices(t *testing.T) {
 	t.Parallel()
-	q := &hiring.Question{ID: "q", Format: hiring.Checkbox, Options: []string{"Day", "Weekend | Holiday", `On\call`, `a\\b`, `a\b`}}
+	q := &model.Question{ID: "q", Format: model.Checkbox, Options: []string{"Day", "Weekend | Holiday", `On\call`, `a\\b`, `a\b`}}
 	a := answersTo(t, *q)
 	for answer, want := range map[string][]string{
 		"Day":                             {"Day"},
@@ -287,7 +287,7 @@ func FuzzChoices(f *testing.F) {
 	for _, s := range []string{`Day|On\\call`, `Weekend \| Holiday`, `\`, `|`, `\\|`} {
 		f.Add(s)
 	}
-	q := hiring.Question{ID: "q", Format: hiring.Checkbox, Options: []string{"Day", "Weekend | Holiday", `On\call`}}
+	q := model.Question{ID: "q", Format: model.Checkbox, Options: []string{"Day", "Weekend | Holiday", `On\call`}}
 	a := answersTo(f, q)
 	f.Fuzz(func(t *testing.T, s string) {
 		chosen := a.Choices(&q, s)

@@ -11,11 +11,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // answersTo compiles the schema of questions that have the ids as labels.
-func answersTo(t testing.TB, questions ...hiring.Question) *Answers {
+func answersTo(t testing.TB, questions ...model.Question) *Answers {
 	t.Helper()
 	a, err := NewAnswers(questions)
 	require.NoError(t, err)
@@ -26,7 +26,7 @@ func sampleAnswers(t testing.TB) *Answers {
 	t.Helper()
 	raw, err := os.ReadFile("../testdata/samples/questions.json")
 	require.NoError(t, err)
-	var questions []hiring.Question
+	var questions []model.Question
 	require.NoError(t, json.Unmarshal(raw, &questions))
 	return answersTo(t, questions...)
 }
@@ -67,17 +67,17 @@ func TestAllFaultsInTheQuestionsOrder(t *testing.T) {
 		{QuestionID: "startDate", Text: " \t\n"},
 	})
 	require.Equal(t, []InvalidAnswer{
-		{"firstName", hiring.Text, []string{"First name: " + Required}},
-		{"lastName", hiring.Text, []string{"Last name: " + Repeated}},
-		{"email", hiring.Text, []string{"E-mail: at most 254 characters are allowed", "E-mail: " + NotEmail,
+		{"firstName", model.Text, []string{"First name: " + Required}},
+		{"lastName", model.Text, []string{"Last name: " + Repeated}},
+		{"email", model.Text, []string{"E-mail: at most 254 characters are allowed", "E-mail: " + NotEmail,
 			"E-mail: " + Repeated}},
-		{"phone", hiring.Phone, []string{"Phone: at least 7 digits are needed"}},
-		{"resume", hiring.File, []string{"Resume: " + NotBase64}},
-		{"citizenWorkStatus", hiring.Select, []string{"Work authorization: " + Required}},
-		{"1000123", hiring.Checkbox, []string{"Shifts you can work: " + ChooseOnce, "Shifts you can work: " + ChooseSome}},
-		{"eeocDisability", hiring.Select, []string{"Please check one of the boxes below: " + Required}},
-		{"eeocDisabilitySignature", hiring.Text, []string{"Your name: " + Required}},
-		{"eeocDisabilitySignatureDate", hiring.Date, []string{"Today's date: " + Required}},
+		{"phone", model.Phone, []string{"Phone: at least 7 digits are needed"}},
+		{"resume", model.File, []string{"Resume: " + NotBase64}},
+		{"citizenWorkStatus", model.Select, []string{"Work authorization: " + Required}},
+		{"1000123", model.Checkbox, []string{"Shifts you can work: " + ChooseOnce, "Shifts you can work: " + ChooseSome}},
+		{"eeocDisability", model.Select, []string{"Please check one of the boxes below: " + Required}},
+		{"eeocDisabilitySignature", model.Text, []string{"Your name: " + Required}},
+		{"eeocDisabilitySignatureDate", model.Date, []string{"Today's date: " + Required}},
 		{"stranger/2", "", []string{Unasked}},
 		{"a stranger", "", []string{Unasked}},
 	}, got)
@@ -86,12 +86,12 @@ func TestAllFaultsInTheQuestionsOrder(t *testing.T) {
 // A message begins with the label, and with the id where there is none.
 func TestLabels(t *testing.T) {
 	t.Parallel()
-	a := answersTo(t, hiring.Question{ID: "1", Format: hiring.Date, IsRequired: true},
-		hiring.Question{ID: "2", Format: hiring.Date, IsRequired: true, Label: " "},
-		hiring.Question{ID: "3", Format: hiring.Date, IsRequired: true, Label: "Day: 100%"})
+	a := answersTo(t, model.Question{ID: "1", Format: model.Date, IsRequired: true},
+		model.Question{ID: "2", Format: model.Date, IsRequired: true, Label: " "},
+		model.Question{ID: "3", Format: model.Date, IsRequired: true, Label: "Day: 100%"})
 	require.Equal(t, []InvalidAnswer{
-		{"1", hiring.Date, []string{"1: " + Required}}, {"2", hiring.Date, []string{"2: " + Required}},
-		{"3", hiring.Date, []string{"Day: 100%: " + Required}},
+		{"1", model.Date, []string{"1: " + Required}}, {"2", model.Date, []string{"2: " + Required}},
+		{"3", model.Date, []string{"Day: 100%: " + Required}},
 	}, a.Check(nil))
 }
 
@@ -100,11 +100,11 @@ func TestStrangeIDs(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"a/b", "a.b", "~0", "(root)", "", "$ref", "required", "size", "é", "0", "{{.field}}",
 		strings.Repeat("x", 255)} {
-		a := answersTo(t, hiring.Question{ID: id, Format: hiring.Phone, Label: "L", IsRequired: true})
+		a := answersTo(t, model.Question{ID: id, Format: model.Phone, Label: "L", IsRequired: true})
 		require.Nil(t, a.Check([]Answer{{QuestionID: id, Text: "1234567"}}), id)
-		require.Equal(t, []InvalidAnswer{{id, hiring.Phone, []string{"L: " + NotPhone}}},
+		require.Equal(t, []InvalidAnswer{{id, model.Phone, []string{"L: " + NotPhone}}},
 			a.Check([]Answer{{QuestionID: id, Text: "1"}}), id)
-		require.Equal(t, []InvalidAnswer{{id, hiring.Phone, []string{"L: " + Required}}}, a.Check(nil), id)
+		require.Equal(t, []InvalidAnswer{{id, model.Phone, []string{"L: " + Required}}}, a.Check(nil), id)
 	}
 	stranger := "a\x00b"
 	require.Equal(t, []InvalidAnswer{{stranger, "", []string{Unasked}}},
@@ -113,20 +113,20 @@ func TestStrangeIDs(t *testing.T) {
 
 func TestQuestionsThatCannotBeAsked(t *testing.T) {
 	t.Parallel()
-	_, err := NewAnswers([]hiring.Question{{ID: "a", Format: "Slider"}})
+	_, err := NewAnswers([]model.Question{{ID: "a", Format: "Slider"}})
 	require.ErrorContains(t, err, `question a has the format "Slider"`)
-	_, err = NewAnswers([]hiring.Question{{ID: "a\x00", Format: hiring.Text}})
+	_, err = NewAnswers([]model.Question{{ID: "a\x00", Format: model.Text}})
 	require.ErrorContains(t, err, "U+0000")
 	limit := -1
-	a := answersTo(t, hiring.Question{ID: "a", Format: hiring.Text, MaxLength: &limit})
+	a := answersTo(t, model.Question{ID: "a", Format: model.Text, MaxLength: &limit})
 	require.Nil(t, a.Check([]Answer{{QuestionID: "a", Text: "x"}}))
-	twice := answersTo(t, hiring.Question{ID: "a", Format: hiring.Text},
-		hiring.Question{ID: "a", Format: hiring.Date, IsRequired: true})
+	twice := answersTo(t, model.Question{ID: "a", Format: model.Text},
+		model.Question{ID: "a", Format: model.Date, IsRequired: true})
 	require.Len(t, twice.Questions(), 1, "the first of two with the same id counts")
 	require.Nil(t, twice.Check([]Answer{{QuestionID: "a", Text: "no date"}}))
 	q, ok := twice.Question("a")
 	require.True(t, ok)
-	require.Equal(t, hiring.Text, q.Format)
+	require.Equal(t, model.Text, q.Format)
 	_, ok = twice.Question("b")
 	require.False(t, ok)
 }
@@ -135,8 +135,8 @@ func TestQuestionsThatCannotBeAsked(t *testing.T) {
 func TestJobsAreRememberedUntilTheyChange(t *testing.T) {
 	t.Parallel()
 	jobs := NewJobs()
-	job := hiring.Job{Row: hiring.Row{Tenant: "acme", Version: 1, UpdatedAt: time.Unix(1, 0)}, BoardCode: "A",
-		Questions: []hiring.Question{{ID: "a", Format: hiring.Date}}, ComplianceGroups: []string{"complianceVevraa"}}
+	job := model.Job{Row: model.Row{Tenant: "acme", Version: 1, UpdatedAt: time.Unix(1, 0)}, BoardCode: "A",
+		Questions: []model.Question{{ID: "a", Format: model.Date}}, ComplianceGroups: []string{"complianceVevraa"}}
 	first, err := jobs.Answers(&job)
 	require.NoError(t, err)
 	require.Len(t, first.Questions(), 2)
@@ -144,11 +144,11 @@ func TestJobsAreRememberedUntilTheyChange(t *testing.T) {
 	again, err := jobs.Answers(&job)
 	require.NoError(t, err)
 	require.Same(t, first, again)
-	for _, change := range []func(j *hiring.Job){
-		func(j *hiring.Job) { j.Version = 2 },
-		func(j *hiring.Job) { j.Tenant = "initech" },
-		func(j *hiring.Job) { j.BoardCode = "B" },
-		func(j *hiring.Job) { j.UpdatedAt = time.Unix(2, 0) }, // deleted, and made anew
+	for _, change := range []func(j *model.Job){
+		func(j *model.Job) { j.Version = 2 },
+		func(j *model.Job) { j.Tenant = "initech" },
+		func(j *model.Job) { j.BoardCode = "B" },
+		func(j *model.Job) { j.UpdatedAt = time.Unix(2, 0) }, // deleted, and made anew
 	} {
 		other := job
 		other.Questions = nil
@@ -164,14 +164,14 @@ func TestJobsAreRememberedUntilTheyChange(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, rememberedJobs, jobs.compiled.Len(), "there is an end to it")
-	unstored := hiring.Job{BoardCode: "A"}
+	unstored := model.Job{BoardCode: "A"}
 	_, err = jobs.Answers(&unstored)
 	require.NoError(t, err)
 	unstored.Questions = job.Questions
 	got, err := jobs.Answers(&unstored)
 	require.NoError(t, err)
 	require.Len(t, got.Questions(), 1)
-	unstored.Questions = []hiring.Question{{ID: "a", Format: "x"}}
+	unstored.Questions = []model.Question{{ID: "a", Format: "x"}}
 	_, err = jobs.Answers(&unstored)
 	require.ErrorContains(t, err, "job A: question a")
 }
@@ -250,10 +250,10 @@ func TestChoosingAllOptionsOfALargeJobTakesLittle(t *testing.T) {
 	for n := range options {
 		options[n] = fmt.Sprintf("o-%03d", n)
 	}
-	questions, given := make([]hiring.Question, hiring.MaxQuestions), make([]Answer, hiring.MaxQuestions)
+	questions, given := make([]model.Question, model.MaxQuestions), make([]Answer, model.MaxQuestions)
 	for n := range questions {
 		id := fmt.Sprintf("q-%03d", n)
-		questions[n] = hiring.Question{ID: id, Format: hiring.Checkbox, Options: options}
+		questions[n] = model.Question{ID: id, Format: model.Checkbox, Options: options}
 		given[n] = Answer{QuestionID: id, Text: strings.Join(options, "|")}
 	}
 	a := answersTo(t, questions...)
@@ -272,8 +272,8 @@ func TestLargeJobsAreForgottenEarlier(t *testing.T) {
 	t.Parallel()
 	jobs := NewJobs()
 	for n := range 64 {
-		job := hiring.Job{Row: hiring.Row{Tenant: "acme", Version: int64(n + 1)}, BoardCode: "A",
-			Questions: []hiring.Question{{ID: "a", Format: hiring.Select, Options: []string{strings.Repeat("x", 3<<20)}}}}
+		job := model.Job{Row: model.Row{Tenant: "acme", Version: int64(n + 1)}, BoardCode: "A",
+			Questions: []model.Question{{ID: "a", Format: model.Select, Options: []string{strings.Repeat("x", 3<<20)}}}}
 		_, err := jobs.Answers(&job)
 		require.NoError(t, err)
 		require.NotNil(t, jobs.Known(&job))

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/modules/gateway"
+	"github.com/hiregate/hiregate/modules/app"
 )
 
 const (
@@ -51,7 +51,7 @@ the last line says alone what is wrong, as file:line: sentence.`
 			}
 			return err
 		}
-		losses := gateway.Losses()
+		losses := app.Losses()
 		if piped {
 			for _, sentence := range losses {
 				fmt.Fprintln(os.Stderr, placed(sentence))

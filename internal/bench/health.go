@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -56,7 +56,7 @@ func (b *bench) health() error {
 // deliveries writes deliveries with their attempts, and returns how long that takes. Their exports are there before.
 func deliveries(db *store.DB, counted bool) (time.Duration, error) {
 	ctx, now := context.Background(), time.Now()
-	exports := make([]*hiring.Export, healthWriters*healthWrites)
+	exports := make([]*model.Export, healthWriters*healthWrites)
 	err := db.Write(ctx, func(tx *store.Tx) error {
 		for n := range exports {
 			exports[n] = inbox.NewExport("acme", fmt.Sprint(now.UnixNano(), "-", n), []byte("{}"), now)
@@ -74,16 +74,16 @@ func deliveries(db *store.DB, counted bool) (time.Duration, error) {
 	for w := range healthWriters {
 		group.Go(func() error {
 			for _, e := range exports[w*healthWrites : (w+1)*healthWrites] {
-				d := hiring.NewDelivery(e, "hris", 0, now)
+				d := model.NewDelivery(e, "hris", 0, now)
 				d.Attempted("", "")
 				d.Deliver()
 				err := db.Write(ctx, func(tx *store.Tx) error {
 					if err := tx.UpsertDelivery(d); err != nil {
 						return err
 					}
-					attempt := &hiring.Attempt{DeliveryID: d.ID, StartedAt: now, Duration: time.Millisecond, Status: 200}
+					attempt := &model.Attempt{DeliveryID: d.ID, StartedAt: now, Duration: time.Millisecond, Status: 200}
 					if counted {
-						tx.CountAttempt(hiring.Place{Tenant: e.Tenant, Integration: "hris"}, e.ID, attempt)
+						tx.CountAttempt(model.Place{Tenant: e.Tenant, Integration: "hris"}, e.ID, attempt)
 					}
 					return tx.InsertAttempt(attempt)
 				})

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -25,7 +25,7 @@ var theLists = []struct {
 	{"all", store.ExportFilter{}},
 	{"tenant", store.ExportFilter{Tenant: "t-3"}},
 	{"candidate", store.ExportFilter{Tenant: "t-3", Candidate: "c-13"}},
-	{"failed", store.ExportFilter{Tenant: "t-3", Outcome: hiring.Failed}},
+	{"failed", store.ExportFilter{Tenant: "t-3", Outcome: model.Failed}},
 	{"integration", store.ExportFilter{Tenant: "t-3", Integration: "hris"}},
 	{"an hour", store.ExportFilter{Tenant: "t-3", Since: benchStart.Add(time.Hour), Until: benchStart.Add(2 * time.Hour)}},
 }
@@ -92,21 +92,21 @@ func fill(ctx context.Context, db *store.DB, from int) error {
 			id := at.UnixMicro() << 10
 			ids = append(ids, id)
 			tenant, key := fmt.Sprint("t-", n%filledTenants), fmt.Sprint("u-", n)
-			e := &hiring.Export{ID: id, Tenant: tenant, Key: key, Keyed: true, Origin: hiring.Received,
+			e := &model.Export{ID: id, Tenant: tenant, Key: key, Keyed: true, Origin: model.Received,
 				SHA256:      sha256.Sum256([]byte(key)),
-				CandidateID: fmt.Sprint("c-", n/10%1000), Receipt: hiring.NewReceipt(id), ReceivedAt: at, DocumentsTill: at,
+				CandidateID: fmt.Sprint("c-", n/10%1000), Receipt: model.NewReceipt(id), ReceivedAt: at, DocumentsTill: at,
 				DeliverTill: at,
-				Body:        []byte("{}"), WorkflowID: hiring.WorkflowID(tenant, key, 0)}
+				Body:        []byte("{}"), WorkflowID: model.WorkflowID(tenant, key, 0)}
 			if _, err := tx.InsertExport(e); err != nil {
 				return err
 			}
 			if err := tx.MarkDispatched(id, 0, at); err != nil {
 				return err
 			}
-			d := &hiring.Delivery{ExportID: id, Tenant: tenant, Integration: "hris", Outcome: hiring.Delivered, CreatedAt: at,
+			d := &model.Delivery{ExportID: id, Tenant: tenant, Integration: "hris", Outcome: model.Delivered, CreatedAt: at,
 				UpdatedAt: at}
 			if n%1000 == 3 {
-				d.Outcome, d.Fault = hiring.Failed, hiring.ClassPartnerFault
+				d.Outcome, d.Fault = model.Failed, model.ClassPartnerFault
 			}
 			if err := tx.UpsertDelivery(d); err != nil {
 				return err

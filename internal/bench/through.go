@@ -16,7 +16,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // throughput is what the whole way measured: from the webhook to the partner's 200.
@@ -60,7 +60,7 @@ func (b *bench) endToEnd(postgres bool, body []byte) (t throughput, err error) {
 	}
 	arrived, last := p.count()
 	t = throughput{Rate: float64(arrived) / last.Sub(began).Seconds(), Lost: exports - arrived}
-	t.Events, err = events(temporal, hiring.WorkflowID("acme", sender.connections[0].id+"-0", 0))
+	t.Events, err = events(temporal, model.WorkflowID("acme", sender.connections[0].id+"-0", 0))
 	return t, err
 }
 

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
-// Check says what is wrong with a job, its compliance groups among it, or nil. The error is an *hiring.InvalidError.
-func Check(j *hiring.Job) error {
+// Check says what is wrong with a job, its compliance groups among it, or nil. The error is an *model.InvalidError.
+func Check(j *model.Job) error {
 	var faults []string
 	for n, group := range j.ComplianceGroups {
 		at := fmt.Sprintf("complianceGroups[%d]", n)
@@ -30,7 +30,7 @@ func Check(j *hiring.Job) error {
 		}
 	}
 	err := j.Validate()
-	if invalid, ok := err.(*hiring.InvalidError); ok {
+	if invalid, ok := err.(*model.InvalidError); ok {
 		faults = append(slices.Clone(invalid.Faults), faults...)
 	} else if err != nil {
 		return err
@@ -38,7 +38,7 @@ func Check(j *hiring.Job) error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return &hiring.InvalidError{Faults: faults[:min(len(faults), 20)]}
+	return &model.InvalidError{Faults: faults[:min(len(faults), 20)]}
 }
 
 // Reserved says why no question of a job's own may have an id; empty: it may.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 //go:embed forms/*.json
@@ -21,14 +21,14 @@ var Groups = []string{"complianceEeo", "complianceOfccp", "complianceVevraa"}
 
 // Form is the question set of a group, and the legal text that is shown before it.
 type Form struct {
-	Group     string            `json:"group"`
-	Title     string            `json:"title"`
-	Source    string            `json:"source"`
-	Form      string            `json:"form"`    // its number
-	Dated     string            `json:"dated"`   // when the text was taken over, YYYY-MM-DD
-	Expires   string            `json:"expires"` // the last day, YYYY-MM-DD; empty: it does not
-	Text      []string          `json:"text"`    // paragraphs
-	Questions []hiring.Question `json:"questions"`
+	Group     string           `json:"group"`
+	Title     string           `json:"title"`
+	Source    string           `json:"source"`
+	Form      string           `json:"form"`    // its number
+	Dated     string           `json:"dated"`   // when the text was taken over, YYYY-MM-DD
+	Expires   string           `json:"expires"` // the last day, YYYY-MM-DD; empty: it does not
+	Text      []string         `json:"text"`    // paragraphs
+	Questions []model.Question `json:"questions"`
 }
 
 // Notice is what applicants are shown of a form before its questions (contract, "Compliance").
@@ -82,8 +82,8 @@ func Find(group string) (*Form, bool) {
 }
 
 // Ask gives all questions of a job: its own, then those of its compliance groups, in the groups' order.
-func Ask(j *hiring.Job) []hiring.Question {
-	all := append([]hiring.Question{}, j.Questions...)
+func Ask(j *model.Job) []model.Question {
+	all := append([]model.Question{}, j.Questions...)
 	for _, group := range Groups {
 		if slices.Contains(j.ComplianceGroups, group) {
 			all = append(all, forms()[group].Questions...)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/compliance"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 func TestForms(t *testing.T) {
@@ -31,7 +31,7 @@ func TestForms(t *testing.T) {
 			ids = append(ids, q.ID)
 			require.True(t, q.IsRequired, "an exposed compliance question is required")
 			require.Equal(t, group, *q.Group)
-			if q.Format == hiring.Select {
+			if q.Format == model.Select {
 				require.Equal(t, "I do not want to answer", q.Options[len(q.Options)-1], "it offers to decline")
 			}
 		}
@@ -58,10 +58,10 @@ func TestSampleAsksTheFormsQuestions(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../testdata/samples/questions.json")
 	require.NoError(t, err)
-	var sample []hiring.Question
+	var sample []model.Question
 	require.NoError(t, json.Unmarshal(raw, &sample))
 	own := len(sample) - 3
-	job := &hiring.Job{Questions: sample[:own], ComplianceGroups: []string{"complianceOfccp"}}
+	job := &model.Job{Questions: sample[:own], ComplianceGroups: []string{"complianceOfccp"}}
 	require.Equal(t, sample, compliance.Ask(job))
 	job.ComplianceGroups = []string{"complianceVevraa", "complianceEeo"}
 	all := compliance.Ask(job)

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Fewest is the smallest group of people whose size is told.
@@ -36,14 +36,14 @@ type OptionReport struct {
 // Summarize makes the reports of a job, or of all of a tenant's jobs together when it is empty. counts are those of
 // all of the tenant's jobs in either case: what is told of one job and of all together must not tell more than each
 // does.
-func Summarize(counts []hiring.ComplianceCount, job string) []Report {
+func Summarize(counts []model.ComplianceCount, job string) []Report {
 	reports := []Report{}
 	for _, group := range Groups {
 		form := forms()[group]
 		r := Report{Group: group, Title: form.Title, Form: form.Form}
 		asked := false
 		for _, q := range form.Questions {
-			if q.Format != hiring.Select {
+			if q.Format != model.Select {
 				continue
 			}
 			t := tabulate(counts, &q)
@@ -65,7 +65,7 @@ type table struct {
 	hidden  [][]bool
 }
 
-func tabulate(counts []hiring.ComplianceCount, q *hiring.Question) *table {
+func tabulate(counts []model.ComplianceCount, q *model.Question) *table {
 	t := &table{options: slices.Clone(q.Options)}
 	row, column := map[string]int{}, map[string]int{}
 	for n, option := range t.options {
@@ -102,7 +102,7 @@ func (t *table) has(job string) bool {
 	return job == "" && len(t.jobs) > 0 || slices.Contains(t.jobs, job)
 }
 
-func (t *table) report(q *hiring.Question, job string) QuestionReport {
+func (t *table) report(q *model.Question, job string) QuestionReport {
 	r := QuestionReport{ID: q.ID, Label: q.Label, Options: make([]OptionReport, len(t.options))}
 	row := len(t.jobs)
 	if job != "" {

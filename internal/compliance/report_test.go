@@ -7,18 +7,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
-var disability = hiring.Question{ID: "eeocDisability", Format: hiring.Select, Options: []string{"Yes", "No", "Decline"}}
+var disability = model.Question{ID: "eeocDisability", Format: model.Select, Options: []string{"Yes", "No", "Decline"}}
 
 // counted makes a table of a question; a row a job.
-func counted(q *hiring.Question, jobs ...[]int) *table {
-	var counts []hiring.ComplianceCount
+func counted(q *model.Question, jobs ...[]int) *table {
+	var counts []model.ComplianceCount
 	for j, row := range jobs {
 		for o, n := range row {
 			if n > 0 {
-				counts = append(counts, hiring.ComplianceCount{Job: fmt.Sprint("job-", j), Question: q.ID, Value: q.Options[o],
+				counts = append(counts, model.ComplianceCount{Job: fmt.Sprint("job-", j), Question: q.ID, Value: q.Options[o],
 					Count: n})
 			}
 		}
@@ -170,7 +170,7 @@ func rankOf(rows [][]float64, more []float64) (rank int) {
 
 func TestReportsOfAJob(t *testing.T) {
 	t.Parallel()
-	counts := []hiring.ComplianceCount{
+	counts := []model.ComplianceCount{
 		{Job: "a", Group: "complianceEeo", Question: "eeocGender", Value: "Female", Count: 8},
 		{Job: "a", Group: "complianceEeo", Question: "eeocGender", Value: "Male", Count: 9},
 		{Job: "a", Group: "complianceEeo", Question: "eeocGender", Value: "An option of before", Count: 6},

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/egress"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/scan"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
@@ -25,25 +25,25 @@ type Config struct {
 	Workflows string
 	// TakeOver is the id of the database whose namespace of Temporal this one takes over; empty: of none.
 	TakeOver    string
-	Dev         bool                      // what a laptop needs and a server must not have is allowed
-	Tenants     map[string]*hiring.Tenant // the declared ones
-	Stored      Tenants                   // the others; nil: there are none
-	Subscribers []hiring.Subscriber       // are notified of what happens to integrations and exports
-	Scanner     scan.Scanner              // looks through the documents of job applications; nil: they are not scanned
-	BodyMemory  int64                     // bytes that unverified bodies may take at once
-	BodyTime    time.Duration             // for which such a body may come in
+	Dev         bool                     // what a laptop needs and a server must not have is allowed
+	Tenants     map[string]*model.Tenant // the declared ones
+	Stored      Tenants                  // the others; nil: there are none
+	Subscribers []model.Subscriber       // are notified of what happens to integrations and exports
+	Scanner     scan.Scanner             // looks through the documents of job applications; nil: they are not scanned
+	BodyMemory  int64                    // bytes that unverified bodies may take at once
+	BodyTime    time.Duration            // for which such a body may come in
 	// how long the content of finished exports is kept; 0: for ever
 	Retention time.Duration
 }
 
 // Tenants are tenants that come from elsewhere than the configuration.
 type Tenants interface {
-	Tenant(name string) (*hiring.Tenant, bool)
-	All() iter.Seq[*hiring.Tenant]
+	Tenant(name string) (*model.Tenant, bool)
+	All() iter.Seq[*model.Tenant]
 }
 
 // Tenant finds a tenant by name, declared or stored.
-func (c *Config) Tenant(name string) (*hiring.Tenant, bool) {
+func (c *Config) Tenant(name string) (*model.Tenant, bool) {
 	if t, ok := c.Tenants[name]; ok || c.Stored == nil {
 		return t, ok
 	}
@@ -52,8 +52,8 @@ func (c *Config) Tenant(name string) (*hiring.Tenant, bool) {
 
 // All are all tenants, the declared ones first, each by name. A stored one whose name was declared since is not among
 // them.
-func (c *Config) All() iter.Seq[*hiring.Tenant] {
-	return func(yield func(*hiring.Tenant) bool) {
+func (c *Config) All() iter.Seq[*model.Tenant] {
+	return func(yield func(*model.Tenant) bool) {
 		for _, name := range slices.Sorted(maps.Keys(c.Tenants)) {
 			if !yield(c.Tenants[name]) {
 				return
@@ -71,7 +71,7 @@ func (c *Config) All() iter.Seq[*hiring.Tenant] {
 }
 
 // Integration finds an integration of a tenant by name.
-func (c *Config) Integration(tenant, name string) (*hiring.Integration, bool) {
+func (c *Config) Integration(tenant, name string) (*model.Integration, bool) {
 	t, ok := c.Tenant(tenant)
 	if !ok {
 		return nil, false

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // The latest configuration that is running is in force, in whatever order they end.
@@ -87,8 +87,8 @@ func TestInForceOfManyAtOnce(t *testing.T) {
 
 func TestLookUp(t *testing.T) {
 	t.Parallel()
-	c := &config.Config{Tenants: map[string]*hiring.Tenant{"acme": {Name: "acme",
-		Integrations: []hiring.Integration{{Name: "hris"}, {Name: "archive"}}}}}
+	c := &config.Config{Tenants: map[string]*model.Tenant{"acme": {Name: "acme",
+		Integrations: []model.Integration{{Name: "hris"}, {Name: "archive"}}}}}
 	tenant, ok := c.Tenant("acme")
 	require.True(t, ok)
 	require.Equal(t, "acme", tenant.Name)
@@ -103,9 +103,9 @@ func TestLookUp(t *testing.T) {
 	require.False(t, ok)
 }
 
-type stored []*hiring.Tenant
+type stored []*model.Tenant
 
-func (s stored) Tenant(name string) (*hiring.Tenant, bool) {
+func (s stored) Tenant(name string) (*model.Tenant, bool) {
 	for _, t := range s {
 		if t.Name == name {
 			return t, true
@@ -114,14 +114,14 @@ func (s stored) Tenant(name string) (*hiring.Tenant, bool) {
 	return nil, false
 }
 
-func (s stored) All() iter.Seq[*hiring.Tenant] { return slices.Values(s) }
+func (s stored) All() iter.Seq[*model.Tenant] { return slices.Values(s) }
 
 func TestDeclaredTenantsComeBeforeStoredOnes(t *testing.T) {
 	t.Parallel()
 	c := &config.Config{
-		Tenants: map[string]*hiring.Tenant{"globex": {Name: "globex"}, "acme": {Name: "acme", Title: "declared"}},
+		Tenants: map[string]*model.Tenant{"globex": {Name: "globex"}, "acme": {Name: "acme", Title: "declared"}},
 		Stored: stored{{Name: "acme", Title: "stored"}, {Name: "initech",
-			Integrations: []hiring.Integration{{Name: "hris"}}}},
+			Integrations: []model.Integration{{Name: "hris"}}}},
 	}
 	acme, ok := c.Tenant("acme")
 	require.True(t, ok)

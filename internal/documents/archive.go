@@ -15,8 +15,8 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/failpoint"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -57,17 +57,17 @@ type Progress struct {
 // this one, are being fetched. It is idempotent and may run on several nodes at once: a document that is fetched twice
 // is stored once. An error means that the store can't be used; a failed attempt is no error, but in the store and in
 // the progress.
-func (a *Archive) Fetch(ctx context.Context, e *hiring.Export) (Progress, error) {
+func (a *Archive) Fetch(ctx context.Context, e *model.Export) (Progress, error) {
 	return a.fetch(ctx, e, a.places.acquire, placeWithin)
 }
 
 // FetchInLine is Fetch for one of many exports of a caller that can wait so long for its turn.
-func (a *Archive) FetchInLine(ctx context.Context, e *hiring.Export, patience time.Duration) (Progress, error) {
+func (a *Archive) FetchInLine(ctx context.Context, e *model.Export, patience time.Duration) (Progress, error) {
 	return a.fetch(ctx, e, a.places.acquireInLine, patience)
 }
 
 // fetch is Fetch for an export that gets its place from acquire, within some time.
-func (a *Archive) fetch(ctx context.Context, e *hiring.Export,
+func (a *Archive) fetch(ctx context.Context, e *model.Export,
 	acquire func(context.Context, string, int64, time.Duration) (func(), bool), within time.Duration) (Progress, error) {
 	docs, err := a.documents(ctx, e)
 	if err != nil {
@@ -93,9 +93,9 @@ func (a *Archive) fetch(ctx context.Context, e *hiring.Export,
 }
 
 // run makes one attempt at each document that is due.
-func (a *Archive) run(ctx context.Context, e *hiring.Export, docs []*hiring.Document) error {
-	due := slices.DeleteFunc(slices.Clone(docs), func(d *hiring.Document) bool { return !a.due(d) })
-	slices.SortStableFunc(due, func(one, other *hiring.Document) int { return cmp.Compare(one.Tries, other.Tries) })
+func (a *Archive) run(ctx context.Context, e *model.Export, docs []*model.Document) error {
+	due := slices.DeleteFunc(slices.Clone(docs), func(d *model.Document) bool { return !a.due(d) })
+	slices.SortStableFunc(due, func(one, other *model.Document) int { return cmp.Compare(one.Tries, other.Tries) })
 	last := a.Now().Add(fetchRun)
 	for turn := range slices.Chunk(due, rowsAtOnce) {
 		if a.Now().After(last) {
@@ -124,17 +124,17 @@ func (a *Archive) run(ctx context.Context, e *hiring.Export, docs []*hiring.Docu
 	return nil
 }
 
-func (a *Archive) due(d *hiring.Document) bool {
-	return d.State == hiring.Fetching && !d.NextAt.After(a.Now())
+func (a *Archive) due(d *model.Document) bool {
+	return d.State == model.Fetching && !d.NextAt.After(a.Now())
 }
 
-func (a *Archive) progress(docs []*hiring.Document) Progress {
+func (a *Archive) progress(docs []*model.Document) Progress {
 	var p Progress
 	for _, d := range docs {
 		switch d.State {
-		case hiring.Fetched:
+		case model.Fetched:
 			p.Fetched++
-		case hiring.GivenUp:
+		case model.GivenUp:
 			p.GivenUp++
 		default:
 			wait := max(d.NextAt.Sub(a.Now()), 100*time.Millisecond)
@@ -148,7 +148,7 @@ func (a *Archive) progress(docs []*hiring.Document) Progress {
 }
 
 // documents reads the documents of an export; the first time it inserts them, from its attachments.
-func (a *Archive) documents(ctx context.Context, e *hiring.Export) ([]*hiring.Document, error) {
+func (a *Archive) documents(ctx context.Context, e *model.Export) ([]*model.Document, error) {
 	docs, err := a.Store.ListDocuments(ctx, e.ID)
 	if err != nil || len(docs) >= e.Attachments {
 		return docs, err
@@ -167,7 +167,7 @@ func (a *Archive) documents(ctx context.Context, e *hiring.Export) ([]*hiring.Do
 	for turn := range slices.Chunk(all, rowsAtOnce) {
 		err := a.Store.Write(ctx, func(tx *store.Tx) error {
 			for n, attachment := range turn {
-				err := tx.InsertDocument(hiring.Document{
+				err := tx.InsertDocument(model.Document{
 					ExportID: e.ID, Tenant: e.Tenant, Position: position + n, SourceURL: []byte(attachment.URL),
 					CreatedAt: now,
 				})
@@ -185,7 +185,7 @@ func (a *Archive) documents(ctx context.Context, e *hiring.Export) ([]*hiring.Do
 	return a.Store.ListDocuments(ctx, e.ID)
 }
 
-func (a *Archive) attachments(ctx context.Context, e *hiring.Export) (*schemas.Document, error) {
+func (a *Archive) attachments(ctx context.Context, e *model.Export) (*schemas.Document, error) {
 	if e.Body == nil {
 		if err := a.Store.LoadBody(ctx, e); err != nil {
 			return nil, fmt.Errorf("loading the body: %w", err)
@@ -199,11 +199,11 @@ func (a *Archive) attachments(ctx context.Context, e *hiring.Export) (*schemas.D
 }
 
 // attempt makes one attempt at a document and writes what came of it. name is the upload to fetch it into.
-func (a *Archive) attempt(ctx context.Context, e *hiring.Export, d *hiring.Document, name string) error {
+func (a *Archive) attempt(ctx context.Context, e *model.Export, d *model.Document, name string) error {
 	now := a.Now()
 	left := e.DocumentsTill.Sub(now)
 	if left <= 0 {
-		d.State = hiring.GivenUp
+		d.State = model.GivenUp
 		if d.Reason == "" {
 			d.Reason = "the document's URL ended before the gateway could fetch it: have the candidate exported again"
 		}
@@ -225,14 +225,14 @@ func (a *Archive) attempt(ctx context.Context, e *hiring.Export, d *hiring.Docum
 		return a.finish(ctx, d, name, left, false)
 	}
 	failpoint.Reach(failpoint.DocumentKept)
-	d.State, d.Reason, d.NextAt, d.FetchedAt = hiring.Fetched, "", time.Time{}, a.Now()
+	d.State, d.Reason, d.NextAt, d.FetchedAt = model.Fetched, "", time.Time{}, a.Now()
 	d.Blob, d.SHA256, d.Size = fetched.Name, fetched.SHA256[:], fetched.Size
 	d.Declared, d.Detected, d.FileName = fetched.Declared, fetched.Detected, fetched.FileName
 	return a.finish(ctx, d, name, left, false)
 }
 
 // failed decides whether there is another attempt at a failed document.
-func (a *Archive) failed(d *hiring.Document, failure *FetchError, left time.Duration) {
+func (a *Archive) failed(d *model.Document, failure *FetchError, left time.Duration) {
 	d.Reason = failure.Error()
 	if failure.Class == ClassStore {
 		if n, tell := a.unstored.count(d.Tenant, a.Now()); tell {
@@ -244,27 +244,27 @@ func (a *Archive) failed(d *hiring.Document, failure *FetchError, left time.Dura
 	}
 	switch failure.Verdict() {
 	case GiveUp:
-		d.State = hiring.GivenUp
+		d.State = model.GivenUp
 	case GiveUpAfterTries:
 		if d.Refusals++; d.Refusals >= GiveUpTries {
-			d.State = hiring.GivenUp
+			d.State = model.GivenUp
 		}
 	}
-	if d.State == hiring.Fetching {
+	if d.State == model.Fetching {
 		// It is looked at when its URL ends at the latest: what is missing then is given up.
 		d.NextAt = a.Now().Add(min(Backoff(d.Tries, rand.Float64()), left))
 	}
 }
 
 // finish writes a document and counts it when it is final. name is the upload that it was fetched into.
-func (a *Archive) finish(ctx context.Context, d *hiring.Document, name string, left time.Duration, expired bool) error {
+func (a *Archive) finish(ctx context.Context, d *model.Document, name string, left time.Duration, expired bool) error {
 	var changed bool
 	err := a.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		if changed, err = tx.UpdateDocument(d); err != nil || !changed {
 			return err
 		}
-		if d.State == hiring.GivenUp {
-			tx.CountEvent(hiring.DocumentsLost, d.Tenant, "", a.Now())
+		if d.State == model.GivenUp {
+			tx.CountEvent(model.DocumentsLost, d.Tenant, "", a.Now())
 		}
 		return ClaimUpload(tx, name)
 	})
@@ -275,9 +275,9 @@ func (a *Archive) finish(ctx context.Context, d *hiring.Document, name string, l
 		return a.DiscardUploads(ctx, []string{name})
 	}
 	switch d.State {
-	case hiring.Fetched:
+	case model.Fetched:
 		metrics.DocumentFetched(d.Tenant, d.Size, left)
-	case hiring.GivenUp:
+	case model.GivenUp:
 		metrics.DocumentLost(d.Tenant, expired)
 		a.Log.Error("a document could not be fetched; its export is delivered without it",
 			zap.String("tenant", d.Tenant), zap.Int64("export", d.ExportID),

@@ -20,8 +20,8 @@ import (
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/egress"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
@@ -104,12 +104,12 @@ func (b *bench) advance(d time.Duration) {
 }
 
 // accept takes in an export whose attachments are at these paths of the service. Its layout is unusual, to see it kept.
-func (b *bench) accept(paths ...string) *hiring.Export {
+func (b *bench) accept(paths ...string) *model.Export {
 	b.t.Helper()
 	return b.acceptFor("acme", paths...)
 }
 
-func (b *bench) acceptFor(tenant string, paths ...string) *hiring.Export {
+func (b *bench) acceptFor(tenant string, paths ...string) *model.Export {
 	b.t.Helper()
 	var attachments []string
 	for n, path := range paths {
@@ -124,7 +124,7 @@ func (b *bench) acceptFor(tenant string, paths ...string) *hiring.Export {
 	return e
 }
 
-func (b *bench) fetch(e *hiring.Export) documents.Progress {
+func (b *bench) fetch(e *model.Export) documents.Progress {
 	b.t.Helper()
 	p, err := b.Fetch(b.t.Context(), e)
 	require.NoError(b.t, err)
@@ -165,7 +165,7 @@ func TestManyDocumentsLeaveTheWriterToOthers(t *testing.T) {
 	require.Len(t, docs, many)
 	require.Equal(t, many-1, docs[many-1].Position)
 	var body []byte
-	require.Equal(t, int64(3), turns(func() { body = b.outgoing(e, hiring.Rehost) }))
+	require.Equal(t, int64(3), turns(func() { body = b.outgoing(e, model.Rehost) }))
 	for n, one := range attachments(t, body) {
 		token, ok := strings.CutPrefix(one.URL, b.config.PublicURL+"/documents/")
 		require.True(t, ok, one.URL)
@@ -189,7 +189,7 @@ func TestFetchedOnceAndKept(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, docs, 2)
 	for n, name := range []string{"one.txt", "two.txt"} {
-		require.Equal(t, hiring.Fetched, docs[n].State)
+		require.Equal(t, model.Fetched, docs[n].State)
 		require.Equal(t, name, docs[n].FileName)
 		require.Equal(t, "text/plain", docs[n].MediaType())
 		require.Equal(t, int64(5), docs[n].Size)
@@ -351,7 +351,7 @@ func TestRefusedThreeTimesIsGivenUp(t *testing.T) {
 	require.Equal(t, int64(1+documents.GiveUpTries), b.asked.Load())
 	lost, err := b.Store.DueEventCounts(t.Context(), b.clock().Add(store.TellAfter), 10)
 	require.NoError(t, err)
-	require.Equal(t, []store.EventCount{{Event: hiring.DocumentsLost, Tenant: "acme"}}, lost, "it is to be told")
+	require.Equal(t, []store.EventCount{{Event: model.DocumentsLost, Tenant: "acme"}}, lost, "it is to be told")
 	docs, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Contains(t, docs[1].Reason, "404")
@@ -394,7 +394,7 @@ func TestTriedUntilItsURLEnds(t *testing.T) {
 		require.LessOrEqual(t, p.Wait, 144*time.Second)
 		b.advance(p.Wait)
 	}
-	require.WithinDuration(t, noon.Add(hiring.DocumentWindow), b.clock(), time.Second)
+	require.WithinDuration(t, noon.Add(model.DocumentWindow), b.clock(), time.Second)
 	require.Greater(t, b.asked.Load(), int64(60))
 }
 
@@ -402,7 +402,7 @@ func TestNotAskedForAfterItsURLEnded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	e := b.accept("one")
-	b.advance(hiring.DocumentWindow)
+	b.advance(model.DocumentWindow)
 	require.Equal(t, documents.Progress{GivenUp: 1}, b.fetch(e))
 	require.Zero(t, b.asked.Load())
 }
@@ -426,7 +426,7 @@ func TestRehostedBodyIsMadeOnceAndDiffersInItsURLsAlone(t *testing.T) {
 		own := *e
 		group.Go(func() {
 			var err error
-			bodies[n], err = b.OutgoingBody(t.Context(), &own, hiring.Rehost)
+			bodies[n], err = b.OutgoingBody(t.Context(), &own, model.Rehost)
 			require.NoError(t, err)
 		})
 	}
@@ -449,7 +449,7 @@ func TestRehostedBodyIsMadeOnceAndDiffersInItsURLsAlone(t *testing.T) {
 		d, till, err := b.Store.DocumentByLink(t.Context(), hash)
 		require.NoError(t, err)
 		require.Equal(t, n, d.Position)
-		require.Equal(t, noon.Add(hiring.LinkWindow), till)
+		require.Equal(t, noon.Add(model.LinkWindow), till)
 		back = strings.Replace(back, attachment.URL, b.service.URL+"/"+[]string{"one", "two"}[n], 1)
 	}
 	require.Equal(t, original, back)

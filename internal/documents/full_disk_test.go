@@ -15,8 +15,8 @@ import (
 
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/fulldisk"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics/metricstest"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
@@ -70,7 +70,7 @@ func fillDisk(t *testing.T, room func(bytes uint64)) {
 	stop()
 	watching.Wait()
 	require.ErrorIs(t, b.Storable(), documents.ErrFull)
-	require.Equal(t, (hiring.DocumentWindow - time.Hour - time.Minute).Seconds(),
+	require.Equal(t, (model.DocumentWindow - time.Hour - time.Minute).Seconds(),
 		metricstest.Gauge(t, "hiregate_documents_unfetched_window_seconds"), "of the first one")
 	require.Positive(t, metricstest.Gauge(t, "hiregate_documents_free_bytes"))
 	require.Equal(t, 1, logged.FilterMessageSnippet("documents can't be stored").Len())

@@ -8,7 +8,7 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -26,7 +26,7 @@ const attachmentMembers = 512
 // Rehost: our document URLs instead of its sender's, every other byte as received. Inline: the same, and after a URL
 // the document itself, if it was fetched and there is room for it. The URLs of an export that was triggered here are
 // ours.
-func (a *Archive) OutgoingBody(ctx context.Context, e *hiring.Export, mode hiring.DocumentMode) ([]byte, error) {
+func (a *Archive) OutgoingBody(ctx context.Context, e *model.Export, mode model.DocumentMode) ([]byte, error) {
 	if asItCame(e, mode) {
 		return e.Body, nil
 	}
@@ -42,7 +42,7 @@ func (a *Archive) OutgoingBody(ctx context.Context, e *hiring.Export, mode hirin
 	if err != nil {
 		return nil, err
 	}
-	made, err := a.write(ctx, e, docs, urls, mode == hiring.Inline)
+	made, err := a.write(ctx, e, docs, urls, mode == model.Inline)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (a *Archive) OutgoingBody(ctx context.Context, e *hiring.Export, mode hirin
 	}
 	// The URLs outlive the deliveries by as much as at the reception, also where a later round is the first with this
 	// mode.
-	till := e.DeliverTill.Add(hiring.LinkWindow - hiring.DeliveryWindow)
+	till := e.DeliverTill.Add(model.LinkWindow - model.DeliveryWindow)
 	enter := func(tx *store.Tx, from, to int) error {
 		for n := from; n < to; n++ {
 			if err := tx.InsertLink(hashes[n], docs[n].ID, till); err != nil {
@@ -86,18 +86,18 @@ func (a *Archive) OutgoingBody(ctx context.Context, e *hiring.Export, mode hirin
 }
 
 // asItCame reports whether the body of an export goes out as it is.
-func asItCame(e *hiring.Export, mode hiring.DocumentMode) bool {
-	return e.Attachments == 0 || mode == hiring.Passthrough || mode == hiring.Rehost && e.Origin == hiring.Triggered
+func asItCame(e *model.Export, mode model.DocumentMode) bool {
+	return e.Attachments == 0 || mode == model.Passthrough || mode == model.Rehost && e.Origin == model.Triggered
 }
 
 // OutgoingSize is about how many bytes of memory Outgoing takes, the export's own body included, before any of it is
 // read.
-func (a *Archive) OutgoingSize(ctx context.Context, e *hiring.Export, mode hiring.DocumentMode) (int64, error) {
+func (a *Archive) OutgoingSize(ctx context.Context, e *model.Export, mode model.DocumentMode) (int64, error) {
 	if asItCame(e, mode) {
 		return e.Size, nil
 	}
 	size := 2*e.Size + int64(e.Attachments)*attachmentMembers
-	if mode != hiring.Inline {
+	if mode != model.Inline {
 		return size, nil
 	}
 	docs, err := a.documents(ctx, e)
@@ -112,8 +112,8 @@ func (a *Archive) OutgoingSize(ctx context.Context, e *hiring.Export, mode hirin
 }
 
 // links makes a public URL for each document of a received export; none for a triggered one, which has them.
-func (a *Archive) links(e *hiring.Export, docs []*hiring.Document) (urls []string, hashes [][32]byte, err error) {
-	if e.Origin == hiring.Triggered {
+func (a *Archive) links(e *model.Export, docs []*model.Document) (urls []string, hashes [][32]byte, err error) {
+	if e.Origin == model.Triggered {
 		return nil, nil, nil
 	}
 	c := a.InForce.Current()
@@ -131,7 +131,7 @@ func (a *Archive) links(e *hiring.Export, docs []*hiring.Document) (urls []strin
 
 // write makes the body with these URLs, and with the documents that fit. The base64 of up to 10 MiB is written in
 // place, not built beforehand.
-func (a *Archive) write(ctx context.Context, e *hiring.Export, docs []*hiring.Document, urls []string,
+func (a *Archive) write(ctx context.Context, e *model.Export, docs []*model.Document, urls []string,
 	inline bool) (*store.KeptBody, error) {
 	parsed, err := a.attachments(ctx, e)
 	if err != nil {
@@ -166,10 +166,10 @@ func (a *Archive) write(ctx context.Context, e *hiring.Export, docs []*hiring.Do
 
 // choose selects the documents that go into a body: in the order of its attachments each that was fetched and that
 // there is room for. An attachment that has a document of its own keeps that one.
-func choose(docs []*hiring.Document, parsed *schemas.Document) map[int]bool {
+func choose(docs []*model.Document, parsed *schemas.Document) map[int]bool {
 	chosen, left := map[int]bool{}, int64(MaxInline)
 	for n, d := range docs {
-		if d.State == hiring.Fetched && d.Size <= left && n < len(parsed.Attachments) &&
+		if d.State == model.Fetched && d.Size <= left && n < len(parsed.Attachments) &&
 			!parsed.Attachments[n].HasDocument {
 			chosen[n] = true
 			left -= d.Size
@@ -182,7 +182,7 @@ func choose(docs []*hiring.Document, parsed *schemas.Document) map[int]bool {
 const DocumentMember = `,"document":`
 
 // inline writes a document as a further member of its attachment. One whose file is gone is left out.
-func (a *Archive) inline(out *store.KeptBody, d *hiring.Document) error {
+func (a *Archive) inline(out *store.KeptBody, d *model.Document) error {
 	content, _, err := a.Files.Open(d.Blob)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -198,7 +198,7 @@ func (a *Archive) inline(out *store.KeptBody, d *hiring.Document) error {
 }
 
 // Settled reports whether all documents of an export are final: fetched, found clean, or given up; or their URLs ended.
-func (a *Archive) Settled(ctx context.Context, e *hiring.Export) (bool, error) {
+func (a *Archive) Settled(ctx context.Context, e *model.Export) (bool, error) {
 	if e.Attachments == 0 || !a.Now().Before(e.DocumentsTill) {
 		return true, nil
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/documents"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -36,7 +36,7 @@ func attachments(t *testing.T, body []byte) (all []struct {
 	return all
 }
 
-func (b *bench) outgoing(e *hiring.Export, mode hiring.DocumentMode) []byte {
+func (b *bench) outgoing(e *model.Export, mode model.DocumentMode) []byte {
 	b.t.Helper()
 	own := *e
 	body, err := b.OutgoingBody(b.t.Context(), &own, mode)
@@ -45,7 +45,7 @@ func (b *bench) outgoing(e *hiring.Export, mode hiring.DocumentMode) []byte {
 }
 
 // sized puts an export through the door whose documents are here, of these sizes.
-func (b *bench) sized(sizes ...int64) (*hiring.Export, [][]byte) {
+func (b *bench) sized(sizes ...int64) (*model.Export, [][]byte) {
 	b.t.Helper()
 	e := b.accept(strings.Split(strings.Repeat("x ", len(sizes)-1)+"x", " ")...)
 	b.fetch(e)
@@ -67,7 +67,7 @@ func (b *bench) sized(sizes ...int64) (*hiring.Export, [][]byte) {
 			return err
 		}
 		for n := range docs {
-			if err := tx.InsertDocument(hiring.Document{ExportID: again.ID, Tenant: "acme", Position: n, SourceURL: []byte("-"),
+			if err := tx.InsertDocument(model.Document{ExportID: again.ID, Tenant: "acme", Position: n, SourceURL: []byte("-"),
 				CreatedAt: noon}); err != nil {
 				return err
 			}
@@ -78,7 +78,7 @@ func (b *bench) sized(sizes ...int64) (*hiring.Export, [][]byte) {
 	require.NoError(b.t, err)
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
 		for n, d := range fresh {
-			d.State, d.Blob, d.Size, d.Declared, d.FileName, d.FetchedAt = hiring.Fetched, docs[n].Blob, docs[n].Size,
+			d.State, d.Blob, d.Size, d.Declared, d.FileName, d.FetchedAt = model.Fetched, docs[n].Blob, docs[n].Size,
 				"text/plain", fmt.Sprint(n, ".txt"), noon
 			if _, err := tx.UpdateDocument(d); err != nil {
 				return err
@@ -101,7 +101,7 @@ func TestInlineChangesNothingElse(t *testing.T) {
 		b.advance(3 * time.Second)
 	}
 	original := string(e.Body)
-	body := b.outgoing(e, hiring.Inline)
+	body := b.outgoing(e, model.Inline)
 	all := attachments(t, body)
 	require.Len(t, all, 3)
 	require.Nil(t, all[1].Document, "a document that could not be had is there")
@@ -116,8 +116,8 @@ func TestInlineChangesNothingElse(t *testing.T) {
 		back = strings.Replace(strings.Replace(back, member, "", 1), all[n].URL, b.service.URL+"/"+name, 1)
 	}
 	require.Equal(t, original, back)
-	require.NotEqual(t, body, b.outgoing(e, hiring.Rehost), "the modes share a body")
-	require.Equal(t, original, string(b.outgoing(e, hiring.Passthrough)))
+	require.NotEqual(t, body, b.outgoing(e, model.Rehost), "the modes share a body")
+	require.Equal(t, original, string(b.outgoing(e, model.Passthrough)))
 }
 
 // What an attempt will take is known before it reads anything, in every mode, and however often it is asked.
@@ -125,8 +125,8 @@ func TestSizeIsKnownBeforeTheBodyIsMade(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	large, _ := b.sized(3<<20, 1<<20, 8<<20)
-	for _, e := range []*hiring.Export{large, b.accept("one", "two"), b.accept()} {
-		for _, mode := range []hiring.DocumentMode{hiring.Passthrough, hiring.Rehost, hiring.Inline} {
+	for _, e := range []*model.Export{large, b.accept("one", "two"), b.accept()} {
+		for _, mode := range []model.DocumentMode{model.Passthrough, model.Rehost, model.Inline} {
 			own := *e
 			own.Body = nil
 			size, err := b.OutgoingSize(t.Context(), &own, mode)
@@ -149,7 +149,7 @@ func TestInlineTakesTenMebibytes(t *testing.T) {
 	b := newBench(t)
 	const mega = 1 << 20
 	e, contents := b.sized(7*mega, 3*mega+1, 2*mega, mega, 0, 1)
-	body := b.outgoing(e, hiring.Inline)
+	body := b.outgoing(e, model.Inline)
 	all := attachments(t, body)
 	for n, there := range []bool{true, false, true, true, true, false} {
 		require.Equal(t, there, all[n].Document != nil, n)
@@ -169,7 +169,7 @@ func TestInlineBodyIsMadeOnce(t *testing.T) {
 	made := make([][]byte, 8)
 	var group sync.WaitGroup
 	for n := range made {
-		group.Go(func() { made[n] = b.outgoing(e, hiring.Inline) })
+		group.Go(func() { made[n] = b.outgoing(e, model.Inline) })
 	}
 	group.Wait()
 	for _, body := range made {
@@ -178,7 +178,7 @@ func TestInlineBodyIsMadeOnce(t *testing.T) {
 	docs, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.NoError(t, b.Files.Discard(docs[0].Blob))
-	require.Equal(t, string(made[0]), string(b.outgoing(e, hiring.Inline)), "it was made anew")
+	require.Equal(t, string(made[0]), string(b.outgoing(e, model.Inline)), "it was made anew")
 }
 
 func TestInlineGoesWithoutWhatIsGone(t *testing.T) {
@@ -189,7 +189,7 @@ func TestInlineGoesWithoutWhatIsGone(t *testing.T) {
 	docs, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.NoError(t, b.Files.Discard(docs[0].Blob))
-	all := attachments(t, b.outgoing(e, hiring.Inline))
+	all := attachments(t, b.outgoing(e, model.Inline))
 	require.Nil(t, all[0].Document)
 	require.NotNil(t, all[1].Document)
 }
@@ -204,7 +204,7 @@ func TestInlineLeavesADocumentThatIsThere(t *testing.T) {
 	_, err := inbox.Accept(t.Context(), b.Store, e)
 	require.NoError(t, err)
 	b.fetch(e)
-	require.Equal(t, 1, strings.Count(string(b.outgoing(e, hiring.Inline)), `"document":`))
+	require.Equal(t, 1, strings.Count(string(b.outgoing(e, model.Inline)), `"document":`))
 }
 
 // One in quarantine may have more attachments than are taken: the others keep the URLs that they came with.
@@ -219,7 +219,7 @@ func TestAttachmentsBeyondThoseTakenKeepTheirURLs(t *testing.T) {
 	_, err := inbox.Accept(t.Context(), b.Store, e)
 	require.NoError(t, err)
 	require.Equal(t, 2, b.fetch(e).Fetched)
-	for _, mode := range []hiring.DocumentMode{hiring.Rehost, hiring.Inline} {
+	for _, mode := range []model.DocumentMode{model.Rehost, model.Inline} {
 		require.Equal(t, 1, strings.Count(string(b.outgoing(e, mode)), attachment), mode)
 	}
 }
@@ -229,9 +229,9 @@ func TestTriggeredBodyKeepsItsURLs(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	e, _ := b.sized(5)
-	e.Origin = hiring.Triggered
-	require.Equal(t, string(e.Body), string(b.outgoing(e, hiring.Rehost)))
-	all := attachments(t, b.outgoing(e, hiring.Inline))
+	e.Origin = model.Triggered
+	require.Equal(t, string(e.Body), string(b.outgoing(e, model.Rehost)))
+	all := attachments(t, b.outgoing(e, model.Inline))
 	require.Equal(t, b.service.URL+"/x", all[0].URL)
 	require.Equal(t, "aaaaa", string(all[0].Document.Content))
 }
@@ -242,20 +242,20 @@ func TestLinksLastAsLongAsTheDeliveries(t *testing.T) {
 	b := newBench(t)
 	e := b.accept("one")
 	b.fetch(e)
-	e.DeliverTill = noon.Add(hiring.LinkWindow + hiring.DeliveryWindow) // redelivered when the first ones would have ended
-	token := strings.TrimPrefix(attachments(t, b.outgoing(e, hiring.Rehost))[0].URL, "https://gate.example/documents/")
+	e.DeliverTill = noon.Add(model.LinkWindow + model.DeliveryWindow) // redelivered when the first ones would have ended
+	token := strings.TrimPrefix(attachments(t, b.outgoing(e, model.Rehost))[0].URL, "https://gate.example/documents/")
 	hash, ok := documents.HashToken(token)
 	require.True(t, ok)
 	_, till, err := b.Store.DocumentByLink(t.Context(), hash)
 	require.NoError(t, err)
-	require.Equal(t, noon.Add(2*hiring.LinkWindow), till)
+	require.Equal(t, noon.Add(2*model.LinkWindow), till)
 }
 
 func TestSettled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.status.Store("two", 503)
-	settled := func(e *hiring.Export) bool {
+	settled := func(e *model.Export) bool {
 		is, err := b.Settled(t.Context(), e)
 		require.NoError(t, err)
 		return is
@@ -265,6 +265,6 @@ func TestSettled(t *testing.T) {
 	require.False(t, settled(e))
 	b.fetch(e)
 	require.False(t, settled(e))
-	b.advance(hiring.DocumentWindow)
+	b.advance(model.DocumentWindow)
 	require.True(t, settled(e))
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/fair"
+	"github.com/hiregate/hiregate/internal/fairpool"
 )
 
 const (
@@ -27,13 +27,13 @@ const (
 // The zero value has exportsAtOnce of them.
 type places struct {
 	once    sync.Once
-	pool    *fair.Pool
-	line    *fair.Pool
+	pool    *fairpool.Pool
+	line    *fairpool.Pool
 	exports sync.Map // those that have a place or wait for one, each with what is closed once it is through
 }
 
 func (p *places) ready() {
-	p.once.Do(func() { p.pool, p.line = fair.NewPool(exportsAtOnce), fair.NewPool(lineFor*exportsAtOnce) })
+	p.once.Do(func() { p.pool, p.line = fairpool.NewPool(exportsAtOnce), fairpool.NewPool(lineFor*exportsAtOnce) })
 }
 
 // acquireInLine is acquire for an export of a group: first it waits, as long as that, to be among the next of its

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -46,9 +46,9 @@ func (f *Files) Scratch() (*Scratch, error) {
 // InsertDocument inserts an uploaded file as a document of a job application. Where documents are scanned, it can't be
 // downloaded before the scan finds it clean. It reports false when the job application has a document of this id
 // already.
-func (a *Archive) InsertDocument(tx *store.Tx, d *hiring.ApplicationDocument) (bool, error) {
+func (a *Archive) InsertDocument(tx *store.Tx, d *model.ApplicationDocument) (bool, error) {
 	if c := a.InForce.Current(); c != nil && c.Scanner != nil {
-		d.Scan = hiring.ScanPending
+		d.Scan = model.ScanPending
 	}
 	return tx.InsertApplicationDocument(d)
 }

@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 const (
@@ -56,7 +56,7 @@ func (a *Archive) countUnfetched(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	left := hiring.DocumentWindow
+	left := model.DocumentWindow
 	if n > 0 {
 		left = till.Sub(a.Now())
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
@@ -76,12 +76,12 @@ func redeliverAll(t *testing.T, address string) int {
 }
 
 // waiting is an export that came a while ago, so that the next sweep finds it.
-func waiting(key string, body []byte) *hiring.Export {
+func waiting(key string, body []byte) *model.Export {
 	return inbox.NewExport("acme", key, body, time.Now().Add(-5*time.Second))
 }
 
 // acceptAll stores exports as the receiver does, but all at once.
-func acceptAll(t *testing.T, address string, exports []*hiring.Export) {
+func acceptAll(t *testing.T, address string, exports []*model.Export) {
 	t.Helper()
 	db, err := store.Open(t.Context(), address, store.Options{})
 	require.NoError(t, err)
@@ -100,7 +100,7 @@ func acceptAll(t *testing.T, address string, exports []*hiring.Export) {
 }
 
 // minimals are so many exports that wait.
-func minimals(prefix string, n int) (all []*hiring.Export) {
+func minimals(prefix string, n int) (all []*model.Export) {
 	for at := range n {
 		key := fmt.Sprint(prefix, at)
 		all = append(all, waiting(key, minimal(key)))

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/compliance"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	samples "github.com/hiregate/hiregate/internal/sample"
 )
 
@@ -100,7 +100,7 @@ func TestDevFromStartToStop(t *testing.T) {
 	require.NoError(t, err)
 	data, err := samples.Load()
 	require.NoError(t, err)
-	var got []hiring.Question
+	var got []model.Question
 	require.NoError(t, json.Unmarshal(asked, &got))
 	require.Equal(t, compliance.Ask(&data.Jobs[0]), got)
 

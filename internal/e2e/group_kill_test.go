@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/failpoint"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
@@ -107,7 +107,7 @@ func (k groupKillTest) run(t *testing.T, temporal int, ports []int) {
 		heir.configure()
 		heir.startGateway()
 	}
-	var group []*hiring.Export
+	var group []*model.Export
 	for n := range inGroup {
 		e := waiting(fmt.Sprint("u-", n), withDocument(fmt.Sprint("u-", n), documents.URL))
 		e.Attachments = 1
@@ -169,7 +169,7 @@ func delivered(t *testing.T, address string) map[string]bool {
 	db, err := store.Open(t.Context(), address, store.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	page, _, err := db.ListExports(t.Context(), store.ExportFilter{Outcome: hiring.Delivered, Limit: store.MaxPage})
+	page, _, err := db.ListExports(t.Context(), store.ExportFilter{Outcome: model.Delivered, Limit: store.MaxPage})
 	require.NoError(t, err)
 	keys := map[string]bool{}
 	for _, e := range page {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
@@ -63,7 +63,7 @@ func TestBacklogLeavesAfterAnOutage(t *testing.T) {
 	}, 15*time.Minute, time.Second, "they wait for the next hour")
 	t.Logf("%d exports left within %v", len(got), time.Since(began).Round(time.Second))
 	require.ElementsMatch(t, order, got, "each once")
-	page := hiring.CatchUpPage(new(hiring.Integration))
+	page := model.CatchUpPage(new(model.Integration))
 	for at, key := range got {
 		require.InDelta(t, slices.Index(order, key), at, float64(2*page), "the oldest are first")
 	}

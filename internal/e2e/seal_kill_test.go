@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/vault"
 	"github.com/hiregate/hiregate/internal/webhook"
@@ -35,7 +35,7 @@ func TestKilledWhileSecretsAreSealedAnew(t *testing.T) {
 	s.inStore(func(db *store.DB) {
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 			for n := range tenants {
-				if err := tx.UpsertTenant(&hiring.Tenant{Name: fmt.Sprint("t-", n), Secrets: []hiring.Secret{inboundSecret}},
+				if err := tx.UpsertTenant(&model.Tenant{Name: fmt.Sprint("t-", n), Secrets: []model.Secret{inboundSecret}},
 					time.Now()); err != nil {
 					return err
 				}

@@ -16,8 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/hropen"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -331,7 +331,7 @@ func tokens(t *testing.T, text []byte) (all []any) {
 // hire makes n job applications and the step hired, whose helper exports to everybody.
 func (s *system) hire(n int) (applications []string) {
 	s.t.Helper()
-	s.put("/tenants/initech/steps", map[string]any{"items": []hiring.Step{{ID: "new", Name: "New"},
+	s.put("/tenants/initech/steps", map[string]any{"items": []model.Step{{ID: "new", Name: "New"},
 		{ID: "hired", Name: "Offer accepted", Category: "Hired"}}})
 	s.put("/tenants/initech/steps/hired/helper", map[string]any{"integrations": []string{}})
 	s.put("/tenants/initech/jobs/NURSE-1", map[string]any{"id": "job-1", "title": "Nurse", "customFields": []any{}})

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/wait"
 )
 
@@ -19,7 +19,7 @@ const missedWithin = 7 * 24 * time.Hour
 // arrivals are the integrations that reloads brought into the configuration, and that were not looked at yet.
 type arrivals struct {
 	mu  sync.Mutex
-	all []*hiring.Integration
+	all []*model.Integration
 }
 
 // noteArrivals notes which integrations a reload brings back, or adds. before is nil at the start of the process.
@@ -53,10 +53,10 @@ func (r *Runtime) tellArrivals(ctx context.Context) {
 	}
 }
 
-func (r *Runtime) tellMissed(ctx context.Context, i *hiring.Integration) {
+func (r *Runtime) tellMissed(ctx context.Context, i *model.Integration) {
 	now := r.now()
-	found, err := r.Store().PreviewRedelivery(ctx, &hiring.Selection{Tenant: i.Tenant, Integration: i.Name,
-		Since: now.Add(-missedWithin), Until: now, Mode: hiring.RedeliverMissing}, i.Documents, now)
+	found, err := r.Store().PreviewRedelivery(ctx, &model.Selection{Tenant: i.Tenant, Integration: i.Name,
+		Since: now.Add(-missedWithin), Until: now, Mode: model.RedeliverMissing}, i.Documents, now)
 	log := r.log.With(zap.String("tenant", i.Tenant), zap.String("integration", i.Name))
 	switch {
 	case err != nil && ctx.Err() == nil:

@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/verification"
 )
@@ -16,9 +16,9 @@ import (
 //
 // The error wraps store.ErrUnavailable, or is store.ErrNotFound when the integration was removed. Any other means that
 // Temporal does not answer: the integration is verified once Temporal is back.
-func (r *Runtime) Enable(ctx context.Context, i *hiring.Integration) (store.IntegrationStatus, error) {
+func (r *Runtime) Enable(ctx context.Context, i *model.Integration) (store.IntegrationStatus, error) {
 	status, err := r.unlock(ctx, i)
-	if err != nil || status.State == hiring.Configured {
+	if err != nil || status.State == model.Configured {
 		return status, err
 	}
 	if !i.Verify {
@@ -32,18 +32,18 @@ func (r *Runtime) Enable(ctx context.Context, i *hiring.Integration) (store.Inte
 }
 
 // unlock changes a disabled integration to one that is not configured, and returns its status.
-func (r *Runtime) unlock(ctx context.Context, i *hiring.Integration) (store.IntegrationStatus, error) {
+func (r *Runtime) unlock(ctx context.Context, i *model.Integration) (store.IntegrationStatus, error) {
 	for {
 		before, err := r.Store().IntegrationStatus(ctx, i)
 		switch {
 		case err != nil:
 			return before, err
-		case before.State == hiring.Removed:
+		case before.State == model.Removed:
 			return before, store.ErrNotFound
-		case before.State != hiring.Disabled:
+		case before.State != model.Disabled:
 			return before, nil
 		}
-		status := store.IntegrationStatus{State: hiring.NotConfigured, Reason: "it was enabled; VERIFY was not sent since",
+		status := store.IntegrationStatus{State: model.NotConfigured, Reason: "it was enabled; VERIFY was not sent since",
 			UpdatedAt: r.now()}
 		moved := false
 		err = r.Store().Write(ctx,

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
@@ -16,20 +16,20 @@ import (
 // Somebody enables an integration while somebody else removes it, or gives it another address.
 func TestEnableOverwritesNothing(t *testing.T) {
 	t.Parallel()
-	for _, meanwhile := range []hiring.IntegrationState{hiring.Removed, hiring.Configured} {
+	for _, meanwhile := range []model.IntegrationState{model.Removed, model.Configured} {
 		db, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		former := hiring.Integration{Row: hiring.Row{Version: 1}, Tenant: "acme", Name: "hris",
+		former := model.Integration{Row: model.Row{Version: 1}, Tenant: "acme", Name: "hris",
 			URL: "https://hr.example/former", Secret: "s"}
 		next := former
-		if meanwhile == hiring.Configured {
+		if meanwhile == model.Configured {
 			next.URL = "https://hr.example/next"
 		}
-		put := func(tx *store.Tx, i *hiring.Integration, s hiring.IntegrationState) error {
+		put := func(tx *store.Tx, i *model.Integration, s model.IntegrationState) error {
 			return tx.UpsertIntegrationStatus(i, store.IntegrationStatus{State: s, UpdatedAt: time.Now()})
 		}
-		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return put(tx, &former, hiring.Disabled) }))
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return put(tx, &former, model.Disabled) }))
 
 		_, err = db.IntegrationStatus(t.Context(), &former) // SQLite opens no connection while a transaction is held open
 		require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestEnableOverwritesNothing(t *testing.T) {
 		<-begun
 		_, err = r.Enable(t.Context(), &former)
 		readOnce() // at the latest
-		if meanwhile == hiring.Removed {
+		if meanwhile == model.Removed {
 			require.ErrorIs(t, err, store.ErrNotFound)
 		} else {
 			require.NoError(t, err)

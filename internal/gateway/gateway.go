@@ -1,5 +1,5 @@
 // Package gateway holds what all handlers of one configuration share: the database, the documents, the connection to
-// Temporal and the configuration itself. It knows nothing of Caddy; modules/gateway makes gateways from Caddy's
+// Temporal and the configuration itself. It knows nothing of Caddy; modules/app makes gateways from Caddy's
 // configuration.
 package gateway
 

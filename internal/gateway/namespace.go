@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/mark"
@@ -125,7 +125,7 @@ func (r *Runtime) tookOver(ctx context.Context, from mark.Mark) {
 	r.log.Warn("the namespace of Temporal was taken over from another database, as take_over says",
 		zap.String("namespace", r.Settings.Namespace), zap.String("from", from.Database))
 	err := r.Store().Write(ctx, func(tx *store.Tx) error {
-		return tx.InsertAudit(hiring.AuditEntry{At: r.now(), Author: hiring.Author{Actor: "configuration"},
+		return tx.InsertAudit(model.AuditEntry{At: r.now(), Author: model.Author{Actor: "configuration"},
 			Action: "take-over", Object: "namespaces/" + r.Settings.Namespace})
 	})
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics/metricstest"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/workflows"
@@ -134,8 +134,8 @@ func TestANamespaceIsLookedAtBeforeAnythingStarts(t *testing.T) {
 		TaskQueue: workflows.DeliverQueue}, "export")
 	require.Contains(t, workflows.Barred(err), "belongs to another database")
 	require.True(t, workflows.Unanswered(err))
-	require.Contains(t, n.Dispatcher.Undispatched(&hiring.Export{Tenant: "acme"}, &config.Config{
-		Tenants: map[string]*hiring.Tenant{"acme": {}}}), "belongs to another database")
+	require.Contains(t, n.Dispatcher.Undispatched(&model.Export{Tenant: "acme"}, &config.Config{
+		Tenants: map[string]*model.Tenant{"acme": {}}}), "belongs to another database")
 	status, err := workflows.Status(t.Context(), c, "default", "export/acme/u-1")
 	require.NoError(t, err)
 	require.Zero(t, status, "it was started")
@@ -169,7 +169,7 @@ func TestARunningGatewayFindsItselfAStranger(t *testing.T) {
 	needs, err := n.Needs(t.Context(), time.Now())
 	require.NoError(t, err)
 	require.Len(t, needs, 1)
-	require.Equal(t, hiring.NeedForeign, needs[0].Kind)
+	require.Equal(t, model.NeedForeign, needs[0].Kind)
 	require.Contains(t, needs[0].Sentence, "nothing is delivered: namespace default of Temporal belongs to another database")
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		entries := n.logged.FilterMessageSnippet("no workflow is started").All()

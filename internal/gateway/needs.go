@@ -8,36 +8,36 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // needSource finds what of one kind needs a person, in all tenants.
-type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]hiring.Need, error)
+type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]model.Need, error)
 
 // needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
 var needSources = []needSource{foreignNamespace, unreadable, undispatched, quarantined}
 
 // Needs returns what needs a person, apart from what single integrations need.
-func (r *Runtime) Needs(ctx context.Context, now time.Time) ([]hiring.Need, error) {
-	var all []hiring.Need
+func (r *Runtime) Needs(ctx context.Context, now time.Time) ([]model.Need, error) {
+	var all []model.Need
 	for _, find := range needSources {
 		needs, err := find(r, ctx, now)
 		if err != nil {
 			return nil, err
 		}
-		slices.SortStableFunc(needs, func(a, b hiring.Need) int { return strings.Compare(a.Tenant, b.Tenant) })
+		slices.SortStableFunc(needs, func(a, b model.Need) int { return strings.Compare(a.Tenant, b.Tenant) })
 		all = append(all, needs...)
 	}
 	return all, nil
 }
 
 // foreignNamespace finds that the namespace of Temporal belongs to another database.
-func foreignNamespace(r *Runtime, _ context.Context, _ time.Time) ([]hiring.Need, error) {
+func foreignNamespace(r *Runtime, _ context.Context, _ time.Time) ([]model.Need, error) {
 	fault := r.barrier.reason.Load()
 	if fault == nil || !errors.Is(fault, errForeign) {
 		return nil, nil
 	}
-	return []hiring.Need{{Kind: hiring.NeedForeign, Sentence: "nothing is delivered: " + fault.Reason,
+	return []model.Need{{Kind: model.NeedForeign, Sentence: "nothing is delivered: " + fault.Reason,
 		Action: "hiregate healthcheck"}}, nil
 }
 
@@ -45,13 +45,13 @@ func foreignNamespace(r *Runtime, _ context.Context, _ time.Time) ([]hiring.Need
 const temporalLate = time.Minute
 
 // undispatched finds exports that wait for Temporal.
-func undispatched(r *Runtime, ctx context.Context, now time.Time) (needs []hiring.Need, err error) {
+func undispatched(r *Runtime, ctx context.Context, now time.Time) (needs []model.Need, err error) {
 	waiting, err := r.Store().OldestWaiting(ctx)
 	for tenant, since := range waiting {
 		if now.Sub(since) <= temporalLate {
 			continue
 		}
-		need := hiring.Need{Kind: hiring.NeedUndispatched, Tenant: tenant, Since: since, Action: "hiregate healthcheck"}
+		need := model.Need{Kind: model.NeedUndispatched, Tenant: tenant, Since: since, Action: "hiregate healthcheck"}
 		need.Sentence = fmt.Sprintf("%s: exports wait for Temporal since %s; see whether it runs", tenant,
 			since.UTC().Format(time.RFC3339))
 		if _, known := r.InForce.Current().Tenant(tenant); !known {
@@ -65,10 +65,10 @@ func undispatched(r *Runtime, ctx context.Context, now time.Time) (needs []hirin
 }
 
 // quarantined finds exports in quarantine.
-func quarantined(r *Runtime, ctx context.Context, _ time.Time) (needs []hiring.Need, err error) {
+func quarantined(r *Runtime, ctx context.Context, _ time.Time) (needs []model.Need, err error) {
 	counts, err := r.Store().CountQuarantined(ctx)
 	for tenant, n := range counts {
-		needs = append(needs, hiring.Need{Kind: hiring.NeedQuarantine, Tenant: tenant, Count: n,
+		needs = append(needs, model.Need{Kind: model.NeedQuarantine, Tenant: tenant, Count: n,
 			Sentence: fmt.Sprintf("%s: exports in quarantine, since they break the schema: %d", tenant, n),
 			Action:   "hiregate export list --quarantined --tenant " + tenant})
 	}
@@ -76,10 +76,10 @@ func quarantined(r *Runtime, ctx context.Context, _ time.Time) (needs []hiring.N
 }
 
 // unreadable finds exports that were found in the last day to be damaged in the store.
-func unreadable(r *Runtime, ctx context.Context, now time.Time) (needs []hiring.Need, err error) {
+func unreadable(r *Runtime, ctx context.Context, now time.Time) (needs []model.Need, err error) {
 	counts, err := r.Store().CountUnreadable(ctx, now.Add(-24*time.Hour))
 	for tenant, found := range counts {
-		needs = append(needs, hiring.Need{Kind: hiring.NeedUnreadable, Tenant: tenant, Since: found.Since, Count: found.Count,
+		needs = append(needs, model.Need{Kind: model.NeedUnreadable, Tenant: tenant, Since: found.Since, Count: found.Count,
 			Sentence: fmt.Sprintf("%s: exports that can't be read in the database, found in the last day: %d; restore it from a "+
 				"backup and redeliver them, or have their candidates exported again", tenant, found.Count),
 			Action: "hiregate export list --outcome failed --class our_fault --tenant " + tenant})

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Rates keeps the tenants' rate limiters, across reloads.
@@ -17,11 +17,11 @@ type Rates struct {
 
 type limiter struct {
 	*rate.Limiter
-	of hiring.Rate
+	of model.Rate
 }
 
 // Take uses a tenant's allowance for one export. It returns how long to wait when the allowance is used up, else 0.
-func (r *Rates) Take(t *hiring.Tenant, now time.Time) time.Duration {
+func (r *Rates) Take(t *model.Tenant, now time.Time) time.Duration {
 	if t.Rate == nil {
 		return 0
 	}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
-func limited(name string, perSecond float64, burst int) *hiring.Tenant {
-	return &hiring.Tenant{Name: name, Rate: &hiring.Rate{PerSecond: perSecond, Burst: burst}}
+func limited(name string, perSecond float64, burst int) *model.Tenant {
+	return &model.Tenant{Name: name, Rate: &model.Rate{PerSecond: perSecond, Burst: burst}}
 }
 
 func TestRate(t *testing.T) {
@@ -44,7 +44,7 @@ func TestNoRateIsNoLimit(t *testing.T) {
 	t.Parallel()
 	var r Rates
 	for range 10_000 {
-		require.Zero(t, r.Take(&hiring.Tenant{Name: "acme"}, time.Time{}))
+		require.Zero(t, r.Take(&model.Tenant{Name: "acme"}, time.Time{}))
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 type originalPath struct{}
@@ -31,7 +31,7 @@ func OriginalPath(r *http.Request) string {
 // were escaped, or stood after an escaped slash within an id.
 func LeadsAway(r *http.Request) bool {
 	path, noted := r.Context().Value(originalPath{}).(string)
-	return noted && hiring.HasDotSegment(path)
+	return noted && model.HasDotSegment(path)
 }
 
 // TextType is the media type that the header Content-Type names, in lower case, for a body that is text in UTF-8;

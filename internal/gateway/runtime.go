@@ -18,17 +18,17 @@ import (
 	"go.uber.org/zap/exp/zapslog"
 	"google.golang.org/grpc"
 
+	"github.com/hiregate/hiregate/internal/bodies"
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/directory"
 	"github.com/hiregate/hiregate/internal/documents"
-	"github.com/hiregate/hiregate/internal/fair"
-	"github.com/hiregate/hiregate/internal/inbound"
+	"github.com/hiregate/hiregate/internal/fairpool"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/notify"
 	"github.com/hiregate/hiregate/internal/retention"
-	"github.com/hiregate/hiregate/internal/signatures"
+	"github.com/hiregate/hiregate/internal/secretuse"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/tenants"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/redelivery"
@@ -54,15 +54,15 @@ type Runtime struct {
 	Outage   Outage
 	Bodies   *inbox.RecentBodies
 	// Unverified bounds what the bodies of requests take before it is known who sent them.
-	Unverified *inbound.Bodies
+	Unverified *bodies.Bodies
 	// Validations is the memory for reading and validating the bodies of exports, in bytes.
-	Validations *fair.Pool
+	Validations *fairpool.Pool
 	// Checks and Previews bound the checks of answers that are under way, see check.go.
-	Checks, Previews *fair.Pool
+	Checks, Previews *fairpool.Pool
 	// Directory holds the stored tenants.
-	Directory *directory.Directory
+	Directory *tenants.Directory
 	// Signatures notes what the requests at the hooks are signed with.
-	Signatures *signatures.Notes
+	Signatures *secretuse.Notes
 
 	// These are there once Start has succeeded.
 	Dispatcher   *export.Dispatcher
@@ -114,8 +114,8 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 		return nil, err
 	}
 	r := &Runtime{Settings: s, database: database, files: files, log: log, now: time.Now,
-		Bodies: inbox.NewRecentBodies(), Unverified: inbound.New(), Validations: fair.NewPool(ValidationMemory),
-		Checks: fair.NewPool(checksAtOnce()), Previews: fair.NewPool(previewsAtOnce)}
+		Bodies: inbox.NewRecentBodies(), Unverified: bodies.New(), Validations: fairpool.NewPool(ValidationMemory),
+		Checks: fairpool.NewPool(checksAtOnce()), Previews: fairpool.NewPool(previewsAtOnce)}
 	r.markEvery = time.Minute
 	r.barrier.reason.Store(errUnchecked)
 	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions,
@@ -123,8 +123,8 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	if r.client, err = client.NewLazyClient(options); err != nil {
 		return nil, fmt.Errorf("connecting to Temporal at %s: %w", s.Temporal, err)
 	}
-	r.Directory = directory.New(r.Store, log.Named("directory"))
-	r.Signatures = signatures.New(r.Store, &r.InForce, log.Named("signatures"))
+	r.Directory = tenants.New(r.Store, log.Named("directory"))
+	r.Signatures = secretuse.New(r.Store, &r.InForce, log.Named("signatures"))
 	return r, nil
 }
 
@@ -148,7 +148,7 @@ func (r *Runtime) build(db *store.DB) {
 		Now: r.now, Log: log.Named("export"), IsLost: r.Redeliverer.IsLost,
 	}
 	r.verification = &verification.Activities{
-		Store: db, InForce: inForce, Places: fair.NewPool(verification.AtOnce), Release: r.Redeliverer.Release, Now: r.now,
+		Store: db, InForce: inForce, Places: fairpool.NewPool(verification.AtOnce), Release: r.Redeliverer.Release, Now: r.now,
 		Log: log.Named("verification"),
 	}
 	r.redeliveries = &redelivery.Activities{Store: db, Client: r.client, InForce: inForce, Redeliverer: r.Redeliverer,

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows/export"
@@ -17,9 +17,9 @@ import (
 
 // Standing is how an integration does: what takes its exports from it, and since when.
 type Standing struct {
-	Integration *hiring.Integration
+	Integration *model.Integration
 	Status      store.IntegrationStatus
-	Health      hiring.Health
+	Health      model.Health
 	Waiting     store.Waiting // for this integration, also what waits for Temporal
 	Rates       store.Rates
 	Gate        export.Gate // on this node
@@ -33,8 +33,8 @@ const (
 )
 
 // States are all states of a Standing.
-var States = []string{string(hiring.Configured), Unproven, Refusing, Failing, string(hiring.NotConfigured),
-	string(hiring.Disabled)}
+var States = []string{string(model.Configured), Unproven, Refusing, Failing, string(model.NotConfigured),
+	string(model.Disabled)}
 
 // State is that of the integration's setup, or how a configured one does.
 func (s *Standing) State() string {
@@ -48,7 +48,7 @@ func (s *Standing) State() string {
 	case s.Health.LastSuccess.IsZero():
 		return Unproven
 	}
-	return string(hiring.Configured)
+	return string(model.Configured)
 }
 
 // Since is when its state began; zero: it is not known, as nothing was sent yet.
@@ -58,7 +58,7 @@ func (s *Standing) Since() time.Time {
 		return s.Health.FailingSince
 	case s.State() == Refusing:
 		return s.Health.Refusals.Since
-	case s.State() == string(hiring.Configured) && s.Health.Recovered.After(s.Status.UpdatedAt):
+	case s.State() == string(model.Configured) && s.Health.Recovered.After(s.Status.UpdatedAt):
 		return s.Health.Recovered
 	}
 	return s.Status.UpdatedAt
@@ -83,7 +83,7 @@ func (s *Standing) Reason(now time.Time) string {
 			return "verified, nothing sent yet"
 		}
 		return "verify off: it is trusted without VERIFY; nothing sent yet"
-	case string(hiring.Configured):
+	case string(model.Configured):
 		return ""
 	}
 	return s.Status.Reason
@@ -101,27 +101,27 @@ func clock(at, now time.Time) string {
 const waitsLong = time.Hour
 
 // Need is what a person has to look at; nil: nothing.
-func (s *Standing) Need(now time.Time) *hiring.Need {
+func (s *Standing) Need(now time.Time) *model.Need {
 	i := s.Integration
-	n := hiring.Need{Tenant: i.Tenant, Integration: i.Name, Since: s.Since(), Count: s.Waiting.Count, LostAt: s.Waiting.Ends,
+	n := model.Need{Tenant: i.Tenant, Integration: i.Name, Since: s.Since(), Count: s.Waiting.Count, LostAt: s.Waiting.Ends,
 		Action: fmt.Sprintf("hiregate integration show %s/%s", i.Tenant, i.Name)}
 	what := ""
 	switch state := s.State(); {
 	case s.Unknown():
-		n.Kind, n.Since, what = hiring.NeedUnknown, s.Waiting.Oldest, s.Status.Reason
+		n.Kind, n.Since, what = model.NeedUnknown, s.Waiting.Oldest, s.Status.Reason
 		n.Action = fmt.Sprintf("hiregate export list --undelivered --tenant %s --integration %s", i.Tenant, i.Name)
 	case state == Failing:
-		n.Kind = hiring.NeedFailing
+		n.Kind = model.NeedFailing
 		what = fmt.Sprintf("it is failing, %d times in a row: %s", s.Health.Failures, s.Health.Reason)
 	case state == Refusing:
-		n.Kind, what = hiring.NeedRefusing, s.Reason(now)
-	case state == string(hiring.NotConfigured):
-		n.Kind, what = hiring.NeedNotConfigured, "it is not configured: "+s.Status.Reason
-	case state == string(hiring.Disabled) && n.Count > 0:
-		n.Kind, what = hiring.NeedDisabled, "it is disabled: "+s.Status.Reason
+		n.Kind, what = model.NeedRefusing, s.Reason(now)
+	case state == string(model.NotConfigured):
+		n.Kind, what = model.NeedNotConfigured, "it is not configured: "+s.Status.Reason
+	case state == string(model.Disabled) && n.Count > 0:
+		n.Kind, what = model.NeedDisabled, "it is disabled: "+s.Status.Reason
 		n.Action = fmt.Sprintf("hiregate integration enable %s/%s", i.Tenant, i.Name)
 	case n.Count > 0 && now.Sub(s.Waiting.Oldest) >= waitsLong:
-		n.Kind, n.Since, what = hiring.NeedUndelivered, s.Waiting.Oldest, "some of its exports wait for more than an hour"
+		n.Kind, n.Since, what = model.NeedUndelivered, s.Waiting.Oldest, "some of its exports wait for more than an hour"
 		n.Action = fmt.Sprintf("hiregate export list --undelivered --tenant %s --integration %s", i.Tenant, i.Name)
 	default:
 		return nil
@@ -150,7 +150,7 @@ func (r *Runtime) Standings(ctx context.Context, c *config.Config, rated time.Ti
 	if err != nil {
 		return nil, err
 	}
-	var sums map[hiring.Place]store.Rates
+	var sums map[model.Place]store.Rates
 	if !rated.IsZero() {
 		if sums, err = db.SumHours(ctx, rated); err != nil {
 			return nil, err
@@ -158,10 +158,10 @@ func (r *Runtime) Standings(ctx context.Context, c *config.Config, rated time.Ti
 	}
 	var all []*Standing
 	for t := range c.All() {
-		unsent := waiting[hiring.Place{Tenant: t.Name}] // for each of them, once Temporal is back
+		unsent := waiting[model.Place{Tenant: t.Name}] // for each of them, once Temporal is back
 		for n := range t.Integrations {
 			i := &t.Integrations[n]
-			at := hiring.Place{Tenant: i.Tenant, Integration: i.Name}
+			at := model.Place{Tenant: i.Tenant, Integration: i.Name}
 			all = append(all, &Standing{Integration: i, Status: statuses.Of(i), Health: health[at],
 				Waiting: waiting[at].Add(unsent), Rates: sums[at], Gate: r.exports.Gate(i)})
 		}
@@ -182,10 +182,10 @@ func (r *Runtime) Standings(ctx context.Context, c *config.Config, rated time.Ti
 func (s *Standing) Unknown() bool { return s.Integration.URL == "" }
 
 // stray is an integration that exports wait for, and that is not in the configuration.
-func stray(at hiring.Place, waiting store.Waiting) *Standing {
+func stray(at model.Place, waiting store.Waiting) *Standing {
 	return &Standing{
-		Integration: &hiring.Integration{Tenant: at.Tenant, Name: at.Integration, Verify: true, Documents: hiring.Rehost},
-		Status: store.IntegrationStatus{State: hiring.NotConfigured,
+		Integration: &model.Integration{Tenant: at.Tenant, Name: at.Integration, Verify: true, Documents: model.Rehost},
+		Status: store.IntegrationStatus{State: model.NotConfigured,
 			Reason: "it is not in this gateway's configuration; what waits for it goes out once it is there again"},
 		Waiting: waiting,
 	}
@@ -193,7 +193,7 @@ func stray(at hiring.Place, waiting store.Waiting) *Standing {
 
 // Waits prepares to say why deliveries of some exports wait, at most store.MaxPage.
 func (r *Runtime) Waits(ctx context.Context, c *config.Config, now time.Time,
-	exports ...*hiring.Export) (*export.Waits, error) {
+	exports ...*model.Export) (*export.Waits, error) {
 	return r.exports.Waits(ctx, c, now, exports)
 }
 
@@ -213,15 +213,15 @@ func (r *Runtime) measure(ctx context.Context) {
 	}
 }
 
-func measured(all []*Standing, now time.Time) map[hiring.Place]metrics.Integration {
-	of := map[hiring.Place]metrics.Integration{}
+func measured(all []*Standing, now time.Time) map[model.Place]metrics.Integration {
+	of := map[model.Place]metrics.Integration{}
 	for _, s := range all {
 		one := metrics.Integration{State: s.State(), Waiting: s.Waiting.Count, LastDelivery: s.Health.LastSuccess,
 			BreakerOpen: s.Gate.BreakerOpen}
 		if s.Waiting.Count > 0 {
 			one.Oldest = max(0, now.Sub(s.Waiting.Oldest))
 		}
-		of[hiring.Place{Tenant: s.Integration.Tenant, Integration: s.Integration.Name}] = one
+		of[model.Place{Tenant: s.Integration.Tenant, Integration: s.Integration.Name}] = one
 	}
 	return of
 }

@@ -8,7 +8,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // TLS says how the connection to Temporal is encrypted. Files are PEM.
@@ -26,7 +26,7 @@ type TLS struct {
 type Security struct {
 	Encrypted bool
 	TLS       TLS
-	APIKey    hiring.Secret
+	APIKey    model.Secret
 }
 
 // TLSConfig is that of the connections; nil: they are not encrypted. The gateway's certificate is read for each of

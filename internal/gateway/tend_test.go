@@ -12,8 +12,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -42,14 +42,14 @@ func TestReleasesWaitForNoVerification(t *testing.T) {
 	asked := make(chan struct{})
 	r.client = slow{r.client, sync.OnceFunc(func() { close(asked) })}
 	r.attributes.Store(true)
-	open := hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "s", Verify: true}
-	unverified := hiring.Integration{Tenant: "acme", Name: "crm", URL: "https://crm.example/in", Secret: "s", Verify: true}
-	r.InForce.Push(&config.Config{Tenants: map[string]*hiring.Tenant{"acme": {Name: "acme",
-		Integrations: []hiring.Integration{open, unverified}}}})
+	open := model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "s", Verify: true}
+	unverified := model.Integration{Tenant: "acme", Name: "crm", URL: "https://crm.example/in", Secret: "s", Verify: true}
+	r.InForce.Push(&config.Config{Tenants: map[string]*model.Tenant{"acme": {Name: "acme",
+		Integrations: []model.Integration{open, unverified}}}})
 	require.NoError(t, r.Start(t.Context()))
 	write := func(fn func(*store.Tx) error) { require.NoError(t, r.Store().Write(t.Context(), fn)) }
 	write(func(tx *store.Tx) error {
-		return tx.UpsertIntegrationStatus(&open, store.IntegrationStatus{State: hiring.Configured, UpdatedAt: time.Now()})
+		return tx.UpsertIntegrationStatus(&open, store.IntegrationStatus{State: model.Configured, UpdatedAt: time.Now()})
 	})
 	r.workersUp.Store(true)
 	<-asked
@@ -62,7 +62,7 @@ func TestReleasesWaitForNoVerification(t *testing.T) {
 		if err := tx.MarkDispatched(e.ID, 0, time.Now(), "hris"); err != nil {
 			return err
 		}
-		return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held,
+		return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Held,
 			Parked:    true,
 			HeldSince: time.Now(), CreatedAt: time.Now(), UpdatedAt: time.Now()})
 	})

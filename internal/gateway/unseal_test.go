@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/vault"
 )
@@ -29,7 +29,7 @@ func TestOnlyAnotherKeyIsTried(t *testing.T) {
 	db, err := d.Open(t.Context(), zap.NewNop())
 	require.NoError(t, err)
 	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-		return tx.UpsertTenant(&hiring.Tenant{Name: "acme", Secrets: []hiring.Secret{"hunter2"}}, time.Now())
+		return tx.UpsertTenant(&model.Tenant{Name: "acme", Secrets: []model.Secret{"hunter2"}}, time.Now())
 	}))
 	unseal := func(v *vault.Vault) error {
 		d.vaults.Add(v)

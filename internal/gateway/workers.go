@@ -10,8 +10,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
@@ -183,14 +183,14 @@ func (r *Runtime) verify(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	var unverified []*hiring.Integration
-	open := map[hiring.Place]bool{}
+	var unverified []*model.Integration
+	open := map[model.Place]bool{}
 	for t := range c.All() {
 		for n := range t.Integrations {
 			i := &t.Integrations[n]
 			status := statuses.Of(i)
-			open[hiring.Place{Tenant: i.Tenant, Integration: i.Name}] = status.Deliverable(i)
-			if i.Verify && status.State == hiring.NotConfigured {
+			open[model.Place{Tenant: i.Tenant, Integration: i.Name}] = status.Deliverable(i)
+			if i.Verify && status.State == model.NotConfigured {
 				unverified = append(unverified, i)
 			}
 		}

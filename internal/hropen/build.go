@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -19,7 +19,7 @@ import (
 // What has passed the Check methods of package hiring makes a body that the export schema accepts. The error of
 // anything else is a sentence with the place in the body, never its value: a text that is not UTF-8, a day or a time
 // that does not exist.
-func Build(n webhook.Names, c *hiring.Candidate, apps []Application) ([]byte, error) {
+func Build(n webhook.Names, c *model.Candidate, apps []Application) ([]byte, error) {
 	b := builder{names: n}
 	doc := body{candidate{
 		AlternateIDs: b.ids(legacyCandidate, c.AlternateIDs),
@@ -66,8 +66,8 @@ func (b *builder) legacy(kind, value string) []identifier {
 	return []identifier{b.id(kind, value)}
 }
 
-func (b *builder) person(c *hiring.Candidate) person {
-	if c.ApplyDate != "" && !hiring.IsDate(c.ApplyDate) {
+func (b *builder) person(c *model.Candidate) person {
+	if c.ApplyDate != "" && !model.IsDate(c.ApplyDate) {
 		b.fault("applyDate of the candidate is no day: write one that exists as YYYY-MM-DD")
 	}
 	return person{
@@ -86,9 +86,9 @@ func (b *builder) person(c *hiring.Candidate) person {
 	}
 }
 
-func writeAddress(a hiring.Address) address {
+func writeAddress(a model.Address) address {
 	return address{
-		Subdivisions: each(a.Subdivisions, func(s hiring.Subdivision) subdivision { return subdivision(s) }),
+		Subdivisions: each(a.Subdivisions, func(s model.Subdivision) subdivision { return subdivision(s) }),
 		City:         a.City,
 		PostalCode:   a.PostalCode,
 		Line:         a.Line,
@@ -96,7 +96,7 @@ func writeAddress(a hiring.Address) address {
 	}
 }
 
-func (b *builder) customField(f hiring.CustomField) customField {
+func (b *builder) customField(f model.CustomField) customField {
 	return customField{ID: b.id(customFieldID, f.ID), Name: f.Name, Type: f.Type, Value: f.Value}
 }
 
@@ -105,7 +105,7 @@ func (b *builder) profile(a Application) profile {
 		AlternateIDs: b.legacy(legacyJobApplication, a.LegacyID),
 		LanguageCode: a.LanguageCode,
 		ProfileID:    b.id(jobApplication, a.ID),
-		Education: each(a.Education, func(e hiring.Education) education {
+		Education: each(a.Education, func(e model.Education) education {
 			return education{each(e.Levels, func(s string) level { return level{s} })}
 		}),
 		Attachments: each(a.Attachments, func(d Attachment) attachment {
@@ -113,7 +113,7 @@ func (b *builder) profile(a Application) profile {
 		}),
 	}
 	if p.LanguageCode == "" {
-		p.LanguageCode = hiring.DefaultLanguage
+		p.LanguageCode = model.DefaultLanguage
 	}
 	if a.Job != nil {
 		p.Openings = []positionOpening{b.opening(a)}
@@ -124,7 +124,7 @@ func (b *builder) profile(a Application) profile {
 func (b *builder) opening(a Application) positionOpening {
 	fields := each(a.Job.CustomFields, b.customField)
 	if s := a.StartDate; s != nil {
-		if !hiring.IsDate(s.Date) {
+		if !model.IsDate(s.Date) {
 			b.fault("startDate of a job application is no day: write one that exists as YYYY-MM-DD")
 		}
 		entry := customField{ID: b.id(startDate, s.ID), Name: startDateName, Type: startDateType, Value: s.Date}
@@ -145,7 +145,7 @@ func (b *builder) datetime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	if !hiring.IsTime(t) {
+	if !model.IsTime(t) {
 		b.fault("status.enteredAt of a job application is not in the years 1 to 9999: enter the step anew")
 	}
 	return t.UTC().Format(datetime)

@@ -14,8 +14,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/hropen"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -69,16 +69,16 @@ func tokens(t *testing.T, body []byte) (all []string) {
 }
 
 // full is the candidate of export-full.json.
-func full() (*hiring.Candidate, []hropen.Application) {
-	c := &hiring.Candidate{
+func full() (*model.Candidate, []hropen.Application) {
+	c := &model.Candidate{
 		ID:           "c0a8b5f2-6c1e-4c55-9a53-0d2f6a1d7e10",
 		AlternateIDs: []string{"184467"},
-		Name:         hiring.Name{Formatted: "Zoë Ødegård-O'Neill", Given: "Zoë", Family: "Ødegård-O'Neill"},
+		Name:         model.Name{Formatted: "Zoë Ødegård-O'Neill", Given: "Zoë", Family: "Ødegård-O'Neill"},
 		Gender:       "Female",
 		CitizenShip:  []string{"I am authorized to work in this country for any employer"},
 		ApplyDate:    "2026-10-02",
-		Address: []hiring.Address{{
-			Subdivisions: []hiring.Subdivision{{Type: "state", Value: "OR"}},
+		Address: []model.Address{{
+			Subdivisions: []model.Subdivision{{Type: "state", Value: "OR"}},
 			City:         "Portland",
 			PostalCode:   "97205",
 			Line:         "1120 SW 5th Ave, Apt #9",
@@ -87,29 +87,29 @@ func full() (*hiring.Candidate, []hropen.Application) {
 		Phone: []string{"+1 (503) 555-0142"},
 		Email: []string{"zoe.odegard@example.org"},
 		Web:   `<a href="https://zoe.example.org">zoe.example.org</a>`,
-		CustomFields: []hiring.CustomField{
+		CustomFields: []model.CustomField{
 			{ID: "cf-71", Name: "Preferred shift", Type: "text", Value: "Night"},
 			{ID: "cf-72", Name: "Notice (weeks)", Type: "number", Value: "4"},
 		},
 	}
 	a := hropen.Application{
-		JobApplication: &hiring.JobApplication{
+		JobApplication: &model.JobApplication{
 			ID:           "5f0c7d9e-1b1a-4a35-8d0e-9f5f5a4f3a21",
 			LegacyID:     "99120034",
 			Candidate:    c.ID,
 			LanguageCode: "en-US",
-			Education:    []hiring.Education{{Levels: []string{"Bachelor's degree"}}},
-			StartDate:    &hiring.StartDate{ID: "sd-1", Date: "2026-12-07"},
-			Status: hiring.Status{
+			Education:    []model.Education{{Levels: []string{"Bachelor's degree"}}},
+			StartDate:    &model.StartDate{ID: "sd-1", Date: "2026-12-07"},
+			Status: model.Status{
 				Name: "Offer accepted", Category: "Hired", EnteredAt: time.Date(2026, 11, 12, 16, 4, 59, 0, time.UTC),
 			},
 		},
-		Job: &hiring.Job{
+		Job: &model.Job{
 			ID:           "job-3b7e",
 			LegacyID:     "55012",
 			Title:        "Registered Nurse – Night Shift",
 			URI:          "https://jobs.example.com/positions/job-3b7e",
-			CustomFields: []hiring.CustomField{{ID: "cf-90", Name: "Cost centre", Type: "text", Value: "4411-07"}},
+			CustomFields: []model.CustomField{{ID: "cf-90", Name: "Cost centre", Type: "text", Value: "4411-07"}},
 		},
 		Attachments: []hropen.Attachment{
 			{ID: "doc-1", Descriptions: []string{"Resume"}, URL: "http://127.0.0.1:9099/documents/doc-1"},
@@ -137,22 +137,22 @@ func TestNothingKnown(t *testing.T) {
 		`"communication":{"address":[],"phone":[],"email":[]},"customFields":[]}`
 	const profile = `"alternateIds":[],"languageCode":"en-US",` +
 		`"profileId":{"value":"a-1","schemeId":"Service Job Application","schemeAgencyId":"Service"},"associatedPositionOpenings":`
-	a := func() *hiring.JobApplication { return &hiring.JobApplication{ID: "a-1"} }
+	a := func() *model.JobApplication { return &model.JobApplication{ID: "a-1"} }
 	for _, c := range []struct {
-		candidate *hiring.Candidate
+		candidate *model.Candidate
 		apps      []hropen.Application
 		want      string
 	}{
 		{
-			&hiring.Candidate{ID: "c-1"}, nil,
+			&model.Candidate{ID: "c-1"}, nil,
 			`{"candidate":{"alternateIds":[],` + person + `,"profiles":[]}}`,
 		}, {
-			&hiring.Candidate{ID: "c-1"}, []hropen.Application{{JobApplication: a()}},
+			&model.Candidate{ID: "c-1"}, []hropen.Application{{JobApplication: a()}},
 			`{"candidate":{"alternateIds":[],` + person + `,"profiles":[{` + profile + `[],"education":[],"attachments":[]}]}}`,
 		}, {
-			&hiring.Candidate{ID: "c-1"}, []hropen.Application{{
-				JobApplication: &hiring.JobApplication{ID: "a-1", Education: []hiring.Education{{}}},
-				Job:            &hiring.Job{ID: "j-1"},
+			&model.Candidate{ID: "c-1"}, []hropen.Application{{
+				JobApplication: &model.JobApplication{ID: "a-1", Education: []model.Education{{}}},
+				Job:            &model.Job{ID: "j-1"},
 				Attachments:    []hropen.Attachment{{ID: "d-1", URL: "https://x.example/d"}},
 			}},
 			`{"candidate":{"alternateIds":[],` + person + `,"profiles":[{` + profile + `[{"alternateIds":[],` +
@@ -202,7 +202,7 @@ func TestTheTimeOfEnteringIsUTC(t *testing.T) {
 
 func TestTheValueOfACustomFieldMayBeEmpty(t *testing.T) {
 	t.Parallel()
-	c := &hiring.Candidate{ID: "c-1", CustomFields: []hiring.CustomField{{ID: "cf-1", Name: "Shift", Type: "text"}}}
+	c := &model.Candidate{ID: "c-1", CustomFields: []model.CustomField{{ID: "cf-1", Name: "Shift", Type: "text"}}}
 	got, err := hropen.Build(namesFor(t, "Service"), c, nil)
 	require.NoError(t, err)
 	require.Contains(t, string(got), `"name":"Shift","type":"text","value":""}`)
@@ -227,7 +227,7 @@ func TestAnotherMaker(t *testing.T) {
 // Text is written as it is, not as HTML or JavaScript would want it.
 func TestTextIsNotEscapedForHTML(t *testing.T) {
 	t.Parallel()
-	c := &hiring.Candidate{ID: "c-1", Web: "<b>&\u2028\x00</b>"}
+	c := &model.Candidate{ID: "c-1", Web: "<b>&\u2028\x00</b>"}
 	got, err := hropen.Build(namesFor(t, "Service"), c, nil)
 	require.NoError(t, err)
 	require.Contains(t, string(got), "\"web\":\"<b>&\u2028\\u0000</b>\"")
@@ -237,14 +237,14 @@ func TestTextIsNotEscapedForHTML(t *testing.T) {
 // What can't be in a valid body is an error that says where, without the value.
 func TestWhatCanNotBeExported(t *testing.T) {
 	t.Parallel()
-	for want, spoil := range map[string]func(*hiring.Candidate, *hropen.Application){
-		"applyDate": func(c *hiring.Candidate, _ *hropen.Application) { c.ApplyDate = "2026-02-30" },
-		"startDate": func(_ *hiring.Candidate, a *hropen.Application) { a.StartDate.Date = "" },
-		"status.enteredAt": func(_ *hiring.Candidate, a *hropen.Application) {
+	for want, spoil := range map[string]func(*model.Candidate, *hropen.Application){
+		"applyDate": func(c *model.Candidate, _ *hropen.Application) { c.ApplyDate = "2026-02-30" },
+		"startDate": func(_ *model.Candidate, a *hropen.Application) { a.StartDate.Date = "" },
+		"status.enteredAt": func(_ *model.Candidate, a *hropen.Application) {
 			a.Status.EnteredAt = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 		},
-		"/candidate/person/name/given": func(c *hiring.Candidate, _ *hropen.Application) { c.Name.Given = "Secret\xff" },
-		"/candidate/profiles/0/attachments/1/descriptions/0": func(_ *hiring.Candidate, a *hropen.Application) {
+		"/candidate/person/name/given": func(c *model.Candidate, _ *hropen.Application) { c.Name.Given = "Secret\xff" },
+		"/candidate/profiles/0/attachments/1/descriptions/0": func(_ *model.Candidate, a *hropen.Application) {
 			a.Attachments[1].Descriptions[0] = "Secret\xc3"
 		},
 	} {
@@ -262,16 +262,16 @@ func TestWhatCanNotBeExported(t *testing.T) {
 func TestAtTheLimits(t *testing.T) {
 	t.Parallel()
 	texts := make([]string, 100)
-	fields := slices.Repeat([]hiring.CustomField{{ID: "cf", Name: "n", Type: "text"}}, 100)
-	c := &hiring.Candidate{
+	fields := slices.Repeat([]model.CustomField{{ID: "cf", Name: "n", Type: "text"}}, 100)
+	c := &model.Candidate{
 		ID: "c-1", AlternateIDs: slices.Repeat([]string{"1"}, 100), CitizenShip: texts, Phone: texts, Email: texts,
 		CustomFields: fields,
-		Address:      slices.Repeat([]hiring.Address{{Subdivisions: make([]hiring.Subdivision, 1)}}, 100),
+		Address:      slices.Repeat([]model.Address{{Subdivisions: make([]model.Subdivision, 1)}}, 100),
 	}
 	a := hropen.Application{
-		JobApplication: &hiring.JobApplication{ID: "a-1", Candidate: "c-1",
-			Education: slices.Repeat([]hiring.Education{{Levels: texts[:1]}}, 100)},
-		Job:         &hiring.Job{BoardCode: "b-1", ID: "j-1", CustomFields: fields},
+		JobApplication: &model.JobApplication{ID: "a-1", Candidate: "c-1",
+			Education: slices.Repeat([]model.Education{{Levels: texts[:1]}}, 100)},
+		Job:         &model.Job{BoardCode: "b-1", ID: "j-1", CustomFields: fields},
 		Attachments: slices.Repeat([]hropen.Attachment{{ID: "d-1", Descriptions: texts[:1]}}, 20),
 	}
 	require.NoError(t, c.Validate())

@@ -2,12 +2,12 @@
 // types, and read back into them.
 package hropen
 
-import "github.com/hiregate/hiregate/internal/hiring"
+import "github.com/hiregate/hiregate/internal/model"
 
 // Application is one of a candidate's job applications as an export has it, with all that belongs to it.
 type Application struct {
-	*hiring.JobApplication
-	Job         *hiring.Job // nil: it is attached to none, so neither status nor start date has a place in the export
+	*model.JobApplication
+	Job         *model.Job // nil: it is attached to none, so neither status nor start date has a place in the export
 	Attachments []Attachment
 }
 

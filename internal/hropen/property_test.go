@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/hropen"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/schemas"
 )
 
@@ -60,15 +60,15 @@ var (
 			"Service Start Date", "2026-02-30"}),
 	)
 	id = rapid.StringOfN(rapid.RuneFrom(nil, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Z), 1, 255,
-		-1).Filter(func(s string) bool { return strings.TrimSpace(s) == s && !hiring.HasDotSegment(s) })
+		-1).Filter(func(s string) bool { return strings.TrimSpace(s) == s && !model.HasDotSegment(s) })
 	language = rapid.SampledFrom([]string{"en-US", "de", "zh-Hant-TW", "sl-rozaj-biske", "qaa-Qaaa-QM-x-southern"})
 	date     = rapid.Custom(func(t *rapid.T) string { return moment.Draw(t, "day").Format(time.DateOnly) })
 	moment   = rapid.Custom(func(t *rapid.T) time.Time {
 		first, last := time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 		return time.Unix(rapid.Int64Range(first.Unix(), last.Unix()).Draw(t, "second"), 0).UTC()
 	})
-	customField = rapid.Custom(func(t *rapid.T) hiring.CustomField {
-		return hiring.CustomField{ID: id.Draw(t, "id"), Name: id.Draw(t, "name"), Type: id.Draw(t, "type"),
+	customField = rapid.Custom(func(t *rapid.T) model.CustomField {
+		return model.CustomField{ID: id.Draw(t, "id"), Name: id.Draw(t, "name"), Type: id.Draw(t, "type"),
 			Value: text.Draw(t, "value")}
 	})
 )
@@ -83,19 +83,19 @@ func maybe[T any](t *rapid.T, of *rapid.Generator[T], label string) (v T) {
 	return v
 }
 
-func drawCandidate(t *rapid.T) *hiring.Candidate {
-	return &hiring.Candidate{
+func drawCandidate(t *rapid.T) *model.Candidate {
+	return &model.Candidate{
 		ID:           id.Draw(t, "candidate"),
 		AlternateIDs: list(id).Draw(t, "alternateIds"),
-		Name: hiring.Name{Formatted: text.Draw(t, "formatted"), Given: text.Draw(t, "given"),
+		Name: model.Name{Formatted: text.Draw(t, "formatted"), Given: text.Draw(t, "given"),
 			Family: text.Draw(t, "family")},
 		Gender:      text.Draw(t, "gender"),
 		CitizenShip: list(text).Draw(t, "citizenShip"),
 		ApplyDate:   maybe(t, date, "applyDate"),
-		Address: list(rapid.Custom(func(t *rapid.T) hiring.Address {
-			return hiring.Address{
-				Subdivisions: list(rapid.Custom(func(t *rapid.T) hiring.Subdivision {
-					return hiring.Subdivision{Type: text.Draw(t, "type"), Value: text.Draw(t, "value")}
+		Address: list(rapid.Custom(func(t *rapid.T) model.Address {
+			return model.Address{
+				Subdivisions: list(rapid.Custom(func(t *rapid.T) model.Subdivision {
+					return model.Subdivision{Type: text.Draw(t, "type"), Value: text.Draw(t, "value")}
 				})).Draw(t, "subdivisions"),
 				City:       text.Draw(t, "city"),
 				PostalCode: text.Draw(t, "postalCode"),
@@ -114,13 +114,13 @@ func drawCandidate(t *rapid.T) *hiring.Candidate {
 // status and the start date.
 func drawApplication(t *rapid.T, candidate string) hropen.Application {
 	a := hropen.Application{
-		JobApplication: &hiring.JobApplication{
+		JobApplication: &model.JobApplication{
 			ID:           id.Draw(t, "application"),
 			LegacyID:     maybe(t, id, "legacyId"),
 			Candidate:    candidate,
 			LanguageCode: language.Draw(t, "language"),
-			Education: list(rapid.Custom(func(t *rapid.T) hiring.Education {
-				return hiring.Education{Levels: list(text).Draw(t, "levels")}
+			Education: list(rapid.Custom(func(t *rapid.T) model.Education {
+				return model.Education{Levels: list(text).Draw(t, "levels")}
 			})).Draw(t, "education"),
 		},
 		Attachments: list(rapid.Custom(func(t *rapid.T) hropen.Attachment {
@@ -129,14 +129,14 @@ func drawApplication(t *rapid.T, candidate string) hropen.Application {
 		})).Draw(t, "attachments"),
 	}
 	if rapid.Bool().Draw(t, "has job") {
-		a.Job = &hiring.Job{
+		a.Job = &model.Job{
 			ID: id.Draw(t, "job"), LegacyID: maybe(t, id, "legacyId"), Title: text.Draw(t, "title"), URI: text.Draw(t, "uri"),
 			CustomFields: list(customField).Draw(t, "customFields"),
 		}
-		a.Status = hiring.Status{Name: text.Draw(t, "status"), Category: text.Draw(t, "category"),
+		a.Status = model.Status{Name: text.Draw(t, "status"), Category: text.Draw(t, "category"),
 			EnteredAt: maybe(t, moment, "enteredAt")}
 		if rapid.Bool().Draw(t, "has start date") {
-			a.StartDate = &hiring.StartDate{ID: id.Draw(t, "id"), Date: date.Draw(t, "date")}
+			a.StartDate = &model.StartDate{ID: id.Draw(t, "id"), Date: date.Draw(t, "date")}
 		}
 	}
 	return a

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -19,7 +19,7 @@ import (
 // legacy id of it and of its job, one start date.
 //
 // The error holds nothing of the candidate.
-func Read(n webhook.Names, text []byte) (*hiring.Candidate, []Application, error) {
+func Read(n webhook.Names, text []byte) (*model.Candidate, []Application, error) {
 	var doc body
 	if err := json.Unmarshal(text, &doc); err != nil {
 		if where := new(json.SemanticError); errors.As(err, &where) {
@@ -39,12 +39,12 @@ func Read(n webhook.Names, text []byte) (*hiring.Candidate, []Application, error
 	return c, apps, nil
 }
 
-func readPerson(c candidate) *hiring.Candidate {
+func readPerson(c candidate) *model.Candidate {
 	p := c.Person
-	return &hiring.Candidate{
+	return &model.Candidate{
 		ID:           p.ID.Value,
 		AlternateIDs: each(c.AlternateIDs, func(id identifier) string { return id.Value }),
-		Name:         hiring.Name(p.Name),
+		Name:         model.Name(p.Name),
 		Gender:       p.Gender,
 		CitizenShip:  texts(p.CitizenShip),
 		ApplyDate:    p.ApplyDate,
@@ -56,9 +56,9 @@ func readPerson(c candidate) *hiring.Candidate {
 	}
 }
 
-func readAddress(a address) hiring.Address {
-	return hiring.Address{
-		Subdivisions: each(a.Subdivisions, func(s subdivision) hiring.Subdivision { return hiring.Subdivision(s) }),
+func readAddress(a address) model.Address {
+	return model.Address{
+		Subdivisions: each(a.Subdivisions, func(s subdivision) model.Subdivision { return model.Subdivision(s) }),
 		City:         a.City,
 		PostalCode:   a.PostalCode,
 		Line:         a.Line,
@@ -66,19 +66,19 @@ func readAddress(a address) hiring.Address {
 	}
 }
 
-func readCustomField(f customField) hiring.CustomField {
-	return hiring.CustomField{ID: f.ID.Value, Name: f.Name, Type: f.Type, Value: f.Value}
+func readCustomField(f customField) model.CustomField {
+	return model.CustomField{ID: f.ID.Value, Name: f.Name, Type: f.Type, Value: f.Value}
 }
 
 func readProfile(n webhook.Names, candidate string, p profile) (Application, error) {
 	a := Application{
-		JobApplication: &hiring.JobApplication{
+		JobApplication: &model.JobApplication{
 			ID:           p.ProfileID.Value,
 			LegacyID:     first(p.AlternateIDs),
 			Candidate:    candidate,
 			LanguageCode: p.LanguageCode,
-			Education: each(p.Education, func(e education) hiring.Education {
-				return hiring.Education{Levels: each(e.Levels, func(l level) string { return l.Name })}
+			Education: each(p.Education, func(e education) model.Education {
+				return model.Education{Levels: each(e.Levels, func(l level) string { return l.Name })}
 			}),
 		},
 		Attachments: each(p.Attachments, func(d attachment) Attachment {
@@ -86,7 +86,7 @@ func readProfile(n webhook.Names, candidate string, p profile) (Application, err
 		}),
 	}
 	if a.LanguageCode == "" {
-		a.LanguageCode = hiring.DefaultLanguage
+		a.LanguageCode = model.DefaultLanguage
 	}
 	if len(p.Openings) == 0 {
 		return a, nil
@@ -96,22 +96,22 @@ func readProfile(n webhook.Names, candidate string, p profile) (Application, err
 
 // attach adds the job of the application, and what the contract keeps beside it: the status and the start date.
 func (a *Application) attach(n webhook.Names, o positionOpening) error {
-	a.Job = &hiring.Job{
+	a.Job = &model.Job{
 		ID:           o.ID.Value,
 		LegacyID:     first(o.AlternateIDs),
 		Title:        o.Title,
 		URI:          o.URI,
-		CustomFields: []hiring.CustomField{},
+		CustomFields: []model.CustomField{},
 	}
 	for _, f := range o.CustomFields {
 		switch {
 		case f.ID.SchemeID != n.SchemeID(startDate):
 			a.Job.CustomFields = append(a.Job.CustomFields, readCustomField(f))
 		case a.StartDate == nil:
-			a.StartDate = &hiring.StartDate{ID: f.ID.Value, Date: f.Value}
+			a.StartDate = &model.StartDate{ID: f.ID.Value, Date: f.Value}
 		}
 	}
-	a.Status = hiring.Status{Name: o.Status.Name, Category: o.Status.Category}
+	a.Status = model.Status{Name: o.Status.Name, Category: o.Status.Category}
 	if o.Status.TransitionDateTime == "" {
 		return nil
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/hropen"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 func TestTheFullSampleIsRead(t *testing.T) {
@@ -35,11 +35,11 @@ func TestTheMinimalSampleIsRead(t *testing.T) {
 }
 
 // nobody is a candidate of whom only the id is known.
-func nobody() *hiring.Candidate {
-	return &hiring.Candidate{
-		ID: "c-1", AlternateIDs: []string{}, CitizenShip: []string{}, Address: []hiring.Address{}, Phone: []string{},
+func nobody() *model.Candidate {
+	return &model.Candidate{
+		ID: "c-1", AlternateIDs: []string{}, CitizenShip: []string{}, Address: []model.Address{}, Phone: []string{},
 		Email:        []string{},
-		CustomFields: []hiring.CustomField{},
+		CustomFields: []model.CustomField{},
 	}
 }
 
@@ -65,17 +65,17 @@ func TestAbsentNullAndUnknown(t *testing.T) {
 
 	empty := func() hropen.Application {
 		return hropen.Application{
-			JobApplication: &hiring.JobApplication{Candidate: "c-1", LanguageCode: "en-US", Education: []hiring.Education{}},
+			JobApplication: &model.JobApplication{Candidate: "c-1", LanguageCode: "en-US", Education: []model.Education{}},
 			Attachments:    []hropen.Attachment{},
 		}
 	}
 	third, fourth := empty(), empty()
-	third.Job = &hiring.Job{CustomFields: []hiring.CustomField{}}
-	third.Education = []hiring.Education{{Levels: []string{}}}
+	third.Job = &model.Job{CustomFields: []model.CustomField{}}
+	third.Education = []model.Education{{Levels: []string{}}}
 	third.Attachments = []hropen.Attachment{{ID: "d-1", Descriptions: []string{}, URL: "u"}}
 	fourth.LegacyID = "1"
-	fourth.Job = &hiring.Job{CustomFields: []hiring.CustomField{{ID: "cf", Name: "startDate", Type: "text", Value: "v"}}}
-	fourth.StartDate = &hiring.StartDate{ID: "sd", Date: "2026-12-07"}
+	fourth.Job = &model.Job{CustomFields: []model.CustomField{{ID: "cf", Name: "startDate", Type: "text", Value: "v"}}}
+	fourth.StartDate = &model.StartDate{ID: "sd", Date: "2026-12-07"}
 	require.Equal(t, []hropen.Application{empty(), empty(), third, fourth}, apps)
 }
 

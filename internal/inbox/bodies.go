@@ -5,7 +5,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // rememberedBodies bounds how many accepted bodies are remembered; about 200 bytes each.
@@ -33,7 +33,7 @@ func NewRecentBodies() *RecentBodies {
 }
 
 // Remember remembers the body of an export that was accepted as a new one, and reports whether it was there before.
-func (b *RecentBodies) Remember(e *hiring.Export) bool {
+func (b *RecentBodies) Remember(e *model.Export) bool {
 	again, _ := b.seen.ContainsOrAdd(bodyOf{e.Tenant, e.SHA256}, struct{}{})
 	return again
 }

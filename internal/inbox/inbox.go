@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -35,14 +35,14 @@ type Result struct {
 
 // NewExport makes the export of a body, ready for Insert: received at now, known by key, or by its hash when key is
 // empty. The slices are kept, not copied.
-func NewExport(tenant, key string, body []byte, now time.Time) *hiring.Export {
+func NewExport(tenant, key string, body []byte, now time.Time) *model.Export {
 	now = now.UTC().Truncate(time.Microsecond)
-	id := hiring.NewID(now)
-	e := &hiring.Export{
-		ID: id, Tenant: tenant, Key: key, Keyed: key != "", Origin: hiring.Received,
+	id := model.NewID(now)
+	e := &model.Export{
+		ID: id, Tenant: tenant, Key: key, Keyed: key != "", Origin: model.Received,
 		SHA256: sha256.Sum256(body), Size: int64(len(body)), Body: body,
-		Receipt: hiring.NewReceipt(id), ReceivedAt: now,
-		DocumentsTill: now.Add(hiring.DocumentWindow), DeliverTill: now.Add(hiring.DeliveryWindow),
+		Receipt: model.NewReceipt(id), ReceivedAt: now,
+		DocumentsTill: now.Add(model.DocumentWindow), DeliverTill: now.Add(model.DeliveryWindow),
 	}
 	if !e.Keyed {
 		// Distinct for each arrival: after ten minutes the same body is another export.
@@ -54,23 +54,23 @@ func NewExport(tenant, key string, body []byte, now time.Time) *hiring.Export {
 // Insert stores an export, within a transaction. Once that is committed, and not before, the export may be
 // acknowledged; whoever commits then offers it to the dispatcher, which would also find it by itself a few seconds
 // later. Insert may run more than once for the same export.
-func Insert(tx *store.Tx, e *hiring.Export) (Result, error) {
+func Insert(tx *store.Tx, e *model.Export) (Result, error) {
 	if !e.Keyed {
-		key, err := tx.UpsertUnkeyedBody(e.Tenant, e.SHA256, e.Key, e.ReceivedAt, e.ReceivedAt.Add(hiring.UnkeyedWindow))
+		key, err := tx.UpsertUnkeyedBody(e.Tenant, e.SHA256, e.Key, e.ReceivedAt, e.ReceivedAt.Add(model.UnkeyedWindow))
 		if err != nil {
 			return Result{}, fmt.Errorf("looking for the body: %w", err)
 		}
 		e.Key = key
 	}
-	e.WorkflowID = hiring.WorkflowID(e.Tenant, e.Key, e.Round)
-	e.CandidateID = hiring.CandidateKey(e.CandidateID)
+	e.WorkflowID = model.WorkflowID(e.Tenant, e.Key, e.Round)
+	e.CandidateID = model.CandidateKey(e.CandidateID)
 	fresh, err := tx.InsertExport(e)
 	if err != nil {
 		return Result{}, fmt.Errorf("keeping the export: %w", err)
 	}
 	if fresh {
 		if e.Quarantined {
-			tx.CountEvent(hiring.ExportsQuarantined, e.Tenant, "", e.ReceivedAt)
+			tx.CountEvent(model.ExportsQuarantined, e.Tenant, "", e.ReceivedAt)
 		}
 		return Result{Verdict: Accepted, Receipt: e.Receipt, ReceivedAt: e.ReceivedAt}, nil
 	}
@@ -89,7 +89,7 @@ func Insert(tx *store.Tx, e *hiring.Export) (Result, error) {
 }
 
 // Accept is Insert in a transaction of its own. When it returns without an error, what the result says is on disk.
-func Accept(ctx context.Context, db *store.DB, e *hiring.Export) (res Result, err error) {
+func Accept(ctx context.Context, db *store.DB, e *model.Export) (res Result, err error) {
 	if err := db.SealBody(e); err != nil { // now, so that nobody's turn to write takes longer for it
 		return res, fmt.Errorf("sealing the export: %w", err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
@@ -84,10 +84,10 @@ func TestBodyStandsInForItsKeyForTenMinutes(t *testing.T) {
 		first := accept(t, db, "", "body", noon)
 		require.Equal(t, inbox.Accepted, first.Verdict)
 		require.Equal(t, inbox.Accepted, accept(t, db, "", "other", noon).Verdict)
-		again := accept(t, db, "", "body", noon.Add(hiring.UnkeyedWindow-time.Second))
+		again := accept(t, db, "", "body", noon.Add(model.UnkeyedWindow-time.Second))
 		require.Equal(t, inbox.Repeated, again.Verdict)
 		require.Equal(t, first.Receipt, again.Receipt)
-		require.Equal(t, inbox.Accepted, accept(t, db, "", "body", noon.Add(hiring.UnkeyedWindow)).Verdict)
+		require.Equal(t, inbox.Accepted, accept(t, db, "", "body", noon.Add(model.UnkeyedWindow)).Verdict)
 	})
 }
 
@@ -130,7 +130,7 @@ func TestAnyCandidateIDIsTaken(t *testing.T) {
 		id := e.CandidateID
 		_, err := inbox.Accept(t.Context(), db, e)
 		require.NoError(t, err)
-		found, _, err := db.ListExports(t.Context(), store.ExportFilter{Tenant: "acme", Candidate: hiring.CandidateKey(id)})
+		found, _, err := db.ListExports(t.Context(), store.ExportFilter{Tenant: "acme", Candidate: model.CandidateKey(id)})
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 	})
@@ -173,7 +173,7 @@ func TestSixtyFourThousandBodiesAreRemembered(t *testing.T) {
 	t.Parallel()
 	b := inbox.NewRecentBodies()
 	again := func(n uint32) bool {
-		e := &hiring.Export{Tenant: "acme"}
+		e := &model.Export{Tenant: "acme"}
 		binary.BigEndian.PutUint32(e.SHA256[:], n)
 		return b.Remember(e)
 	}
@@ -202,7 +202,7 @@ func TestEndsOfWhatArrives(t *testing.T) {
 		accept(t, db, "u-1", "body", noon)
 		e, err := db.ExportByKey(t.Context(), "acme", "u-1")
 		require.NoError(t, err)
-		require.Equal(t, []any{hiring.Received, noon.Add(2*time.Hour + 30*time.Minute), noon.Add(72 * time.Hour), int64(4)},
+		require.Equal(t, []any{model.Received, noon.Add(2*time.Hour + 30*time.Minute), noon.Add(72 * time.Hour), int64(4)},
 			[]any{e.Origin, e.DocumentsTill, e.DeliverTill, e.Size})
 	})
 }

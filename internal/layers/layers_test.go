@@ -36,7 +36,7 @@ var below = map[string]string{
 }
 
 // knowCaddy are the packages that may import Caddy, beside main packages.
-const knowCaddy = "modules modules/gateway modules/listener"
+const knowCaddy = "modules modules/app modules/listener"
 
 // layerOf returns the layer of a package, or of none: its top folder.
 func layerOf(pkg string) string {
@@ -108,8 +108,8 @@ func forbidden(folder, pkg, imported string) string {
 	switch {
 	case !own:
 		return ""
-	case strings.HasPrefix(folder+"/", "internal/hiring/"):
-		return "internal/hiring imports nothing of ours"
+	case strings.HasPrefix(folder+"/", "internal/model/"):
+		return "internal/model imports nothing of ours"
 	case strings.HasPrefix(target, "internal/cli/") && layer != "cmd" && !strings.HasPrefix(folder, "internal/cli/"):
 		return "only cmd imports the command line"
 	case strings.HasPrefix(target, "modules/") && layer == "modules" && folder != "modules":
@@ -138,44 +138,44 @@ func TestCheck(t *testing.T) {
 		{"modules/modules.go", "modules", ours + "modules/receiver", ""},
 		{"modules/modules.go", "modules", caddy + "v2", ""},
 		{"modules/receiver.go", "modules", caddy + "v2/modules/caddyhttp", ""},
-		{"modules/gateway/app.go", "gateway", caddy + "v2", ""},
-		{"modules/gateway/app.go", "gateway", ours + "internal/gateway", ""},
+		{"modules/app/app.go", "gateway", caddy + "v2", ""},
+		{"modules/app/app.go", "gateway", ours + "internal/gateway", ""},
 		{"modules/receiver/receiver.go", "receiver", ours + "internal/gateway", ""},
 		{"internal/gateway/runtime.go", "gateway", ours + "workflows/export", ""},
 		{"internal/gateway/gatewaytest/beside.go", "gatewaytest", ours + "internal/gateway", ""},
 		{"modules/receiver/receiver_test.go", "receiver", caddy + "v2", ""},
 		{"modules/receiver/receiver.go", "receiver", ours + "workflows/export", ""},
-		{"workflows/export/workflow.go", "export", ours + "internal/hiring", ""},
-		{"internal/store/store_test.go", "store", ours + "modules/gateway", ""},
-		{"internal/store/store.go", "store", ours + "internal/hiring", ""},
-		{"internal/hiring/export.go", "hiring", "net/http", ""},
-		{"schemas/guard.go", "schemas", ours + "internal/hiring", ""},
+		{"workflows/export/workflow.go", "export", ours + "internal/model", ""},
+		{"internal/store/store_test.go", "store", ours + "modules/app", ""},
+		{"internal/store/store.go", "store", ours + "internal/model", ""},
+		{"internal/model/export.go", "hiring", "net/http", ""},
+		{"schemas/guard.go", "schemas", ours + "internal/model", ""},
 		{"cmd/other/main.go", "main", "example.com/other", ""},
 		{"cmd/hiregate/main.go", "main", ours + "internal/cli/send", ""},
 		{"internal/bench/main.go", "main", ours + "internal/cli/lifeline", ""},
 		{"internal/cli/dev/sample.go", "dev", ours + "internal/cli/admin", ""},
-		{"modules/manage/cli_test.go", "manage_test", ours + "internal/cli/admin", ""},
+		{"modules/manageapi/cli_test.go", "manage_test", ours + "internal/cli/admin", ""},
 		{"testdata/x.go", "x", ours + "modules", ""},
 		{".cache/x.go", "x", ours + "modules", ""},
 
 		{"modules/receiver/receiver.go", "receiver", caddy + "v2", "modules/listener and cmd import Caddy"},
-		{"modules/gateway/deep/metrics.go", "deep", caddy + "v2/caddyconfig", "and cmd import Caddy"},
+		{"modules/app/deep/metrics.go", "deep", caddy + "v2/caddyconfig", "and cmd import Caddy"},
 		{"internal/gateway/runtime.go", "gateway", caddy + "v2", "and cmd import Caddy"},
-		{"modules/receiver/receiver.go", "receiver", ours + "modules/gateway", "modules do not import one another"},
-		{"modules/listener/module.go", "listener", ours + "modules/gateway", "modules do not import one another"},
-		{"internal/gateway/runtime.go", "gateway", ours + "modules/gateway", "internal/gateway must not import modules"},
+		{"modules/receiver/receiver.go", "receiver", ours + "modules/app", "modules do not import one another"},
+		{"modules/listener/module.go", "listener", ours + "modules/app", "modules do not import one another"},
+		{"internal/gateway/runtime.go", "gateway", ours + "modules/app", "internal/gateway must not import modules"},
 		{"internal/store/store.go", "store", ours + "internal/gateway", "internal must not import internal/gateway"},
 		{"workflows/export/workflow.go", "export", ours + "internal/gateway", "workflows must not import internal/gateway"},
-		{"internal/hiring/export.go", "hiring", ours + "internal/webhook", "internal/hiring imports nothing of ours"},
+		{"internal/model/export.go", "hiring", ours + "internal/webhook", "internal/model imports nothing of ours"},
 		{"internal/store/store.go", "store", ours + "workflows/export", "internal must not import workflows"},
-		{"internal/store/store.go", "store", ours + "modules/gateway", "internal must not import modules"},
+		{"internal/store/store.go", "store", ours + "modules/app", "internal must not import modules"},
 		{"internal/store/store.go", "store", ours + "cmd/hiregate/flags", "internal must not import cmd"},
-		{"modules/manage/api.go", "manage", ours + "internal/cli/admin", "only cmd imports the command line"},
+		{"modules/manageapi/api.go", "manage", ours + "internal/cli/admin", "only cmd imports the command line"},
 		{"internal/webhook/send.go", "webhook", ours + "internal/cli/terminal", "only cmd imports the command line"},
-		{"workflows/export/workflow.go", "export", ours + "modules/gateway", "workflows must not import modules"},
+		{"workflows/export/workflow.go", "export", ours + "modules/app", "workflows must not import modules"},
 		{"schemas/guard.go", "schemas", ours + "modules", "schemas must not import modules"},
 		{"schemas/guard.go", "schemas", ours + "workflows", "schemas must not import workflows"},
-		{"pkg/x/x.go", "x", ours + "internal/hiring", "pkg is no layer"},
+		{"pkg/x/x.go", "x", ours + "internal/model", "pkg is no layer"},
 	} {
 		root := t.TempDir()
 		name := filepath.Join(root, filepath.FromSlash(tt.file))

@@ -3,7 +3,7 @@ package metrics
 import (
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // How each integration does, by the database; breakers are those of this node.
@@ -35,7 +35,7 @@ type Integration struct {
 
 // Integrations sets how all integrations do, each in one of the states. Of those that share labels, counts are added up,
 // and of the rest the worst is shown.
-func Integrations(all map[hiring.Place]Integration, states []string) {
+func Integrations(all map[model.Place]Integration, states []string) {
 	count, oldest, last, state, open := standings{}, standings{}, standings{}, standings{}, standings{}
 	labelsOf := labelsOf(all)
 	for at, one := range all {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 var (
@@ -157,7 +157,7 @@ func integrationLabels(tenant, integration string) (string, string) {
 }
 
 // Unknown stands for the tenant or event of a request that names none of ours: its own words must not become a label.
-// No tenant has this name (hiring.ValidateTenantName).
+// No tenant has this name (model.ValidateTenantName).
 const Unknown = "unknown"
 
 // Received counts a webhook request. tenant and event are Unknown if the request names none of ours.
@@ -178,7 +178,7 @@ func SameBody(tenant string) { sameBody.WithLabelValues(tenants.value(tenant)).I
 func Acknowledged(d time.Duration) { ackSeconds.Observe(d.Seconds()) }
 
 // Delivery counts a delivery that reached a class.
-func Delivery(tenant, integration string, class hiring.Class) {
+func Delivery(tenant, integration string, class model.Class) {
 	tenant, integration = integrationLabels(tenant, integration)
 	deliveries.WithLabelValues(tenant, integration, string(class)).Inc()
 }

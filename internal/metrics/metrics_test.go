@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // forget has a test begin with no label taken.
@@ -24,7 +24,7 @@ func forget(t *testing.T) {
 }
 
 func TestNoTenantIsUnknown(t *testing.T) {
-	require.Error(t, hiring.ValidateTenantName(Unknown))
+	require.Error(t, model.ValidateTenantName(Unknown))
 }
 
 func TestCountersOutliveARegistry(t *testing.T) {
@@ -97,11 +97,11 @@ func TestStandingsAreSetTogether(t *testing.T) {
 		}
 		return all
 	}
-	at := func(tenant, integration string) hiring.Place {
-		return hiring.Place{Tenant: tenant, Integration: integration}
+	at := func(tenant, integration string) model.Place {
+		return model.Place{Tenant: tenant, Integration: integration}
 	}
-	Configured(map[hiring.Place]bool{at("acme", "hris"): true, at("acme", "crm"): false})
-	Held(map[hiring.Place]int64{at("acme", "crm"): 3, at("acme", "removed"): 1})
+	Configured(map[model.Place]bool{at("acme", "hris"): true, at("acme", "crm"): false})
+	Held(map[model.Place]int64{at("acme", "crm"): 3, at("acme", "removed"): 1})
 	Quarantined(map[string]int64{"acme": 2})
 	require.Equal(t, map[string]float64{"integration=hris tenant=acme ": 1, "integration=crm tenant=acme ": 0},
 		shown("hiregate_integration_configured"))
@@ -109,12 +109,12 @@ func TestStandingsAreSetTogether(t *testing.T) {
 		shown("hiregate_deliveries_held"))
 	require.Equal(t, map[string]float64{"tenant=acme ": 2}, shown("hiregate_quarantined_exports"))
 
-	Held(map[hiring.Place]int64{at("acme", "crm"): 1})
+	Held(map[model.Place]int64{at("acme", "crm"): 1})
 	require.Equal(t, map[string]float64{"integration=crm tenant=acme ": 1}, shown("hiregate_deliveries_held"))
 	Quarantined(nil)
 	require.Empty(t, shown("hiregate_quarantined_exports"))
 
-	others, open := map[hiring.Place]int64{}, map[hiring.Place]bool{}
+	others, open := map[model.Place]int64{}, map[model.Place]bool{}
 	for n := range 2 * maxLabels {
 		others[at(fmt.Sprint("tenant-", n), "hris")] = 1
 		open[at(fmt.Sprint("tenant-", n), "hris")] = n > 0
@@ -142,7 +142,7 @@ func TestIntegrationsAreShown(t *testing.T) {
 	Received("acme", "VERIFY", "verified")
 	at := time.Unix(1_700_000_000, 0)
 	states := []string{"configured", "failing"}
-	all := map[hiring.Place]Integration{
+	all := map[model.Place]Integration{
 		{Tenant: "acme", Integration: "hris"}: {State: "failing", Waiting: 40, Oldest: time.Hour, LastDelivery: at,
 			BreakerOpen: true},
 		{Tenant: "acme", Integration: "crm"}: {State: "configured"},
@@ -160,7 +160,7 @@ func TestIntegrationsAreShown(t *testing.T) {
 	require.Equal(t, 4, testutil.CollectAndCount(integrationState, "hiregate_integration_state"))
 
 	for n := range maxLabels {
-		all[hiring.Place{Tenant: fmt.Sprint("tenant-", n), Integration: "hris"}] = Integration{State: "failing",
+		all[model.Place{Tenant: fmt.Sprint("tenant-", n), Integration: "hris"}] = Integration{State: "failing",
 			Waiting: 1, Oldest: time.Duration(n) * time.Second,
 			LastDelivery: at.Add(time.Duration(n) * time.Second)}
 	}
@@ -191,14 +191,14 @@ func TestCountersEndInTotal(t *testing.T) {
 func TestIntegrationsTakeNoLabelFromThoseWhoSend(t *testing.T) {
 	forget(t)
 	Received("active", "VERIFY", "verified")
-	all := map[hiring.Place]bool{{Tenant: "active", Integration: "hris"}: true}
+	all := map[model.Place]bool{{Tenant: "active", Integration: "hris"}: true}
 	for n := range maxLabels {
-		all[hiring.Place{Tenant: fmt.Sprint("tenant-", n), Integration: "hris"}] = true
+		all[model.Place{Tenant: fmt.Sprint("tenant-", n), Integration: "hris"}] = true
 	}
 	Configured(all)
 	require.Equal(t, 2, testutil.CollectAndCount(configured), "active and the others")
 	require.Len(t, tenants.seen, 1)
-	delete(all, hiring.Place{Tenant: "tenant-0", Integration: "hris"})
+	delete(all, model.Place{Tenant: "tenant-0", Integration: "hris"})
 	Configured(all)
 	require.Equal(t, maxLabels, testutil.CollectAndCount(configured))
 }

@@ -3,7 +3,7 @@ package metrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 var (
@@ -17,7 +17,7 @@ var (
 )
 
 // Notifications counts notifications of an event by a result.
-func Notifications(event hiring.Event, result string, n int) {
+func Notifications(event model.Event, result string, n int) {
 	notifications.WithLabelValues(string(event), result).Add(float64(n))
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // The current state of the database, the same on every node that shares it.
@@ -28,7 +28,7 @@ var (
 
 // Configured sets which integrations exist, and whether exports may go to them. Among those that share a label the
 // lowest value counts.
-func Configured(all map[hiring.Place]bool) {
+func Configured(all map[model.Place]bool) {
 	next, labelsOf := standings{}, labelsOf(all)
 	for at, yes := range all {
 		labels := labelsOf(at)
@@ -42,7 +42,7 @@ func Configured(all map[hiring.Place]bool) {
 }
 
 // Held sets how many deliveries are held for integrations.
-func Held(all map[hiring.Place]int64) {
+func Held(all map[model.Place]int64) {
 	next := standings{}
 	for at, n := range all {
 		next[place(at)] += float64(n)
@@ -84,12 +84,12 @@ func SecretsUsed(all map[string][]time.Time) {
 }
 
 // labelsOf returns the labels of those places. If there are more tenants than labels, only tenants with traffic have one.
-func labelsOf[T any](all map[hiring.Place]T) func(hiring.Place) [3]string {
+func labelsOf[T any](all map[model.Place]T) func(model.Place) [3]string {
 	there := map[string]bool{}
 	for at := range all {
 		there[at.Tenant] = true
 	}
-	return func(at hiring.Place) [3]string {
+	return func(at model.Place) [3]string {
 		if len(there) <= maxLabels || tenants.known(at.Tenant) != otherLabel {
 			return place(at)
 		}
@@ -97,7 +97,7 @@ func labelsOf[T any](all map[hiring.Place]T) func(hiring.Place) [3]string {
 	}
 }
 
-func place(at hiring.Place) [3]string {
+func place(at model.Place) [3]string {
 	tenant, integration := integrationLabels(at.Tenant, at.Integration)
 	return [3]string{tenant, integration}
 }

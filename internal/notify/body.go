@@ -4,30 +4,30 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // body is what a notification holds: names of the configuration, fixed words, counts and times.
 type body struct {
-	Type      hiring.Event `json:"type"`
-	Timestamp time.Time    `json:"timestamp"` // when it was told
-	Data      data         `json:"data"`
+	Type      model.Event `json:"type"`
+	Timestamp time.Time   `json:"timestamp"` // when it was told
+	Data      data        `json:"data"`
 }
 
 // data is what an event is about; each event has some of it.
 type data struct {
-	Tenant      string       `json:"tenant"`
-	Integration string       `json:"integration,omitzero"`
-	Since       time.Time    `json:"since,omitzero"`    // when it began, or the first of those that are counted
-	Failures    int64        `json:"failures,omitzero"` // in a row
-	Class       hiring.Class `json:"class,omitzero"`    // who has to look at the last failure
-	By          string       `json:"by,omitzero"`       // who disabled it: operator, or partner
-	Count       int64        `json:"count,omitzero"`    // of deliveries, exports, documents or refused attempts
-	Attempts    int64        `json:"attempts,omitzero"` // of which Count were refused
-	Status      int          `json:"status,omitzero"`   // that the last one was answered with
+	Tenant      string      `json:"tenant"`
+	Integration string      `json:"integration,omitzero"`
+	Since       time.Time   `json:"since,omitzero"`    // when it began, or the first of those that are counted
+	Failures    int64       `json:"failures,omitzero"` // in a row
+	Class       model.Class `json:"class,omitzero"`    // who has to look at the last failure
+	By          string      `json:"by,omitzero"`       // who disabled it: operator, or partner
+	Count       int64       `json:"count,omitzero"`    // of deliveries, exports, documents or refused attempts
+	Attempts    int64       `json:"attempts,omitzero"` // of which Count were refused
+	Status      int         `json:"status,omitzero"`   // that the last one was answered with
 }
 
-func bodyOf(event hiring.Event, now time.Time, d data) ([]byte, error) {
+func bodyOf(event model.Event, now time.Time, d data) ([]byte, error) {
 	d.Since = seconds(d.Since)
 	return json.Marshal(body{Type: event, Timestamp: seconds(now), Data: d})
 }

@@ -5,35 +5,35 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
 // conditions are those that an integration can be in, by the event that tells of their begin.
-var conditions = []hiring.Event{hiring.IntegrationFailing, hiring.IntegrationRefusing, hiring.IntegrationDisabled, hiring.IntegrationHeld}
+var conditions = []model.Event{model.IntegrationFailing, model.IntegrationRefusing, model.IntegrationDisabled, model.IntegrationHeld}
 
 // state is what the database holds of an integration.
 type state struct {
 	status store.IntegrationStatus
-	health hiring.Health
+	health model.Health
 	held   store.HeldDeliveries
 }
 
 // in reports whether an integration is in a condition, and what is told of that.
-func (s *state) in(condition hiring.Event, now time.Time) (bool, data) {
+func (s *state) in(condition model.Event, now time.Time) (bool, data) {
 	switch condition {
-	case hiring.IntegrationFailing:
+	case model.IntegrationFailing:
 		return s.health.Failing() && now.Sub(s.health.FailingSince) >= Lasting,
 			data{Since: s.health.FailingSince, Failures: s.health.Failures, Class: s.health.Class}
-	case hiring.IntegrationRefusing:
+	case model.IntegrationRefusing:
 		r := s.health.Refusals
 		return s.health.Refusing(), data{Since: r.Since, Attempts: r.Attempts, Count: r.Refused, Status: r.Status}
-	case hiring.IntegrationDisabled:
+	case model.IntegrationDisabled:
 		by := "partner"
 		if s.status.ByOperator {
 			by = "operator"
 		}
-		return s.status.State == hiring.Disabled, data{Since: s.status.UpdatedAt, By: by}
+		return s.status.State == model.Disabled, data{Since: s.status.UpdatedAt, By: by}
 	default:
 		return s.held.Count > 0 && now.Sub(s.held.Since) >= Lasting, data{Since: s.held.Since, Count: s.held.Count}
 	}
@@ -61,7 +61,7 @@ func (n *Notifier) tellConditions(ctx context.Context, c *config.Config) error {
 	for t := range c.All() {
 		for i := range t.Integrations {
 			one := &t.Integrations[i]
-			at := hiring.Place{Tenant: one.Tenant, Integration: one.Name}
+			at := model.Place{Tenant: one.Tenant, Integration: one.Name}
 			seen := state{statuses.Of(one), health[at], held[at]}
 			for _, event := range conditions {
 				condition := store.Condition{Place: at, Event: event}
@@ -78,7 +78,7 @@ func (n *Notifier) tellConditions(ctx context.Context, c *config.Config) error {
 
 // change tells that a condition began or ended, by what the database holds now: another node may have told it, and may
 // have seen more.
-func (n *Notifier) change(ctx context.Context, c *config.Config, i *hiring.Integration,
+func (n *Notifier) change(ctx context.Context, c *config.Config, i *model.Integration,
 	condition store.Condition) error {
 	return n.Store.Write(ctx, func(tx *store.Tx) error {
 		s, err := read(tx, i, condition)
@@ -98,25 +98,25 @@ func (n *Notifier) change(ctx context.Context, c *config.Config, i *hiring.Integ
 			return err
 		}
 		since := s.health.Recovered
-		if condition.Event == hiring.IntegrationRefusing {
+		if condition.Event == model.IntegrationRefusing {
 			since = s.health.LastSuccess
 		}
-		return n.tell(tx, c, hiring.IntegrationRecovered, condition.Place, data{Since: since})
+		return n.tell(tx, c, model.IntegrationRecovered, condition.Place, data{Since: since})
 	})
 }
 
 // recovered reports whether an integration receives exports again, after a condition ended.
-func (s *state) recovered(condition hiring.Event) bool {
-	return (condition == hiring.IntegrationFailing || condition == hiring.IntegrationRefusing) &&
+func (s *state) recovered(condition model.Event) bool {
+	return (condition == model.IntegrationFailing || condition == model.IntegrationRefusing) &&
 		!s.health.Failing() && !s.health.Refusing()
 }
 
 // read reads what a condition is about.
-func read(tx *store.Tx, i *hiring.Integration, condition store.Condition) (s state, err error) {
+func read(tx *store.Tx, i *model.Integration, condition store.Condition) (s state, err error) {
 	switch condition.Event {
-	case hiring.IntegrationFailing, hiring.IntegrationRefusing:
+	case model.IntegrationFailing, model.IntegrationRefusing:
 		s.health, err = tx.Health(condition.Place)
-	case hiring.IntegrationDisabled:
+	case model.IntegrationDisabled:
 		s.status, err = tx.IntegrationStatus(i)
 	default:
 		s.held, err = tx.Held(condition.Place)

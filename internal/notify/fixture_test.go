@@ -18,7 +18,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/egress"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/notify"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
@@ -28,7 +28,7 @@ import (
 
 var (
 	noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	hris = hiring.Place{Tenant: "acme", Integration: "hris"}
+	hris = model.Place{Tenant: "acme", Integration: "hris"}
 )
 
 // bench is two nodes on one database, and a receiver whose answers the test decides.
@@ -70,12 +70,12 @@ func newBench(t *testing.T, address string) *bench {
 	require.NoError(t, err)
 	names, err := webhook.NamesFor("Service")
 	require.NoError(t, err)
-	integration := hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "s",
+	integration := model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "s",
 		Verify: true}
 	b.config = &config.Config{Names: names, Egress: egress.New(egress.Policy{Allow: []egress.Allowance{loopback}}),
-		Tenants: map[string]*hiring.Tenant{"acme": {Name: "acme", Integrations: []hiring.Integration{integration}},
+		Tenants: map[string]*model.Tenant{"acme": {Name: "acme", Integrations: []model.Integration{integration}},
 			"globex": {Name: "globex"}},
-		Subscribers: []hiring.Subscriber{{URL: server.URL + "/all", Secret: "new", FormerSecret: "old"}}}
+		Subscribers: []model.Subscriber{{URL: server.URL + "/all", Secret: "new", FormerSecret: "old"}}}
 	t.Cleanup(b.config.Egress.Close)
 	force := new(config.InForce)
 	force.Push(b.config)
@@ -169,11 +169,11 @@ func (b *bench) write(fn func(*store.Tx) error) {
 }
 
 // attempts are made at hris now, with these faults; an empty one is a success.
-func (b *bench) attempts(faults ...hiring.Class) {
+func (b *bench) attempts(faults ...model.Class) {
 	b.t.Helper()
 	b.write(func(tx *store.Tx) error {
 		for n, fault := range faults {
-			tx.CountAttempt(hris, int64(n), &hiring.Attempt{StartedAt: b.clock(), Fault: fault, Status: 422,
+			tx.CountAttempt(hris, int64(n), &model.Attempt{StartedAt: b.clock(), Fault: fault, Status: 422,
 				Error: "hunter2 is not to be told"})
 		}
 		return nil

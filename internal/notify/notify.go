@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 )
@@ -89,7 +89,7 @@ func (n *Notifier) Look(ctx context.Context) error {
 // expire drops what was not received for a day.
 func (n *Notifier) expire(ctx context.Context) error {
 	for {
-		var gone map[hiring.Event]int
+		var gone map[model.Event]int
 		err := n.Store.Write(ctx, func(tx *store.Tx) (err error) {
 			gone, err = tx.DeleteExpiredNotifications(n.Now())
 			return err
@@ -119,7 +119,7 @@ func (n *Notifier) tellCounts(ctx context.Context, c *config.Config) error {
 			if err != nil || !taken {
 				return err
 			}
-			return n.tell(tx, c, count.Event, hiring.Place{Tenant: count.Tenant, Integration: count.Integration},
+			return n.tell(tx, c, count.Event, model.Place{Tenant: count.Tenant, Integration: count.Integration},
 				data{Since: count.Since, Count: count.Count})
 		})
 		if err != nil {
@@ -130,7 +130,7 @@ func (n *Notifier) tellCounts(ctx context.Context, c *config.Config) error {
 }
 
 // tell adds a notification for each subscriber who wants it.
-func (n *Notifier) tell(tx *store.Tx, c *config.Config, event hiring.Event, at hiring.Place, d data) error {
+func (n *Notifier) tell(tx *store.Tx, c *config.Config, event model.Event, at model.Place, d data) error {
 	now := n.Now()
 	d.Tenant, d.Integration = at.Tenant, at.Integration
 	body, err := bodyOf(event, now, d)
@@ -142,7 +142,7 @@ func (n *Notifier) tell(tx *store.Tx, c *config.Config, event hiring.Event, at h
 		if !s.Wants(event, at.Tenant) {
 			continue
 		}
-		if err := tx.InsertNotification(&hiring.Notification{
+		if err := tx.InsertNotification(&model.Notification{
 			Message: "msg_" + rand.Text(), Subscriber: s.ID(), Event: event, Tenant: at.Tenant,
 			Integration: at.Integration, Body: body, CreatedAt: now, NextAt: now, Till: now.Add(triedFor),
 		}); err != nil {

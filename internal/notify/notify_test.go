@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/notify"
 	"github.com/hiregate/hiregate/internal/store"
 )
@@ -19,10 +19,10 @@ import (
 func TestFailingAndRecovered(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		b.attempts(hiring.ClassPartnerFault, hiring.ClassPartnerFault)
+		b.attempts(model.ClassPartnerFault, model.ClassPartnerFault)
 		b.advance(notify.Lasting)
 		require.Empty(t, b.told(), "two failures come and go")
-		b.attempts(hiring.ClassDataFault, hiring.ClassPartnerFault)
+		b.attempts(model.ClassDataFault, model.ClassPartnerFault)
 		all := b.told()
 		require.Equal(t, []string{"integration.failing"}, types(all))
 		require.Equal(t, map[string]any{"tenant": "acme", "integration": "hris", "since": "2026-11-20T12:00:00Z",
@@ -32,7 +32,7 @@ func TestFailingAndRecovered(t *testing.T) {
 		require.False(t, all[0].signed("another"))
 		require.NotContains(t, string(all[0].raw), "hunter2")
 
-		b.attempts(hiring.ClassPartnerFault, hiring.ClassPartnerFault)
+		b.attempts(model.ClassPartnerFault, model.ClassPartnerFault)
 		b.advance(time.Hour)
 		require.Empty(t, b.told(), "it goes on")
 
@@ -44,7 +44,7 @@ func TestFailingAndRecovered(t *testing.T) {
 
 		flaps := 0
 		for range 60 { // for an hour
-			b.attempts(hiring.ClassPartnerFault, hiring.ClassPartnerFault, hiring.ClassPartnerFault)
+			b.attempts(model.ClassPartnerFault, model.ClassPartnerFault, model.ClassPartnerFault)
 			b.advance(notify.Lasting)
 			flaps += len(b.told())
 			b.attempts("")
@@ -60,7 +60,7 @@ func TestFailingAndRecovered(t *testing.T) {
 func TestRefusingAndRecovered(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		const data = hiring.ClassDataFault
+		const data = model.ClassDataFault
 		b.attempts(data, data, data, data, data, data, data, data, data)
 		require.Empty(t, b.told())
 		b.advance(time.Hour)
@@ -81,7 +81,7 @@ func TestRefusingAndRecovered(t *testing.T) {
 func TestAMomentIsNoNews(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		b.attempts(hiring.ClassPartnerFault, hiring.ClassPartnerFault, hiring.ClassPartnerFault)
+		b.attempts(model.ClassPartnerFault, model.ClassPartnerFault, model.ClassPartnerFault)
 		require.Empty(t, b.told())
 		b.attempts("")
 		b.advance(notify.Lasting)
@@ -95,7 +95,7 @@ func TestDisabledAndHeld(t *testing.T) {
 	each(t, func(b *bench) {
 		i := &b.config.Tenants["acme"].Integrations[0]
 		b.write(func(tx *store.Tx) error {
-			return tx.UpsertIntegrationStatus(i, store.IntegrationStatus{State: hiring.Disabled, Reason: "they move",
+			return tx.UpsertIntegrationStatus(i, store.IntegrationStatus{State: model.Disabled, Reason: "they move",
 				ByOperator: true, UpdatedAt: noon})
 		})
 		b.hold("u-1", "u-2")
@@ -109,12 +109,12 @@ func TestDisabledAndHeld(t *testing.T) {
 		require.Equal(t, map[string]any{"tenant": "acme", "integration": "hris", "since": "2026-11-20T12:00:00Z",
 			"count": 2.0}, all[0].Data)
 		b.write(func(tx *store.Tx) error {
-			return tx.UpsertIntegrationStatus(i, store.IntegrationStatus{State: hiring.Configured, UpdatedAt: noon})
+			return tx.UpsertIntegrationStatus(i, store.IntegrationStatus{State: model.Configured, UpdatedAt: noon})
 		})
 		require.Empty(t, b.told(), "its end is not told")
 		b.advance(notify.Pause)
 		b.write(func(tx *store.Tx) error {
-			return tx.UpsertIntegrationStatus(i, store.IntegrationStatus{State: hiring.Disabled, UpdatedAt: noon})
+			return tx.UpsertIntegrationStatus(i, store.IntegrationStatus{State: model.Disabled, UpdatedAt: noon})
 		})
 		all = b.told()
 		require.Equal(t, []string{"integration.disabled"}, types(all))
@@ -127,13 +127,13 @@ func (b *bench) hold(keys ...string) {
 	b.t.Helper()
 	for _, key := range keys {
 		e := b.accept(key, false)
-		d := hiring.NewDelivery(e, "hris", 0, noon)
+		d := model.NewDelivery(e, "hris", 0, noon)
 		d.Hold("integration hris is disabled", noon)
 		b.write(func(tx *store.Tx) error { return tx.UpsertDelivery(d) })
 	}
 }
 
-func (b *bench) accept(key string, quarantined bool) *hiring.Export {
+func (b *bench) accept(key string, quarantined bool) *model.Export {
 	b.t.Helper()
 	e := inbox.NewExport("acme", key, []byte(`{"key":"`+key+`"}`), b.clock())
 	e.Quarantined = quarantined
@@ -147,23 +147,23 @@ func (b *bench) accept(key string, quarantined bool) *hiring.Export {
 func TestWhatHappensToExportsIsCounted(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		end := func(change func(*hiring.Delivery), n int, prefix string) {
+		end := func(change func(*model.Delivery), n int, prefix string) {
 			for i := range n {
 				e := b.accept(fmt.Sprint(prefix, i), false)
-				d := hiring.NewDelivery(e, "hris", 0, b.clock())
+				d := model.NewDelivery(e, "hris", 0, b.clock())
 				change(d)
 				b.write(func(tx *store.Tx) error { return tx.UpsertDelivery(d) })
 			}
 		}
-		end(func(d *hiring.Delivery) { d.Fail(hiring.ClassPartnerFault, "answered 500") }, 20, "failed-")
-		end(func(d *hiring.Delivery) { d.Expire(hiring.Triggered, "late") }, 1, "expired-")
-		end(func(d *hiring.Delivery) { d.Deliver() }, 1, "delivered-")
-		end(func(d *hiring.Delivery) { d.Fail(hiring.ClassOurFault, store.ErasedReason) }, 1, "erased-")
+		end(func(d *model.Delivery) { d.Fail(model.ClassPartnerFault, "answered 500") }, 20, "failed-")
+		end(func(d *model.Delivery) { d.Expire(model.Triggered, "late") }, 1, "expired-")
+		end(func(d *model.Delivery) { d.Deliver() }, 1, "delivered-")
+		end(func(d *model.Delivery) { d.Fail(model.ClassOurFault, store.ErasedReason) }, 1, "erased-")
 		for n := range 3 {
 			b.accept(fmt.Sprint("quarantined-", n), true)
 		}
 		b.accept("quarantined-0", true) // a repeat
-		b.write(func(tx *store.Tx) error { tx.CountEvent(hiring.DocumentsLost, "acme", "", b.clock()); return nil })
+		b.write(func(tx *store.Tx) error { tx.CountEvent(model.DocumentsLost, "acme", "", b.clock()); return nil })
 		require.Empty(t, b.told(), "they are collected")
 		b.advance(store.TellAfter)
 		got := map[string]map[string]any{}
@@ -180,7 +180,7 @@ func TestWhatHappensToExportsIsCounted(t *testing.T) {
 		told := b.clock()
 
 		b.advance(10 * time.Minute)
-		end(func(d *hiring.Delivery) { d.Fail(hiring.ClassPartnerFault, "answered 500") }, 2, "later-")
+		end(func(d *model.Delivery) { d.Fail(model.ClassPartnerFault, "answered 500") }, 2, "later-")
 		b.advance(store.TellAfter)
 		require.Empty(t, b.told(), "it was told within the hour")
 		b.advance(told.Add(store.TellEvery).Sub(b.clock()))
@@ -202,9 +202,9 @@ func TestSubscribers(t *testing.T) {
 		b.accept("before", true)
 		b.advance(store.TellAfter)
 		require.Empty(t, b.told())
-		b.config.Subscribers = []hiring.Subscriber{
-			{URL: address + "/quarantine", Secret: "s", Events: []hiring.Event{hiring.ExportsQuarantined}},
-			{URL: address + "/failures", Secret: "s", Events: []hiring.Event{hiring.ExportsFailed}},
+		b.config.Subscribers = []model.Subscriber{
+			{URL: address + "/quarantine", Secret: "s", Events: []model.Event{model.ExportsQuarantined}},
+			{URL: address + "/failures", Secret: "s", Events: []model.Event{model.ExportsFailed}},
 			{URL: address + "/acme", Secret: "s", Tenant: "acme"},
 			{URL: address + "/globex", Secret: "s", Tenant: "globex"},
 			{URL: address + "/quarantine", Secret: "s", Tenant: "acme"}, // another than the first one
@@ -226,9 +226,9 @@ func TestSubscribers(t *testing.T) {
 func TestRemovedWhileItFails(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		i := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "s",
-			Documents: hiring.Rehost}
-		tenant := &hiring.Tenant{Name: "acme"}
+		i := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "s",
+			Documents: model.Rehost}
+		tenant := &model.Tenant{Name: "acme"}
 		b.write(func(tx *store.Tx) error {
 			t, added := *tenant, *i
 			if err := tx.UpsertTenant(&t, noon); err != nil {
@@ -238,7 +238,7 @@ func TestRemovedWhileItFails(t *testing.T) {
 			*i = added
 			return err
 		})
-		b.attempts(hiring.ClassPartnerFault, hiring.ClassPartnerFault, hiring.ClassPartnerFault)
+		b.attempts(model.ClassPartnerFault, model.ClassPartnerFault, model.ClassPartnerFault)
 		b.advance(notify.Lasting)
 		require.Equal(t, []string{"integration.failing"}, types(b.told()))
 		b.write(func(tx *store.Tx) error { return tx.DeleteIntegration(i, noon) })

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/internal/webhook"
@@ -46,7 +46,7 @@ func (n *Notifier) Send(ctx context.Context) error {
 	if c == nil || len(c.Subscribers) == 0 {
 		return nil
 	}
-	subscribers, ids := map[string]*hiring.Subscriber{}, []string(nil)
+	subscribers, ids := map[string]*model.Subscriber{}, []string(nil)
 	for i := range c.Subscribers {
 		id := c.Subscribers[i].ID()
 		subscribers[id], ids = &c.Subscribers[i], append(ids, id)
@@ -67,7 +67,7 @@ func (n *Notifier) Send(ctx context.Context) error {
 }
 
 // claim has no other node send what this one is about to. If it dies, they send it after the lease.
-func (n *Notifier) claim(ctx context.Context, due []*hiring.Notification) (claimed []*hiring.Notification, err error) {
+func (n *Notifier) claim(ctx context.Context, due []*model.Notification) (claimed []*model.Notification, err error) {
 	till := n.Now().Add(lease)
 	err = n.Store.Write(ctx, func(tx *store.Tx) error {
 		claimed = nil
@@ -89,8 +89,8 @@ func (n *Notifier) claim(ctx context.Context, due []*hiring.Notification) (claim
 }
 
 // attempt sends a notification, and writes what came of it. A subscriber who was sent one twice tells by its id.
-func (n *Notifier) attempt(ctx context.Context, c *config.Config, s *hiring.Subscriber,
-	one *hiring.Notification) error {
+func (n *Notifier) attempt(ctx context.Context, c *config.Config, s *model.Subscriber,
+	one *model.Notification) error {
 	ctx = context.WithoutCancel(ctx)
 	answer, err := c.Names.SendMessage(ctx, c.Egress.Client(), webhook.Message{
 		URL: s.URL, Secrets: []string{s.Secret.Reveal(), s.FormerSecret.Reveal()}, ID: one.Message, Body: one.Body,

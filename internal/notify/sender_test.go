@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/notify"
 )
 
@@ -29,7 +29,7 @@ func TestNotificationsAreSentAgainInTheirOrder(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		b.answer(http.StatusInternalServerError)
-		b.attempts(hiring.ClassPartnerFault, hiring.ClassPartnerFault, hiring.ClassPartnerFault)
+		b.attempts(model.ClassPartnerFault, model.ClassPartnerFault, model.ClassPartnerFault)
 		b.advance(notify.Lasting)
 		first := b.told()
 		require.Equal(t, []string{"integration.failing"}, types(first))
@@ -52,7 +52,7 @@ func TestNotificationsAreSentAgainInTheirOrder(t *testing.T) {
 func TestNotificationsOfANodeThatDied(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		b.attempts(hiring.ClassPartnerFault, hiring.ClassPartnerFault, hiring.ClassPartnerFault)
+		b.attempts(model.ClassPartnerFault, model.ClassPartnerFault, model.ClassPartnerFault)
 		b.advance(notify.Lasting)
 		require.NoError(t, b.nodes[0].Look(t.Context()))
 		claimed, err := b.nodes[0].Claim(t.Context())

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hiregate/hiregate/internal/fair"
+	"github.com/hiregate/hiregate/internal/fairpool"
 )
 
 // turns lets two passwords be hashed at once in this process, while up to 32 more wait in each line: each takes 19 MiB
@@ -23,14 +23,14 @@ type queue struct {
 
 // line holds the waiting callers, in order of arrival.
 type line struct {
-	places  *fair.Pool
+	places  *fairpool.Pool
 	waiting []chan struct{} // closed when the turn has come
 }
 
 func newQueue(atOnce int, waiting int64) *queue {
 	q := &queue{free: atOnce}
 	for n := range q.lines {
-		q.lines[n].places = fair.NewPool(waiting)
+		q.lines[n].places = fairpool.NewPool(waiting)
 	}
 	return q
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -21,7 +21,7 @@ func (e *RefusedError) Error() string { return e.Reason }
 // before stays as it is. What is being sent at this moment may still arrive. note writes beside it, in the transaction
 // that erases.
 func (r *Retention) EraseExport(ctx context.Context, id int64, cancel bool,
-	note func(*store.Tx) error) (erased *hiring.Export, err error) {
+	note func(*store.Tx) error) (erased *model.Export, err error) {
 	now := r.Now().UTC().Truncate(time.Microsecond)
 	done := false
 	err = r.Store.Write(ctx, func(tx *store.Tx) error {
@@ -56,7 +56,7 @@ func (r *Retention) EraseExport(ctx context.Context, id int64, cancel bool,
 
 // unfinished tells what of an export is still to come; empty: nothing. A round that Temporal refused goes nowhere any
 // more.
-func unfinished(e *hiring.Export, left store.Remainder) string {
+func unfinished(e *model.Export, left store.Remainder) string {
 	faulty := e.Fault != ""
 	switch {
 	case e.Quarantined:

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 )
@@ -21,7 +21,7 @@ import (
 const (
 	day = 24 * time.Hour
 	// shortest is for how long an export is tried and its documents can be downloaded, if nobody asks for more.
-	shortest = hiring.LinkWindow
+	shortest = model.LinkWindow
 	longest  = 36_500 * day
 
 	begin = time.Minute // after the start, when a configuration is in force

@@ -17,9 +17,9 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
@@ -81,7 +81,7 @@ func (b *bench) write(t *testing.T, fn func(*store.Tx) error) {
 }
 
 // delivered is an export that came through the door, with a document that was fetched into a file.
-func (b *bench) delivered(t *testing.T, key, body string) (e *hiring.Export, file string) {
+func (b *bench) delivered(t *testing.T, key, body string) (e *model.Export, file string) {
 	t.Helper()
 	e = inbox.NewExport("acme", key, []byte(body), b.now)
 	e.Attachments, e.CandidateID = 1, "c-"+key
@@ -94,16 +94,16 @@ func (b *bench) delivered(t *testing.T, key, body string) (e *hiring.Export, fil
 		if err := tx.MarkDispatched(e.ID, 0, b.now, "hris"); err != nil {
 			return err
 		}
-		if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme",
+		if err := tx.InsertDocument(model.Document{ExportID: e.ID, Tenant: "acme",
 			SourceURL: []byte("https://service.example/d"), CreatedAt: b.now}); err != nil {
 			return err
 		}
-		return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris",
-			Outcome: hiring.Delivered, CreatedAt: b.now, UpdatedAt: b.now})
+		return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris",
+			Outcome: model.Delivered, CreatedAt: b.now, UpdatedAt: b.now})
 	})
 	docs, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
-	docs[0].State, docs[0].Blob, docs[0].FetchedAt = hiring.Fetched, blob.Name, b.now
+	docs[0].State, docs[0].Blob, docs[0].FetchedAt = model.Fetched, blob.Name, b.now
 	b.write(t, func(tx *store.Tx) error {
 		_, err := tx.UpdateDocument(docs[0])
 		return err
@@ -143,7 +143,7 @@ func TestContentIsErasedWhenItsTimeIsOver(t *testing.T) {
 			return n
 		}
 		there := func() bool {
-			err := b.Store.LoadBody(t.Context(), &hiring.Export{ID: e.ID, Size: e.Size})
+			err := b.Store.LoadBody(t.Context(), &model.Export{ID: e.ID, Size: e.Size})
 			require.True(t, err == nil || errors.Is(err, store.ErrNotFound), err)
 			return err == nil
 		}
@@ -235,12 +235,12 @@ func TestHoursAreDeletedAfter90Days(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
 		b := newBench(t, address)
-		at := hiring.Place{Tenant: "acme", Integration: "hris"}
+		at := model.Place{Tenant: "acme", Integration: "hris"}
 		b.write(t, func(tx *store.Tx) error {
 			for _, age := range []time.Duration{0, 89 * day, 91 * day, 400 * day} {
-				tx.CountAttempt(at, 0, &hiring.Attempt{StartedAt: b.now.Add(-age)})
+				tx.CountAttempt(at, 0, &model.Attempt{StartedAt: b.now.Add(-age)})
 			}
-			job := &hiring.Job{Row: hiring.Row{Tenant: "acme"}, BoardCode: "NURSE-1", ID: "job-1"}
+			job := &model.Job{Row: model.Row{Tenant: "acme"}, BoardCode: "NURSE-1", ID: "job-1"}
 			if err := tx.UpsertJob(job, b.now); err != nil {
 				return err
 			}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/documents"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/hropen"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -33,27 +33,27 @@ func Resume() (content io.Reader, size int64, mimeType, fileName string) {
 
 // Export makes the export that a test of an integration sends, as a received one with the UUID id would go out in a
 // document mode. Its candidate is invented, and says so; its one document is at documentURL.
-func Export(names webhook.Names, id, documentURL string, mode hiring.DocumentMode, now time.Time) (*hiring.Export, error) {
-	candidate := &hiring.Candidate{
-		ID: id, Name: hiring.Name{Given: "Test", Family: "Export"}, Email: []string{"test-export@example.com"},
+func Export(names webhook.Names, id, documentURL string, mode model.DocumentMode, now time.Time) (*model.Export, error) {
+	candidate := &model.Candidate{
+		ID: id, Name: model.Name{Given: "Test", Family: "Export"}, Email: []string{"test-export@example.com"},
 		ApplyDate: now.UTC().Format(time.DateOnly),
 	}
 	application := hropen.Application{
-		JobApplication: &hiring.JobApplication{ID: id,
-			Status: hiring.Status{Name: "Test of the integration", EnteredAt: now}},
-		Job: &hiring.Job{ID: "test-job", Title: "Test of the integration", URI: "https://service.example/jobs/test-job"},
+		JobApplication: &model.JobApplication{ID: id,
+			Status: model.Status{Name: "Test of the integration", EnteredAt: now}},
+		Job: &model.Job{ID: "test-job", Title: "Test of the integration", URI: "https://service.example/jobs/test-job"},
 		Attachments: []hropen.Attachment{
 			{ID: "test-document", Descriptions: []string{"Resume"}, URL: documentURL},
 		},
 	}
 	body, err := hropen.Build(names, candidate, []hropen.Application{application})
-	if err == nil && mode == hiring.Inline {
+	if err == nil && mode == model.Inline {
 		body, err = inlined(body, documentURL)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("making a test export: %w", err)
 	}
-	return &hiring.Export{Key: id, Keyed: true, Body: body, Link: []byte("https://service.example/candidates/" + id),
+	return &model.Export{Key: id, Keyed: true, Body: body, Link: []byte("https://service.example/candidates/" + id),
 		ExportContext: []byte("test-job")}, nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 //go:embed initech.json documents
@@ -15,15 +15,15 @@ var files embed.FS
 
 // Data is a tenant's sample data.
 type Data struct {
-	Tenant       string                  `json:"tenant"`
-	Jobs         []hiring.Job            `json:"jobs"`
-	Steps        []hiring.Step           `json:"steps"` // in their order
-	Helpers      []Helper                `json:"helpers"`
-	Candidates   []hiring.Candidate      `json:"candidates"`
-	Applications []hiring.JobApplication `json:"applications"`
-	Entered      []Entered               `json:"entered"`
-	Partners     []Partner               `json:"partners"`
-	Documents    []Document              `json:"documents"`
+	Tenant       string                 `json:"tenant"`
+	Jobs         []model.Job            `json:"jobs"`
+	Steps        []model.Step           `json:"steps"` // in their order
+	Helpers      []Helper               `json:"helpers"`
+	Candidates   []model.Candidate      `json:"candidates"`
+	Applications []model.JobApplication `json:"applications"`
+	Entered      []Entered              `json:"entered"`
+	Partners     []Partner              `json:"partners"`
+	Documents    []Document             `json:"documents"`
 }
 
 // Partner is a user of the Apply API.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/compliance"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/sample"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -23,9 +23,9 @@ func TestSampleDataBelongsTogether(t *testing.T) {
 	require.Len(t, d.Jobs, 5)
 	raw, err := os.ReadFile("../../testdata/samples/questions.json")
 	require.NoError(t, err)
-	var questions []hiring.Question
+	var questions []model.Question
 	require.NoError(t, json.Unmarshal(raw, &questions))
-	own := slices.IndexFunc(questions, func(q hiring.Question) bool { return q.Group != nil })
+	own := slices.IndexFunc(questions, func(q model.Question) bool { return q.Group != nil })
 	require.Equal(t, questions[:own], d.Jobs[0].Questions)
 	jobs, candidates, applications, steps := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, j := range d.Jobs {

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // InsertSubmission inserts what came with a job application.
-func (tx *Tx) InsertSubmission(tenant, application string, s *hiring.Submission) error {
+func (tx *Tx) InsertSubmission(tenant, application string, s *model.Submission) error {
 	data, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -19,14 +19,14 @@ func (tx *Tx) InsertSubmission(tenant, application string, s *hiring.Submission)
 }
 
 // InsertComplianceAnswer inserts an answer to a question of a compliance group.
-func (tx *Tx) InsertComplianceAnswer(a *hiring.JobApplication, c hiring.ComplianceAnswer, now time.Time) error {
+func (tx *Tx) InsertComplianceAnswer(a *model.JobApplication, c model.ComplianceAnswer, now time.Time) error {
 	return tx.exec(`INSERT INTO compliance_answers (tenant, application, question, job, compliance, choice, value,
 		answered_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		a.Tenant, a.ID, c.Question, a.Job, c.Group, c.Choice, wrapBody([]byte(c.Value)), micros(now))
 }
 
 // UpdateComplianceJob counts an application's compliance answers with the job that it is for now.
-func (tx *Tx) UpdateComplianceJob(a *hiring.JobApplication) error {
+func (tx *Tx) UpdateComplianceJob(a *model.JobApplication) error {
 	return tx.exec(`UPDATE compliance_answers SET job = $3 WHERE tenant = $1 AND application = $2`,
 		a.Tenant, a.ID, a.Job)
 }
@@ -40,9 +40,9 @@ func (tx *Tx) DeleteSubmission(tenant, application string) error {
 }
 
 // Submission reads what came with a job application; ErrNotFound when it came from elsewhere.
-func (db *DB) Submission(ctx context.Context, tenant, application string) (*hiring.Submission, error) {
-	return queryOne(ctx, db, func(r row) (*hiring.Submission, error) {
-		s := new(hiring.Submission)
+func (db *DB) Submission(ctx context.Context, tenant, application string) (*model.Submission, error) {
+	return queryOne(ctx, db, func(r row) (*model.Submission, error) {
+		s := new(model.Submission)
 		var kept []byte
 		if err := r.Scan(&kept); err != nil {
 			return nil, err
@@ -57,12 +57,12 @@ func (db *DB) Submission(ctx context.Context, tenant, application string) (*hiri
 
 // CountComplianceAnswers counts the choices of a tenant's applicants: for one job, or for each when it is empty. What is no
 // choice, such as a signature, is not read.
-func (db *DB) CountComplianceAnswers(ctx context.Context, tenant, job string) ([]hiring.ComplianceCount, error) {
+func (db *DB) CountComplianceAnswers(ctx context.Context, tenant, job string) ([]model.ComplianceCount, error) {
 	where, args := ``, []any{tenant, true}
 	if job != "" {
 		where, args = ` AND job = $3`, append(args, job)
 	}
-	return query(ctx, db, func(r row) (c hiring.ComplianceCount, err error) {
+	return query(ctx, db, func(r row) (c model.ComplianceCount, err error) {
 		var kept []byte
 		if err := r.Scan(&c.Job, &c.Group, &c.Question, &kept, &c.Count); err != nil {
 			return c, err

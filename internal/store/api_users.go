@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // InsertAPIUser adds a user of the Apply API; ErrTaken when the tenant has a user of that name.
-func (tx *Tx) InsertAPIUser(u *hiring.APIUser) error {
+func (tx *Tx) InsertAPIUser(u *model.APIUser) error {
 	return tx.execOr(ErrTaken, `INSERT INTO api_users (id, tenant, user_name, folded, password, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
 		u.ID, u.Tenant, u.Name, identity.Fold(u.Name), u.Password, micros(u.CreatedAt))
@@ -57,7 +57,7 @@ func (tx *Tx) revokeAPITokens(user string) error {
 
 // InsertAPIToken inserts a token of a user whose password was right, by its hash. It reports false when the user was
 // disabled or got another password meanwhile.
-func (tx *Tx) InsertAPIToken(u *hiring.APIUser, hash identity.Hash, now time.Time) (bool, error) {
+func (tx *Tx) InsertAPIToken(u *model.APIUser, hash identity.Hash, now time.Time) (bool, error) {
 	if err := tx.deleteExpired("api_tokens", "hash", "till", sweep, now); err != nil {
 		return false, err
 	}
@@ -65,7 +65,7 @@ func (tx *Tx) InsertAPIToken(u *hiring.APIUser, hash identity.Hash, now time.Tim
 		INSERT INTO api_tokens (hash, user_id, issued_at, till)
 		SELECT $1, id, CAST($2 AS BIGINT), CAST($3 AS BIGINT) FROM api_users WHERE id = $4 AND password = $5
 		AND disabled_at IS NULL`,
-		hash[:], micros(now), micros(now.Add(hiring.TokenLife)), u.ID, u.Password)
+		hash[:], micros(now), micros(now.Add(model.TokenLife)), u.ID, u.Password)
 }
 
 // LockAPIToken reports whether a token is valid, and locks its row until the transaction ends: neither it nor its user
@@ -76,34 +76,34 @@ func (tx *Tx) LockAPIToken(hash identity.Hash, now time.Time) (good bool, err er
 		AND till > $2`+tx.sql.KeyShare(), hash[:], micros(now))
 }
 
-var apiUsers = table[hiring.APIUser]{"api_users", "id, tenant, user_name, password, created_at, disabled_at",
-	func(u *hiring.APIUser) []any {
+var apiUsers = table[model.APIUser]{"api_users", "id, tenant, user_name, password, created_at, disabled_at",
+	func(u *model.APIUser) []any {
 		return []any{&u.ID, &u.Tenant, &u.Name, &u.Password, moment{&u.CreatedAt}, moment{&u.DisabledAt}}
 	}}
 
 // APIUserByName reads a user of a tenant, also one who is disabled; ErrNotFound when there is none.
-func (db *DB) APIUserByName(ctx context.Context, tenant, name string) (*hiring.APIUser, error) {
+func (db *DB) APIUserByName(ctx context.Context, tenant, name string) (*model.APIUser, error) {
 	return apiUsers.get(ctx, db, `folded = $1 AND tenant = $2`, identity.Fold(name), tenant)
 }
 
 // ListAPIUsersByName reads the users of a name, of all tenants, also those who are disabled.
-func (db *DB) ListAPIUsersByName(ctx context.Context, name string) ([]*hiring.APIUser, error) {
+func (db *DB) ListAPIUsersByName(ctx context.Context, name string) ([]*model.APIUser, error) {
 	return query(ctx, db, apiUsers.scan, apiUsers.selecting(`folded = $1 ORDER BY id`), identity.Fold(name))
 }
 
 // APIUser reads a user of a tenant, also one who is disabled; ErrNotFound when there is none.
-func (db *DB) APIUser(ctx context.Context, tenant, id string) (*hiring.APIUser, error) {
+func (db *DB) APIUser(ctx context.Context, tenant, id string) (*model.APIUser, error) {
 	return apiUsers.get(ctx, db, `tenant = $1 AND id = $2`, tenant, id)
 }
 
 // APIUserByToken reads the user of a valid token; ErrNotFound when it is unknown, expired or revoked.
-func (db *DB) APIUserByToken(ctx context.Context, hash identity.Hash, now time.Time) (*hiring.APIUser, error) {
+func (db *DB) APIUserByToken(ctx context.Context, hash identity.Hash, now time.Time) (*model.APIUser, error) {
 	return apiUsers.get(ctx, db, `disabled_at IS NULL AND id = (SELECT user_id FROM api_tokens WHERE hash = $1
 		AND till > $2)`, hash[:], micros(now))
 }
 
 // ListAPIUsers lists the users of a tenant by id.
-func (db *DB) ListAPIUsers(ctx context.Context, tenant string, p Page) ([]*hiring.APIUser, string, error) {
-	return queryPage(ctx, db, apiUsers.scan, func(u *hiring.APIUser) string { return u.ID }, p.limit(),
+func (db *DB) ListAPIUsers(ctx context.Context, tenant string, p Page) ([]*model.APIUser, string, error) {
+	return queryPage(ctx, db, apiUsers.scan, func(u *model.APIUser) string { return u.ID }, p.limit(),
 		apiUsers.selecting(`tenant = $1 AND id > $2 ORDER BY id`), tenant, p.After)
 }

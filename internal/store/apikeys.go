@@ -5,11 +5,11 @@ import (
 	"crypto/sha256"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // InsertAPIKey adds a key, which is found by its hash.
-func (tx *Tx) InsertAPIKey(k *hiring.APIKey, hash [sha256.Size]byte) error {
+func (tx *Tx) InsertAPIKey(k *model.APIKey, hash [sha256.Size]byte) error {
 	return tx.exec(`INSERT INTO api_keys (id, hash, label, tenant, role, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		k.ID, hash[:], k.Label, k.Tenant, string(k.Role), micros(k.CreatedAt))
 }
@@ -37,28 +37,28 @@ func (tx *Tx) UpdateAPIKeyUse(id string, now, since time.Time) error {
 		micros(now), id, micros(since))
 }
 
-var apiKeys = table[hiring.APIKey]{"api_keys", "id, label, tenant, role, created_at, revoked_at, last_used_at",
-	func(k *hiring.APIKey) []any {
+var apiKeys = table[model.APIKey]{"api_keys", "id, label, tenant, role, created_at, revoked_at, last_used_at",
+	func(k *model.APIKey) []any {
 		return []any{&k.ID, &k.Label, &k.Tenant, &k.Role, moment{&k.CreatedAt}, moment{&k.RevokedAt},
 			moment{&k.LastUsedAt}}
 	}}
 
 // APIKeyByHash finds a key, also one that is revoked; ErrNotFound when there is none.
-func (db *DB) APIKeyByHash(ctx context.Context, hash [sha256.Size]byte) (*hiring.APIKey, error) {
+func (db *DB) APIKeyByHash(ctx context.Context, hash [sha256.Size]byte) (*model.APIKey, error) {
 	return apiKeys.get(ctx, db, `hash = $1`, hash[:])
 }
 
 // APIKey reads a key; ErrNotFound when there is none.
-func (db *DB) APIKey(ctx context.Context, id string) (*hiring.APIKey, error) {
+func (db *DB) APIKey(ctx context.Context, id string) (*model.APIKey, error) {
 	return apiKeys.get(ctx, db, `id = $1`, id)
 }
 
 // ListAPIKeys lists keys by id: those that open a tenant alone, or all of them when it is empty.
-func (db *DB) ListAPIKeys(ctx context.Context, tenant string, p Page) ([]*hiring.APIKey, string, error) {
+func (db *DB) ListAPIKeys(ctx context.Context, tenant string, p Page) ([]*model.APIKey, string, error) {
 	where, args := `id > $1`, []any{p.After}
 	if tenant != "" {
 		where, args = `tenant = $2 AND id > $1`, append(args, tenant)
 	}
-	return queryPage(ctx, db, apiKeys.scan, func(k *hiring.APIKey) string { return k.ID }, p.limit(),
+	return queryPage(ctx, db, apiKeys.scan, func(k *model.APIKey) string { return k.ID }, p.limit(),
 		apiKeys.selecting(where+` ORDER BY id`), args...)
 }

@@ -7,20 +7,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
 func TestAPIKeys(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		text, hash := hiring.NewAPIKey()
+		text, hash := model.NewAPIKey()
 		require.Regexp(t, `^hgk_[A-Za-z0-9_-]{43}$`, text)
-		require.Equal(t, hash, hiring.HashAPIKey(text))
-		key := &hiring.APIKey{ID: "k-1", Label: "CI", Tenant: "acme", Role: hiring.Operator, CreatedAt: noon}
+		require.Equal(t, hash, model.HashAPIKey(text))
+		key := &model.APIKey{ID: "k-1", Label: "CI", Tenant: "acme", Role: model.Operator, CreatedAt: noon}
 		write := func(fn func(*store.Tx) error) { require.NoError(t, db.Write(t.Context(), fn)) }
 		write(func(tx *store.Tx) error { return tx.InsertAPIKey(key, hash) })
-		found := func() *hiring.APIKey {
+		found := func() *model.APIKey {
 			k, err := db.APIKeyByHash(t.Context(), hash)
 			require.NoError(t, err)
 			same, err := db.APIKey(t.Context(), "k-1")
@@ -29,7 +29,7 @@ func TestAPIKeys(t *testing.T) {
 			return k
 		}
 		require.Equal(t, key, found())
-		_, err := db.APIKeyByHash(t.Context(), hiring.HashAPIKey(text+"x"))
+		_, err := db.APIKeyByHash(t.Context(), model.HashAPIKey(text+"x"))
 		require.ErrorIs(t, err, store.ErrNotFound)
 		_, err = db.APIKey(t.Context(), "k-2")
 		require.ErrorIs(t, err, store.ErrNotFound)
@@ -60,8 +60,8 @@ func TestAPIKeysOfATenant(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 			for n, tenant := range []string{"acme", "globex", "", "acme"} {
-				_, hash := hiring.NewAPIKey()
-				if err := tx.InsertAPIKey(&hiring.APIKey{ID: fmt.Sprint("k-", n), Tenant: tenant, Role: hiring.Viewer, CreatedAt: noon}, hash); err != nil {
+				_, hash := model.NewAPIKey()
+				if err := tx.InsertAPIKey(&model.APIKey{ID: fmt.Sprint("k-", n), Tenant: tenant, Role: model.Viewer, CreatedAt: noon}, hash); err != nil {
 					return err
 				}
 			}

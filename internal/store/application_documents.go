@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // InsertApplicationDocument adds a document to a job application. It reports false when that has one of this id already.
-func (tx *Tx) InsertApplicationDocument(d *hiring.ApplicationDocument) (bool, error) {
+func (tx *Tx) InsertApplicationDocument(d *model.ApplicationDocument) (bool, error) {
 	return tx.changed(`
 		INSERT INTO application_documents (key, tenant, application, id, descriptions, file_name, media_type, blob,
 		sha256, size, created_at, scan, scan_at)
@@ -23,7 +23,7 @@ func (tx *Tx) DeleteApplicationDocument(tenant, application, id string, now time
 	err := tx.exec(`UPDATE documents SET state = $1, reason = $2, blob = '' WHERE state = 'scanning' AND scan_of =
 		(SELECT key FROM application_documents WHERE tenant = $3 AND application = $4 AND id = $5
 		AND scan = 'pending')`,
-		string(hiring.GivenUp), deletedReason, tenant, application, id)
+		string(model.GivenUp), deletedReason, tenant, application, id)
 	if err != nil {
 		return false, err
 	}
@@ -37,9 +37,9 @@ func (tx *Tx) DeleteApplicationDocument(tenant, application, id string, now time
 	return true, tx.releaseFile(blob, now)
 }
 
-var applicationDocuments = table[hiring.ApplicationDocument]{
+var applicationDocuments = table[model.ApplicationDocument]{
 	"application_documents", "key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at, scan, finding",
-	func(d *hiring.ApplicationDocument) []any {
+	func(d *model.ApplicationDocument) []any {
 		return []any{&d.Key, &d.Tenant, &d.Application, &d.ID, jsonText{&d.Descriptions}, &d.FileName, &d.MediaType,
 			&d.Blob, &d.SHA256, &d.Size,
 			moment{&d.CreatedAt}, &d.Scan, &d.Finding}
@@ -48,26 +48,26 @@ var applicationDocuments = table[hiring.ApplicationDocument]{
 
 // ListApplicationDocuments reads the documents of a job application within a transaction, in the order they were added, at
 // most limit.
-func (tx *Tx) ListApplicationDocuments(tenant, application string, limit int) ([]*hiring.ApplicationDocument, error) {
+func (tx *Tx) ListApplicationDocuments(tenant, application string, limit int) ([]*model.ApplicationDocument, error) {
 	return tx.applicationDocuments("", tenant, application, limit)
 }
 
-func (tx *Tx) applicationDocuments(hold, tenant, application string, limit int) ([]*hiring.ApplicationDocument, error) {
+func (tx *Tx) applicationDocuments(hold, tenant, application string, limit int) ([]*model.ApplicationDocument, error) {
 	return queryTx(tx, applicationDocuments.scan, applicationDocuments.selecting(`tenant = $1 AND application = $2
 		ORDER BY key LIMIT $3`)+hold, tenant, application, limit)
 }
 
 // ApplicationDocument reads a document of a job application; ErrNotFound when there is none.
 func (db *DB) ApplicationDocument(ctx context.Context, tenant, application,
-	id string) (*hiring.ApplicationDocument, error) {
+	id string) (*model.ApplicationDocument, error) {
 	return applicationDocuments.get(ctx, db, `tenant = $1 AND application = $2 AND id = $3`, tenant, application, id)
 }
 
 // ListApplicationDocuments lists the documents of a job application in the order they were added. after is the cursor: the
 // key of a document, 0 for the first page; next is that of the following page, 0 on the last one.
 func (db *DB) ListApplicationDocuments(ctx context.Context, tenant, application string, after int64,
-	limit int) ([]*hiring.ApplicationDocument, int64, error) {
-	return queryPage(ctx, db, applicationDocuments.scan, func(d *hiring.ApplicationDocument) int64 { return d.Key },
+	limit int) ([]*model.ApplicationDocument, int64, error) {
+	return queryPage(ctx, db, applicationDocuments.scan, func(d *model.ApplicationDocument) int64 { return d.Key },
 		Page{Limit: limit}.limit(),
 		applicationDocuments.selecting(`tenant = $1 AND application = $2 AND key > $3
 			ORDER BY key`), tenant, application, after)
@@ -75,12 +75,12 @@ func (db *DB) ListApplicationDocuments(ctx context.Context, tenant, application 
 
 // InsertOfferedDocument makes a document of a job application the document at a position of an export that was triggered here,
 // under a public URL that is known by its hash and ends with the export's documents.
-func (tx *Tx) InsertOfferedDocument(d *hiring.ApplicationDocument, e *hiring.Export, position int, hash [32]byte) error {
+func (tx *Tx) InsertOfferedDocument(d *model.ApplicationDocument, e *model.Export, position int, hash [32]byte) error {
 	state, reason, err := tx.offeredState(d)
 	if err != nil {
 		return err
 	}
-	of, err := tx.db.dataKeys.about(&hiring.Document{ExportID: e.ID, Position: position, SourceURL: []byte{},
+	of, err := tx.db.dataKeys.about(&model.Document{ExportID: e.ID, Position: position, SourceURL: []byte{},
 		FileName: d.FileName})
 	if err != nil {
 		return err

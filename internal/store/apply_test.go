@@ -7,25 +7,25 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
 func TestAPIUsers(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		ada := &hiring.APIUser{ID: "u-1", Tenant: "acme", Name: "Partner@example.com", Password: "$x", CreatedAt: noon}
+		ada := &model.APIUser{ID: "u-1", Tenant: "acme", Name: "Partner@example.com", Password: "$x", CreatedAt: noon}
 		write(t, db, func(tx *store.Tx) error { return tx.InsertAPIUser(ada) })
 		found, err := db.APIUserByName(t.Context(), "acme", " pARTNER@EXAMPLE.com ")
 		require.NoError(t, err)
 		require.Equal(t, ada, found)
 		err = db.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.InsertAPIUser(&hiring.APIUser{ID: "u-2", Tenant: "acme", Name: "partner@example.com", CreatedAt: noon})
+			return tx.InsertAPIUser(&model.APIUser{ID: "u-2", Tenant: "acme", Name: "partner@example.com", CreatedAt: noon})
 		})
 		require.ErrorIs(t, err, store.ErrTaken)
 		write(t, db, func(tx *store.Tx) error {
-			return tx.InsertAPIUser(&hiring.APIUser{ID: "u-4", Tenant: "globex", Name: "partner@example.com", CreatedAt: noon})
+			return tx.InsertAPIUser(&model.APIUser{ID: "u-4", Tenant: "globex", Name: "partner@example.com", CreatedAt: noon})
 		})
 		namesakes, err := db.ListAPIUsersByName(t.Context(), "partner@example.com")
 		require.NoError(t, err)
@@ -34,12 +34,12 @@ func TestAPIUsers(t *testing.T) {
 		_, err = db.APIUser(t.Context(), "globex", "u-1")
 		require.ErrorIs(t, err, store.ErrNotFound)
 		write(t, db, func(tx *store.Tx) error {
-			return tx.InsertAPIUser(&hiring.APIUser{ID: "u-3", Tenant: "acme", Name: "other@example.com", CreatedAt: noon})
+			return tx.InsertAPIUser(&model.APIUser{ID: "u-3", Tenant: "acme", Name: "other@example.com", CreatedAt: noon})
 		})
 		page, next, err := db.ListAPIUsers(t.Context(), "acme", store.Page{Limit: 1})
 		require.NoError(t, err)
 		require.Equal(t, "u-1", next)
-		require.Equal(t, []*hiring.APIUser{ada}, page)
+		require.Equal(t, []*model.APIUser{ada}, page)
 		page, next, err = db.ListAPIUsers(t.Context(), "acme", store.Page{After: next, Limit: 1})
 		require.NoError(t, err)
 		require.Empty(t, next)
@@ -50,7 +50,7 @@ func TestAPIUsers(t *testing.T) {
 func TestAPITokens(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		user := &hiring.APIUser{ID: "u-1", Tenant: "acme", Name: "partner@example.com", Password: "$1", CreatedAt: noon}
+		user := &model.APIUser{ID: "u-1", Tenant: "acme", Name: "partner@example.com", Password: "$1", CreatedAt: noon}
 		write(t, db, func(tx *store.Tx) error { return tx.InsertAPIUser(user) })
 		issue := func(token string, at time.Time) (issued bool) {
 			write(t, db, func(tx *store.Tx) (err error) {
@@ -130,19 +130,19 @@ func TestAPITokens(t *testing.T) {
 func TestSubmissions(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		all := &hiring.Submission{Source: "board", Answers: []hiring.Given{
+		all := &model.Submission{Source: "board", Answers: []model.Given{
 			{Question: "1", Label: "Shifts", Format: "Checkbox", Values: []string{"Day", "Weekend | Holiday"}}, {Question: "resume", Label: "Resume", Format: "File", Document: "d-1"},
 		}}
 		write(t, db, func(tx *store.Tx) error {
 			for id, value := range map[string]string{"a-1": "Yes", "a-2": "Yes", "a-3": "No"} {
-				a := &hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: id, Job: "NURSE-1"}
+				a := &model.JobApplication{Row: model.Row{Tenant: "acme"}, ID: id, Job: "NURSE-1"}
 				if err := tx.InsertSubmission("acme", id, all); err != nil {
 					return err
 				}
-				if err := tx.InsertComplianceAnswer(a, hiring.ComplianceAnswer{Question: "eeocDisability", Group: "complianceOfccp", Choice: true, Value: value}, noon); err != nil {
+				if err := tx.InsertComplianceAnswer(a, model.ComplianceAnswer{Question: "eeocDisability", Group: "complianceOfccp", Choice: true, Value: value}, noon); err != nil {
 					return err
 				}
-				if err := tx.InsertComplianceAnswer(a, hiring.ComplianceAnswer{Question: "eeocDisabilitySignature", Group: "complianceOfccp", Value: "Ada"}, noon); err != nil {
+				if err := tx.InsertComplianceAnswer(a, model.ComplianceAnswer{Question: "eeocDisabilitySignature", Group: "complianceOfccp", Value: "Ada"}, noon); err != nil {
 					return err
 				}
 			}
@@ -154,7 +154,7 @@ func TestSubmissions(t *testing.T) {
 		for _, job := range []string{"", "NURSE-1"} {
 			counts, err := db.CountComplianceAnswers(t.Context(), "acme", job)
 			require.NoError(t, err)
-			require.Equal(t, []hiring.ComplianceCount{
+			require.Equal(t, []model.ComplianceCount{
 				{Job: "NURSE-1", Group: "complianceOfccp", Question: "eeocDisability", Value: "No", Count: 1},
 				{Job: "NURSE-1", Group: "complianceOfccp", Question: "eeocDisability", Value: "Yes", Count: 2},
 			}, counts, "a signature is no choice")
@@ -163,11 +163,11 @@ func TestSubmissions(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, counts)
 		write(t, db, func(tx *store.Tx) error {
-			return tx.UpdateComplianceJob(&hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: "a-3", Job: "NURSE-2"})
+			return tx.UpdateComplianceJob(&model.JobApplication{Row: model.Row{Tenant: "acme"}, ID: "a-3", Job: "NURSE-2"})
 		})
 		counts, err = db.CountComplianceAnswers(t.Context(), "acme", "NURSE-2")
 		require.NoError(t, err)
-		require.Equal(t, []hiring.ComplianceCount{{Job: "NURSE-2", Group: "complianceOfccp", Question: "eeocDisability", Value: "No", Count: 1}}, counts)
+		require.Equal(t, []model.ComplianceCount{{Job: "NURSE-2", Group: "complianceOfccp", Question: "eeocDisability", Value: "No", Count: 1}}, counts)
 		write(t, db, func(tx *store.Tx) error { return tx.DeleteSubmission("acme", "a-1") })
 		_, err = db.Submission(t.Context(), "acme", "a-1")
 		require.ErrorIs(t, err, store.ErrNotFound)
@@ -230,16 +230,16 @@ func TestUploads(t *testing.T) {
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		question := func(n int) (all []hiring.Question) {
+		question := func(n int) (all []model.Question) {
 			for range n {
-				all = append(all, hiring.Question{Format: hiring.File})
+				all = append(all, model.Question{Format: model.File})
 			}
 			return all
 		}
-		jobs := []*hiring.Job{
+		jobs := []*model.Job{
 			{BoardCode: "A", Syndicate: true, Questions: question(1)}, {BoardCode: "B", Questions: question(3)}, {BoardCode: "C", Syndicate: true, Closed: true, Questions: question(7)}, {BoardCode: "D", Syndicate: true},
 		}
-		put := func(j *hiring.Job, at time.Time) {
+		put := func(j *model.Job, at time.Time) {
 			write(t, db, func(tx *store.Tx) error {
 				j.Tenant, j.ID = "acme", "job-"+j.BoardCode
 				return tx.UpsertJob(j, at)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // auditKept is how long an entry of the audit is kept.
@@ -13,7 +13,7 @@ const auditKept = 400 * 24 * time.Hour
 
 // InsertAudit inserts an entry, in the transaction of what it is about, and deletes some that are kept no longer. The
 // database gives the entry its ID.
-func (tx *Tx) InsertAudit(e hiring.AuditEntry) error {
+func (tx *Tx) InsertAudit(e model.AuditEntry) error {
 	if err := tx.deleteExpired("audit", "id", "at", sweep, e.At.Add(-auditKept)); err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ type AuditFilter struct {
 type AuditCursor struct{ At, ID int64 }
 
 // ListAudit lists entries, newest first. next is the cursor of the following page.
-func (db *DB) ListAudit(ctx context.Context, f AuditFilter) (page []hiring.AuditEntry, next AuditCursor, err error) {
+func (db *DB) ListAudit(ctx context.Context, f AuditFilter) (page []model.AuditEntry, next AuditCursor, err error) {
 	var c conditions
 	if f.Tenant != "" {
 		c.is("tenant =", f.Tenant)
@@ -59,10 +59,10 @@ func (db *DB) ListAudit(ctx context.Context, f AuditFilter) (page []hiring.Audit
 		c.args = append(c.args, f.Before.At, f.Before.ID)
 		c.where = append(c.where, fmt.Sprintf("(at, id) < ($%d, $%d)", len(c.args)-1, len(c.args)))
 	}
-	return queryPage(ctx, db, func(r row) (e hiring.AuditEntry, err error) {
+	return queryPage(ctx, db, func(r row) (e model.AuditEntry, err error) {
 		err = r.Scan(&e.ID, moment{&e.At}, &e.Actor, &e.Name, &e.Email, &e.Claimed, &e.Action, &e.Tenant, &e.Object)
 		return e, err
-	}, func(e hiring.AuditEntry) AuditCursor { return AuditCursor{e.At.UnixMicro(), e.ID} }, Page{Limit: f.Limit}.limit(),
+	}, func(e model.AuditEntry) AuditCursor { return AuditCursor{e.At.UnixMicro(), e.ID} }, Page{Limit: f.Limit}.limit(),
 		`SELECT id, at, actor, name, email, claimed, action, tenant, object FROM audit`+c.String()+
 			` ORDER BY at DESC, id DESC`, c.args...)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
@@ -18,10 +18,10 @@ func TestAudit(t *testing.T) {
 		require.NoError(t, err)
 		defer db.Close()
 		noon := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
-		key := hiring.Author{Actor: "k-1", Name: "CI of the HR team"}
+		key := model.Author{Actor: "k-1", Name: "CI of the HR team"}
 		insert := func(at time.Time, action, tenant, object string) {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.InsertAudit(hiring.AuditEntry{At: at, Author: key, Action: action, Tenant: tenant,
+				return tx.InsertAudit(model.AuditEntry{At: at, Author: key, Action: action, Tenant: tenant,
 					Object: object})
 			}))
 		}
@@ -52,7 +52,7 @@ func TestAudit(t *testing.T) {
 		require.Equal(t, all[1:3], list(store.AuditFilter{Since: noon.Add(time.Hour), Until: noon.Add(3 * time.Hour)}))
 		page, _, err := db.ListAudit(t.Context(), store.AuditFilter{Tenant: "acme", Limit: 1})
 		require.NoError(t, err)
-		require.Equal(t, []hiring.AuditEntry{{ID: page[0].ID, At: noon.Add(time.Hour), Author: key, Action: "erase",
+		require.Equal(t, []model.AuditEntry{{ID: page[0].ID, At: noon.Add(time.Hour), Author: key, Action: "erase",
 			Tenant: "acme", Object: "exports/u-1"}}, page)
 
 		insert(noon.Add(400*24*time.Hour+time.Minute), "set", "acme", "tenants/acme")

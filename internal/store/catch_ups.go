@@ -5,19 +5,19 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // catchUps are the last catch-ups of all integrations.
-var catchUps = table[hiring.CatchUp]{"catch_ups", `tenant, integration, began_at, asked, after_id, received, failed, reason,
+var catchUps = table[model.CatchUp]{"catch_ups", `tenant, integration, began_at, asked, after_id, received, failed, reason,
 	ended_at`,
-	func(c *hiring.CatchUp) []any {
+	func(c *model.CatchUp) []any {
 		return []any{&c.Tenant, &c.Integration, moment{&c.BeganAt}, &c.Asked, &c.After, &c.Received, &c.Failed,
 			&c.Reason, moment{&c.EndedAt}}
 	}}
 
 // CatchUp reads the last catch-up of an integration; ErrNotFound when there was none.
-func (db *DB) CatchUp(ctx context.Context, at hiring.Place) (*hiring.CatchUp, error) {
+func (db *DB) CatchUp(ctx context.Context, at model.Place) (*model.CatchUp, error) {
 	return catchUps.get(ctx, db, `tenant = $1 AND integration = $2`, at.Tenant, at.Integration)
 }
 
@@ -28,14 +28,14 @@ const waits = `d.tenant = $1 AND d.integration = $2 AND d.outcome = 'retrying' A
 
 // CountWaiting counts the deliveries that wait for their next attempt at an integration and were not attempted since a
 // time.
-func (db *DB) CountWaiting(ctx context.Context, at hiring.Place, since time.Time) (int64, error) {
+func (db *DB) CountWaiting(ctx context.Context, at model.Place, since time.Time) (int64, error) {
 	return queryOne(ctx, db, scanned[int64], `SELECT count(*) FROM deliveries d WHERE `+waits,
 		at.Tenant, at.Integration, micros(since))
 }
 
 // BeginCatchUp begins a catch-up in the place of the last one of its integration. Until till no other node claims it. It
 // reports false, and begins none, when nobody asked for it and the last one is running, or began after a time.
-func (tx *Tx) BeginCatchUp(c *hiring.CatchUp, before, till time.Time) (bool, error) {
+func (tx *Tx) BeginCatchUp(c *model.CatchUp, before, till time.Time) (bool, error) {
 	return tx.changed(`INSERT INTO catch_ups (`+catchUps.columns+`, claimed_till)
 		VALUES ($1, $2, $3, $4, 0, 0, 0, '', NULL, $5)
 		ON CONFLICT (tenant, integration) DO UPDATE SET began_at = excluded.began_at, asked = excluded.asked,
@@ -47,27 +47,27 @@ func (tx *Tx) BeginCatchUp(c *hiring.CatchUp, before, till time.Time) (bool, err
 
 // ListRecovered lists the integrations that take exports again and have had no catch-up since, nor one that began after
 // a time.
-func (db *DB) ListRecovered(ctx context.Context, before time.Time) ([]hiring.Place, error) {
+func (db *DB) ListRecovered(ctx context.Context, before time.Time) ([]model.Place, error) {
 	return query(ctx, db, scanPlace, `SELECT h.tenant, h.integration FROM integration_health h
 		LEFT JOIN catch_ups c ON c.tenant = h.tenant AND c.integration = h.integration
 		WHERE h.recovered_at IS NOT NULL AND h.failures < $1
 			AND (c.began_at IS NULL OR c.ended_at IS NOT NULL AND c.began_at <= h.recovered_at AND c.began_at <= $2)
-		ORDER BY h.tenant, h.integration`, hiring.FailingAfter, micros(before))
+		ORDER BY h.tenant, h.integration`, model.FailingAfter, micros(before))
 }
 
-func scanPlace(r row) (at hiring.Place, err error) {
+func scanPlace(r row) (at model.Place, err error) {
 	err = r.Scan(&at.Tenant, &at.Integration)
 	return at, err
 }
 
 // ListUnclaimedCatchUps lists the catch-ups that are running, and that no node works on.
-func (db *DB) ListUnclaimedCatchUps(ctx context.Context, now time.Time) ([]*hiring.CatchUp, error) {
+func (db *DB) ListUnclaimedCatchUps(ctx context.Context, now time.Time) ([]*model.CatchUp, error) {
 	return query(ctx, db, catchUps.scan, `SELECT `+catchUps.columns+` FROM catch_ups
 		WHERE ended_at IS NULL AND claimed_till < $1 ORDER BY claimed_till`, micros(now))
 }
 
 // ClaimCatchUp has a node work on a catch-up until a time. It reports false when another one does, or when it has ended.
-func (tx *Tx) ClaimCatchUp(c *hiring.CatchUp, now, till time.Time) (bool, error) {
+func (tx *Tx) ClaimCatchUp(c *model.CatchUp, now, till time.Time) (bool, error) {
 	return tx.changed(`UPDATE catch_ups SET claimed_till = $1 WHERE tenant = $2 AND integration = $3 AND began_at = $4
 		AND ended_at IS NULL AND claimed_till < $5`,
 		micros(till), c.Tenant, c.Integration, micros(c.BeganAt), micros(now))
@@ -75,7 +75,7 @@ func (tx *Tx) ClaimCatchUp(c *hiring.CatchUp, now, till time.Time) (bool, error)
 
 // UpdateCatchUp writes how far a catch-up came, and has its node go on with it until a time. It reports false when it is
 // not running any more: another one began.
-func (tx *Tx) UpdateCatchUp(c *hiring.CatchUp, till time.Time) (bool, error) {
+func (tx *Tx) UpdateCatchUp(c *model.CatchUp, till time.Time) (bool, error) {
 	return tx.changed(`UPDATE catch_ups SET after_id = $1, received = $2, failed = $3, reason = $4, ended_at = $5,
 		claimed_till = $6 WHERE tenant = $7 AND integration = $8 AND began_at = $9 AND ended_at IS NULL`,
 		c.After, c.Received, c.Failed, c.Reason, micros(c.EndedAt), micros(till), c.Tenant, c.Integration,
@@ -84,7 +84,7 @@ func (tx *Tx) UpdateCatchUp(c *hiring.CatchUp, till time.Time) (bool, error) {
 
 // MakeDue makes the next deliveries due that a catch-up comes to, at most MaxPage, and returns them by export. It leaves
 // out those that another node is writing.
-func (tx *Tx) MakeDue(c *hiring.CatchUp, limit int, now time.Time) ([]*hiring.Delivery, error) {
+func (tx *Tx) MakeDue(c *model.CatchUp, limit int, now time.Time) ([]*model.Delivery, error) {
 	where := waits
 	if !c.Asked { // neither the data nor a partner's wish to be left alone changes by itself
 		where += ` AND d.fault <> 'data_fault' AND NOT EXISTS (SELECT 1 FROM attempts a
@@ -104,7 +104,7 @@ func (tx *Tx) MakeDue(c *hiring.CatchUp, limit int, now time.Time) ([]*hiring.De
 		WHERE id IN (%[3]s)`, n+1, n+2, in), append(args, micros(now), c.Asked)...)
 }
 
-func deliveryIDs(all []*hiring.Delivery) []int64 {
+func deliveryIDs(all []*model.Delivery) []int64 {
 	ids := make([]int64, len(all))
 	for n, d := range all {
 		ids[n] = d.ID
@@ -113,7 +113,7 @@ func deliveryIDs(all []*hiring.Delivery) []int64 {
 }
 
 // DeliveriesByID reads deliveries anew, at most MaxPage, by export.
-func (db *DB) DeliveriesByID(ctx context.Context, page []*hiring.Delivery) ([]*hiring.Delivery, error) {
+func (db *DB) DeliveriesByID(ctx context.Context, page []*model.Delivery) ([]*model.Delivery, error) {
 	in, args := oneOf(deliveryIDs(page))
 	return query(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE id IN (`+in+`)
 		ORDER BY export_id`, args...)

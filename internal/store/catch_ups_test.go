@@ -7,16 +7,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
 // waits inserts an export whose delivery to hris waits for its next attempt; change changes the delivery.
-func waits(t *testing.T, db *store.DB, key string, change func(*hiring.Export, *hiring.Delivery)) *hiring.Delivery {
+func waits(t *testing.T, db *store.DB, key string, change func(*model.Export, *model.Delivery)) *model.Delivery {
 	t.Helper()
 	e := export("acme", key, "b")
-	d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Attempts: 3,
-		Fault: hiring.ClassPartnerFault, NextAt: noon.Add(time.Hour), CreatedAt: noon, UpdatedAt: noon}
+	d := &model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Retrying, Attempts: 3,
+		Fault: model.ClassPartnerFault, NextAt: noon.Add(time.Hour), CreatedAt: noon, UpdatedAt: noon}
 	change(e, d)
 	require.True(t, insert(t, db, e))
 	write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(d) })
@@ -28,18 +28,18 @@ func waits(t *testing.T, db *store.DB, key string, change func(*hiring.Export, *
 func TestCatchUpMakesDueWhatWaits(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		none := func(*hiring.Export, *hiring.Delivery) {}
-		var all []*hiring.Delivery
+		none := func(*model.Export, *model.Delivery) {}
+		var all []*model.Delivery
 		for n := range 5 {
 			all = append(all, waits(t, db, fmt.Sprint("u-", n), none))
 		}
-		refused := waits(t, db, "u-refused", func(_ *hiring.Export, d *hiring.Delivery) { d.Fault = hiring.ClassDataFault })
-		for name, change := range map[string]func(*hiring.Export, *hiring.Delivery){
-			"held":        func(_ *hiring.Export, d *hiring.Delivery) { d.Outcome, d.HeldSince = hiring.Held, noon },
-			"delivered":   func(_ *hiring.Export, d *hiring.Delivery) { d.Outcome = hiring.Delivered },
-			"quarantined": func(e *hiring.Export, _ *hiring.Delivery) { e.Quarantined, e.Findings = true, []byte(`[]`) },
-			"elsewhere":   func(_ *hiring.Export, d *hiring.Delivery) { d.Integration = "crm" },
-			"attempted":   func(_ *hiring.Export, d *hiring.Delivery) { d.UpdatedAt = noon.Add(2 * time.Minute) },
+		refused := waits(t, db, "u-refused", func(_ *model.Export, d *model.Delivery) { d.Fault = model.ClassDataFault })
+		for name, change := range map[string]func(*model.Export, *model.Delivery){
+			"held":        func(_ *model.Export, d *model.Delivery) { d.Outcome, d.HeldSince = model.Held, noon },
+			"delivered":   func(_ *model.Export, d *model.Delivery) { d.Outcome = model.Delivered },
+			"quarantined": func(e *model.Export, _ *model.Delivery) { e.Quarantined, e.Findings = true, []byte(`[]`) },
+			"elsewhere":   func(_ *model.Export, d *model.Delivery) { d.Integration = "crm" },
+			"attempted":   func(_ *model.Export, d *model.Delivery) { d.UpdatedAt = noon.Add(2 * time.Minute) },
 		} {
 			waits(t, db, name, change)
 		}
@@ -48,7 +48,7 @@ func TestCatchUpMakesDueWhatWaits(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 6, left)
 
-		due := func(c *hiring.CatchUp, limit int) (ids []int64) {
+		due := func(c *model.CatchUp, limit int) (ids []int64) {
 			write(t, db, func(tx *store.Tx) error {
 				ids = nil
 				page, err := tx.MakeDue(c, limit, now)
@@ -59,7 +59,7 @@ func TestCatchUpMakesDueWhatWaits(t *testing.T) {
 			})
 			return ids
 		}
-		c := &hiring.CatchUp{Place: hris, BeganAt: began}
+		c := &model.CatchUp{Place: hris, BeganAt: began}
 		require.Equal(t, []int64{all[0].ExportID, all[1].ExportID, all[2].ExportID}, due(c, 3))
 		again, err := db.DeliveriesByID(t.Context(), all[:4])
 		require.NoError(t, err)
@@ -72,7 +72,7 @@ func TestCatchUpMakesDueWhatWaits(t *testing.T) {
 		require.Equal(t, []int64{all[3].ExportID, all[4].ExportID}, due(c, 3))
 		c.Asked = true
 		require.Equal(t, []int64{all[3].ExportID, all[4].ExportID, refused.ExportID}, due(c, 10))
-		again, err = db.DeliveriesByID(t.Context(), []*hiring.Delivery{refused})
+		again, err = db.DeliveriesByID(t.Context(), []*model.Delivery{refused})
 		require.NoError(t, err)
 		require.Equal(t, now, again[0].AskedAt)
 	})
@@ -86,18 +86,18 @@ func TestOneNodeWorksOnACatchUp(t *testing.T) {
 			write(t, db, func(tx *store.Tx) (err error) { done, err = fn(tx); return err })
 			return done
 		}
-		recovered := func(before time.Time) []hiring.Place {
+		recovered := func(before time.Time) []model.Place {
 			places, err := db.ListRecovered(t.Context(), before)
 			require.NoError(t, err)
 			return places
 		}
-		count(t, db, hris, noon, hiring.ClassPartnerFault, hiring.ClassPartnerFault, hiring.ClassPartnerFault)
+		count(t, db, hris, noon, model.ClassPartnerFault, model.ClassPartnerFault, model.ClassPartnerFault)
 		require.Empty(t, recovered(noon))
 		count(t, db, hris, noon.Add(time.Minute), "")
-		require.Equal(t, []hiring.Place{hris}, recovered(noon))
+		require.Equal(t, []model.Place{hris}, recovered(noon))
 
 		now := noon.Add(2 * time.Minute)
-		c := &hiring.CatchUp{Place: hris, BeganAt: now}
+		c := &model.CatchUp{Place: hris, BeganAt: now}
 		begin := func(tx *store.Tx) (bool, error) { return tx.BeginCatchUp(c, noon, now) }
 		require.True(t, changed(begin))
 		require.False(t, changed(begin), "another node began it")
@@ -111,16 +111,16 @@ func TestOneNodeWorksOnACatchUp(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, unclaimed)
 		c.After, c.Received, c.Failed, c.Reason = 7, 5, 2, "it fails again"
-		update := func(c *hiring.CatchUp) bool {
+		update := func(c *model.CatchUp) bool {
 			return changed(func(tx *store.Tx) (bool, error) { return tx.UpdateCatchUp(c, now.Add(20*time.Second)) })
 		}
 		require.True(t, update(c))
 		unclaimed, err = db.ListUnclaimedCatchUps(t.Context(), now.Add(time.Minute))
 		require.NoError(t, err)
-		require.Equal(t, []*hiring.CatchUp{c}, unclaimed)
+		require.Equal(t, []*model.CatchUp{c}, unclaimed)
 		require.True(t, claim(now.Add(time.Minute)))
 
-		asked := &hiring.CatchUp{Place: hris, BeganAt: now.Add(time.Minute), Asked: true}
+		asked := &model.CatchUp{Place: hris, BeganAt: now.Add(time.Minute), Asked: true}
 		require.True(t, changed(func(tx *store.Tx) (bool, error) { return tx.BeginCatchUp(asked, time.Time{}, now) }))
 		require.False(t, update(c), "another one began")
 		last, err := db.CatchUp(t.Context(), hris)
@@ -130,9 +130,9 @@ func TestOneNodeWorksOnACatchUp(t *testing.T) {
 		require.True(t, update(asked))
 		require.False(t, update(asked), "it has ended")
 		require.Empty(t, recovered(now.Add(time.Hour)), "it began after the recovery")
-		count(t, db, hris, now.Add(3*time.Minute), hiring.ClassPartnerFault, hiring.ClassPartnerFault, hiring.ClassPartnerFault)
+		count(t, db, hris, now.Add(3*time.Minute), model.ClassPartnerFault, model.ClassPartnerFault, model.ClassPartnerFault)
 		count(t, db, hris, now.Add(4*time.Minute), "")
 		require.Empty(t, recovered(now), "one began shortly before")
-		require.Equal(t, []hiring.Place{hris}, recovered(now.Add(time.Minute)))
+		require.Equal(t, []model.Place{hris}, recovered(now.Add(time.Minute)))
 	})
 }

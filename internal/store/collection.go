@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 var (
@@ -25,7 +25,7 @@ type collection[T any] struct {
 	table string
 	// those filters, each with an index that begins with tenant and ends with id, and what else is kept beside
 	columns []string
-	of      func(*T) (id string, row *hiring.Row, values []any)
+	of      func(*T) (id string, row *model.Row, values []any)
 }
 
 // upsert writes a resource if its version is still the one it was read with; version 0: if there is none. It sets the
@@ -63,7 +63,7 @@ func (c collection[T]) upsert(tx *Tx, v *T, now time.Time) error {
 }
 
 // nextVersion is the row of the next version of a resource.
-func nextVersion(row hiring.Row, now time.Time) hiring.Row {
+func nextVersion(row model.Row, now time.Time) model.Row {
 	row.UpdatedAt = now.UTC().Truncate(time.Microsecond)
 	if row.Version == 0 {
 		row.CreatedAt = row.UpdatedAt
@@ -102,7 +102,7 @@ func (c collection[T]) fields(r row) (*T, error) {
 // sized is fields, with the size of the JSON.
 func (c collection[T]) sized(r row) (*T, int, error) {
 	v := new(T)
-	var read hiring.Row
+	var read model.Row
 	var kept []byte
 	if err := r.Scan(&read.Tenant, &read.Version, moment{&read.CreatedAt}, moment{&read.UpdatedAt}, &kept); err != nil {
 		return nil, 0, err

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/internal/vault"
 )
@@ -22,16 +22,16 @@ func renew(t *testing.T, db *DB, now time.Time) bool {
 }
 
 // keptExport is an export of which nothing must be seen in the database.
-func keptExport(key string) *hiring.Export {
-	id := hiring.NewID(secretsNoon)
+func keptExport(key string) *model.Export {
+	id := model.NewID(secretsNoon)
 	body := []byte(`{"candidate":"Ada Lovelace ` + key + `"}`)
-	return &hiring.Export{
-		ID: id, Tenant: "acme", Key: key, Keyed: true, Origin: hiring.Received, Size: int64(len(body)), Body: body, Receipt: hiring.NewReceipt(id), WorkflowID: key,
+	return &model.Export{
+		ID: id, Tenant: "acme", Key: key, Keyed: true, Origin: model.Received, Size: int64(len(body)), Body: body, Receipt: model.NewReceipt(id), WorkflowID: key,
 		ReceivedAt: secretsNoon, DocumentsTill: secretsNoon, DeliverTill: secretsNoon, Link: []byte("https://service.example/Lovelace"), ExportContext: []byte{},
 	}
 }
 
-func putExport(t *testing.T, db *DB, e *hiring.Export) *hiring.Export {
+func putExport(t *testing.T, db *DB, e *model.Export) *model.Export {
 	t.Helper()
 	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
 		_, err := tx.InsertExport(e)
@@ -40,9 +40,9 @@ func putExport(t *testing.T, db *DB, e *hiring.Export) *hiring.Export {
 	return e
 }
 
-func requireExport(t *testing.T, db *DB, want *hiring.Export) {
+func requireExport(t *testing.T, db *DB, want *model.Export) {
 	t.Helper()
-	got := &hiring.Export{ID: want.ID, Size: want.Size}
+	got := &model.Export{ID: want.ID, Size: want.Size}
 	require.NoError(t, db.LoadBody(t.Context(), got))
 	require.Equal(t, string(want.Body), string(got.Body))
 	require.Equal(t, want.Link, got.Link)
@@ -66,7 +66,7 @@ func TestBodyAndHeadersAreSealed(t *testing.T) {
 		require.True(t, renew(t, db, secretsNoon))
 		require.False(t, renew(t, db, secretsNoon.Add(dataKeyTime-1)))
 
-		var sealed []*hiring.Export
+		var sealed []*model.Export
 		for n, link := range [][]byte{nil, {}, []byte("https://service.example/Lovelace")} {
 			e := keptExport(fmt.Sprint("u-", n))
 			e.Link = link
@@ -120,7 +120,7 @@ func TestChangeOfTheKeyLeavesExportsAlone(t *testing.T) {
 		first := putExport(t, db, keptExport("u-1"))
 		require.True(t, renew(t, db, secretsNoon.Add(dataKeyTime)), "a data key seals for longer than a month")
 		second := putExport(t, db, keptExport("u-2"))
-		kept := func(e *hiring.Export) []byte {
+		kept := func(e *model.Export) []byte {
 			return column(t, db, `SELECT body FROM export_bodies WHERE export_id = $1`, e.ID)
 		}
 		before := [][]byte{kept(first), kept(second)}
@@ -228,32 +228,32 @@ func TestNothingToSealWithCostsNothing(t *testing.T) {
 }
 
 // putParts has an export deliver to an integration: a document, the body that goes out, and what was answered.
-func putParts(t *testing.T, db *DB, e *hiring.Export) (deliveryID int64) {
+func putParts(t *testing.T, db *DB, e *model.Export) (deliveryID int64) {
 	t.Helper()
 	out := NewKeptBody(0)
 	_, err := out.Write([]byte("Ada Lovelace goes out"))
 	require.NoError(t, err)
-	out, err = db.SealOutgoing(e.ID, hiring.Rehost, out)
+	out, err = db.SealOutgoing(e.ID, model.Rehost, out)
 	require.NoError(t, err)
 	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
-		if _, err := tx.InsertOutgoing(e.ID, hiring.Rehost, out); err != nil {
+		if _, err := tx.InsertOutgoing(e.ID, model.Rehost, out); err != nil {
 			return err
 		}
-		if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: e.Tenant, SourceURL: []byte("https://service.example/Lovelace"), CreatedAt: secretsNoon}); err != nil {
+		if err := tx.InsertDocument(model.Document{ExportID: e.ID, Tenant: e.Tenant, SourceURL: []byte("https://service.example/Lovelace"), CreatedAt: secretsNoon}); err != nil {
 			return err
 		}
-		offeredState := &hiring.ApplicationDocument{Key: 7, Blob: "b", FileName: "Lovelace.pdf", MediaType: "application/pdf", SHA256: []byte{1}}
+		offeredState := &model.ApplicationDocument{Key: 7, Blob: "b", FileName: "Lovelace.pdf", MediaType: "application/pdf", SHA256: []byte{1}}
 		if err := tx.InsertOfferedDocument(offeredState, e, 1, [32]byte{byte(e.ID), byte(e.ID >> 8)}); err != nil {
 			return err
 		}
-		d := &hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: hiring.Delivered, CreatedAt: secretsNoon, UpdatedAt: secretsNoon}
+		d := &model.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: model.Delivered, CreatedAt: secretsNoon, UpdatedAt: secretsNoon}
 		if err := tx.UpsertDelivery(d); err != nil {
 			return err
 		}
 		deliveryID = d.ID
 		for n, answer := range [][]byte{[]byte("\x04we took Lovelace"), nil} {
 			at := secretsNoon.Add(time.Duration(n) * time.Second)
-			if err := tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: at, Status: 200, Answer: answer}); err != nil {
+			if err := tx.InsertAttempt(&model.Attempt{DeliveryID: d.ID, StartedAt: at, Status: 200, Answer: answer}); err != nil {
 				return err
 			}
 		}
@@ -263,9 +263,9 @@ func putParts(t *testing.T, db *DB, e *hiring.Export) (deliveryID int64) {
 }
 
 // requireParts reads them all.
-func requireParts(t *testing.T, db *DB, e *hiring.Export, deliveryID int64, fileName string) {
+func requireParts(t *testing.T, db *DB, e *model.Export, deliveryID int64, fileName string) {
 	t.Helper()
-	out, err := db.Outgoing(t.Context(), e.ID, hiring.Rehost)
+	out, err := db.Outgoing(t.Context(), e.ID, model.Rehost)
 	require.NoError(t, err)
 	require.Equal(t, "Ada Lovelace goes out", string(out))
 	docs, err := db.ListDocuments(t.Context(), e.ID)
@@ -299,11 +299,11 @@ func everything(t *testing.T, db *DB) (all []string) {
 	return all
 }
 
-func fetched(t *testing.T, db *DB, e *hiring.Export) {
+func fetched(t *testing.T, db *DB, e *model.Export) {
 	t.Helper()
 	docs, err := db.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
-	docs[0].State, docs[0].FileName, docs[0].FetchedAt = hiring.Fetched, "Lovelace, Ada.pdf", secretsNoon
+	docs[0].State, docs[0].FileName, docs[0].FetchedAt = model.Fetched, "Lovelace, Ada.pdf", secretsNoon
 	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
 		_, err := tx.UpdateDocument(docs[0])
 		return err
@@ -368,7 +368,7 @@ func TestPartsAreBoundToTheirRow(t *testing.T) {
 			_, err := tx.sql.Exec(`UPDATE attempts SET sealed = (SELECT a.sealed FROM attempts a WHERE a.delivery_id = $1 AND a.number = 1) WHERE delivery_id = $2 AND number = 1`, from, to)
 			return err
 		}))
-		_, err := db.Outgoing(t.Context(), other.ID, hiring.Rehost)
+		_, err := db.Outgoing(t.Context(), other.ID, model.Rehost)
 		require.ErrorIs(t, err, errChanged)
 		_, err = db.ListDocuments(t.Context(), other.ID)
 		require.ErrorIs(t, err, errChanged)

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // UpsertDelivery inserts a delivery and sets its ID, or updates it if its state is still the one it was read with.
 // Otherwise the error is ErrStale and nothing is written; but that it was delivered is always written.
-func (tx *Tx) UpsertDelivery(d *hiring.Delivery) error {
+func (tx *Tx) UpsertDelivery(d *model.Delivery) error {
 	put := tx.updateDelivery
 	if d.Read.IsZero() {
 		put = tx.insertDelivery
@@ -24,13 +24,13 @@ func (tx *Tx) UpsertDelivery(d *hiring.Delivery) error {
 		return err
 	case !written:
 		return ErrStale
-	case (d.Outcome == hiring.Failed || d.Outcome == hiring.Expired) && d.Reason != ErasedReason:
-		tx.CountEvent(hiring.ExportsFailed, d.Tenant, d.Integration, d.UpdatedAt)
+	case (d.Outcome == model.Failed || d.Outcome == model.Expired) && d.Reason != ErasedReason:
+		tx.CountEvent(model.ExportsFailed, d.Tenant, d.Integration, d.UpdatedAt)
 	}
 	return nil
 }
 
-func (tx *Tx) insertDelivery(d *hiring.Delivery) (bool, error) {
+func (tx *Tx) insertDelivery(d *model.Delivery) (bool, error) {
 	return tx.sql.Scan([]any{&d.ID}, `
 		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
 		held_since, next_at, created_at, updated_at, documents, asked_at)
@@ -48,7 +48,7 @@ func (tx *Tx) insertDelivery(d *hiring.Delivery) (bool, error) {
 		micros(d.AskedAt))
 }
 
-func (tx *Tx) updateDelivery(d *hiring.Delivery) (bool, error) {
+func (tx *Tx) updateDelivery(d *model.Delivery) (bool, error) {
 	return tx.changed(`
 		UPDATE deliveries SET outcome = $1, fault = $2, reason = $3, attempts = $4, parked = $5, held_since = $6,
 		next_at = $7, updated_at = $8, documents = $9, asked_at = $10
@@ -61,12 +61,12 @@ func (tx *Tx) updateDelivery(d *hiring.Delivery) (bool, error) {
 
 // LockDelivery reads a delivery that UpsertDelivery found stale, in whichever round it is by now, and locks its row
 // until the transaction ends.
-func (tx *Tx) LockDelivery(d *hiring.Delivery) (*hiring.Delivery, error) {
+func (tx *Tx) LockDelivery(d *model.Delivery) (*model.Delivery, error) {
 	where, args := `id = $1`, []any{d.ID}
 	if d.Read.IsZero() {
 		where, args = `export_id = $1 AND integration = $2 AND round = $3`, []any{d.ExportID, d.Integration, d.Round}
 	}
-	var standing hiring.Delivery
+	var standing model.Delivery
 	found, err := tx.sql.Scan(fields(&standing), `UPDATE deliveries SET attempts = attempts WHERE `+where+`
 		RETURNING `+deliveryColumns, args...)
 	if err == nil && !found {
@@ -77,7 +77,7 @@ func (tx *Tx) LockDelivery(d *hiring.Delivery) (*hiring.Delivery, error) {
 }
 
 // InsertPendingDelivery inserts a pending delivery, unless there is one.
-func (tx *Tx) InsertPendingDelivery(d *hiring.Delivery) error {
+func (tx *Tx) InsertPendingDelivery(d *model.Delivery) error {
 	return tx.exec(`
 		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
 		created_at, updated_at)
@@ -88,7 +88,7 @@ func (tx *Tx) InsertPendingDelivery(d *hiring.Delivery) error {
 
 // AskDelivery notes that somebody asked for the next attempt of a delivery, which may not be stored yet. Nothing is
 // noted of one that is final.
-func (tx *Tx) AskDelivery(d *hiring.Delivery, now time.Time) error {
+func (tx *Tx) AskDelivery(d *model.Delivery, now time.Time) error {
 	if err := tx.InsertPendingDelivery(d); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (tx *Tx) UpdateAttempts(deliveryID int64, attempts int) error {
 
 // InsertAttempt inserts an attempt of a delivery, which the transaction has written or locked before, and sets its number,
 // from 1. It stores no answer if the export's content was erased meanwhile.
-func (tx *Tx) InsertAttempt(a *hiring.Attempt) error {
+func (tx *Tx) InsertAttempt(a *model.Attempt) error {
 	answer, sealed := joinAnswer(a), []byte(nil)
 	if len(answer) > 0 {
 		var err error
@@ -147,7 +147,7 @@ func (tx *Tx) HasAttempt(deliveryID int64, started time.Time) (bool, error) {
 }
 
 // joinAnswer is an answer as it is stored: the lines of its header, an empty line, and its body. Nil: there was none.
-func joinAnswer(a *hiring.Attempt) []byte {
+func joinAnswer(a *model.Attempt) []byte {
 	if len(a.Header) == 0 && len(a.Answer) == 0 {
 		return nil
 	}
@@ -155,7 +155,7 @@ func joinAnswer(a *hiring.Attempt) []byte {
 }
 
 // splitAnswer takes an answer apart that is as it is stored.
-func splitAnswer(a *hiring.Attempt) {
+func splitAnswer(a *model.Attempt) {
 	if len(a.Answer) == 0 {
 		return
 	}
@@ -168,22 +168,22 @@ func splitAnswer(a *hiring.Attempt) {
 }
 
 // answerRow identifies an attempt by its start: its number is known only once it is inserted.
-func answerRow(a *hiring.Attempt) string {
+func answerRow(a *model.Attempt) string {
 	return fmt.Sprint(a.DeliveryID, "/", a.StartedAt.UnixMicro())
 }
 
 const deliveryColumns = `id, export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
 	held_since, next_at, created_at, updated_at, documents, asked_at, begun_by, coalesce(redelivery, '')`
 
-func scanDelivery(r row) (*hiring.Delivery, error) {
-	var d hiring.Delivery
+func scanDelivery(r row) (*model.Delivery, error) {
+	var d model.Delivery
 	err := r.Scan(fields(&d)...)
 	d.Read = d.UpdatedAt
 	return &d, err
 }
 
 // fields are where the columns of a delivery go.
-func fields(d *hiring.Delivery) []any {
+func fields(d *model.Delivery) []any {
 	return []any{&d.ID, &d.ExportID, &d.Tenant, &d.Integration, &d.Round, &d.Outcome, &d.Fault, &d.Reason, &d.Attempts,
 		&d.Parked,
 		moment{&d.HeldSince}, moment{&d.NextAt}, moment{&d.CreatedAt}, moment{&d.UpdatedAt}, &d.Documents,
@@ -191,7 +191,7 @@ func fields(d *hiring.Delivery) []any {
 }
 
 // Delivery reads the delivery of an export to an integration in a round.
-func (db *DB) Delivery(ctx context.Context, exportID int64, integration string, round int) (*hiring.Delivery, error) {
+func (db *DB) Delivery(ctx context.Context, exportID int64, integration string, round int) (*model.Delivery, error) {
 	return queryOne(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE export_id = $1
 		AND integration = $2 AND round = $3`,
 		exportID, integration, round)
@@ -201,13 +201,13 @@ const deliveriesOfExport = `SELECT ` + deliveryColumns + ` FROM deliveries WHERE
 	ORDER BY round, integration`
 
 // ListDeliveries reads all deliveries of an export, by round and integration.
-func (db *DB) ListDeliveries(ctx context.Context, exportID int64) ([]*hiring.Delivery, error) {
+func (db *DB) ListDeliveries(ctx context.Context, exportID int64) ([]*model.Delivery, error) {
 	return query(ctx, db, scanDelivery, deliveriesOfExport, exportID)
 }
 
 // ListDeliveriesOf reads the deliveries of a page of exports, at most MaxPage: those of each export by round and
 // integration.
-func (db *DB) ListDeliveriesOf(ctx context.Context, exportIDs []int64) (map[int64][]*hiring.Delivery, error) {
+func (db *DB) ListDeliveriesOf(ctx context.Context, exportIDs []int64) (map[int64][]*model.Delivery, error) {
 	if len(exportIDs) == 0 {
 		return nil, nil
 	}
@@ -217,7 +217,7 @@ func (db *DB) ListDeliveriesOf(ctx context.Context, exportIDs []int64) (map[int6
 	if err != nil {
 		return nil, err
 	}
-	of := map[int64][]*hiring.Delivery{}
+	of := map[int64][]*model.Delivery{}
 	for _, d := range all {
 		of[d.ExportID] = append(of[d.ExportID], d)
 	}
@@ -249,7 +249,7 @@ const notQuarantined = `NOT EXISTS (SELECT 1 FROM exports e WHERE e.id = deliver
 
 // ListHeldDeliveries lists the held deliveries to an integration by export, after an export ID.
 func (db *DB) ListHeldDeliveries(ctx context.Context, tenant, integration string, after int64,
-	limit int) ([]*hiring.Delivery, error) {
+	limit int) ([]*model.Delivery, error) {
 	return query(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
 		WHERE tenant = $1 AND integration = $2 AND outcome = 'held' AND export_id > $3 AND `+notQuarantined+`
 		ORDER BY export_id LIMIT $4`, tenant, integration, after, limit)
@@ -260,9 +260,9 @@ func (db *DB) ListHeldDeliveries(ctx context.Context, tenant, integration string
 const latestAttempts = 100
 
 // ListAttempts reads the attempts of a delivery, the first one first: of more than 100 the last 100.
-func (db *DB) ListAttempts(ctx context.Context, deliveryID int64) ([]hiring.Attempt, error) {
+func (db *DB) ListAttempts(ctx context.Context, deliveryID int64) ([]model.Attempt, error) {
 	var sealed [][]byte
-	all, err := query(ctx, db, func(r row) (a hiring.Attempt, err error) {
+	all, err := query(ctx, db, func(r row) (a model.Attempt, err error) {
 		var took, dns, connect, tls, firstByte int64
 		var answer []byte
 		err = r.Scan(&a.DeliveryID, &a.Number, moment{&a.StartedAt}, &took, &a.Status, &a.Error, &a.Answer, &answer,
@@ -296,7 +296,7 @@ func (db *DB) ListAttempts(ctx context.Context, deliveryID int64) ([]hiring.Atte
 
 // UpdateDeliveryRound moves a delivery whose workflow has ended to another round. It reports false when the delivery was
 // changed since it was read.
-func (tx *Tx) UpdateDeliveryRound(d *hiring.Delivery, round int, now time.Time) (bool, error) {
+func (tx *Tx) UpdateDeliveryRound(d *model.Delivery, round int, now time.Time) (bool, error) {
 	return tx.changed(`UPDATE deliveries SET parked = $1, round = $2, held_since = NULL, updated_at = $3
 		WHERE export_id = $4 AND integration = $5 AND round = $6 AND outcome = $7 AND parked = $8 AND updated_at = $9`,
 		false, round, micros(now), d.ExportID, d.Integration, d.Round, string(d.Outcome), d.Parked, micros(d.UpdatedAt))
@@ -304,8 +304,8 @@ func (tx *Tx) UpdateDeliveryRound(d *hiring.Delivery, round int, now time.Time) 
 
 // CountHeld counts the held deliveries of each integration that has any, parked or not, without those of exports in
 // quarantine.
-func (db *DB) CountHeld(ctx context.Context) (map[hiring.Place]int64, error) {
-	return queryMap(ctx, db, func(r row) (at hiring.Place, n int64, err error) {
+func (db *DB) CountHeld(ctx context.Context) (map[model.Place]int64, error) {
+	return queryMap(ctx, db, func(r row) (at model.Place, n int64, err error) {
 		err = r.Scan(&at.Tenant, &at.Integration, &n)
 		return at, n, err
 	}, `SELECT tenant, integration, count(*) FROM deliveries WHERE held_since IS NOT NULL

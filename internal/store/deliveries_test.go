@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -25,7 +25,7 @@ func TestPendingDeliveries(t *testing.T) {
 			written, err := db.ListDeliveries(t.Context(), e.ID)
 			require.NoError(t, err)
 			for _, d := range append(written, kept.Pending(written)...) {
-				if d.Outcome == hiring.Pending {
+				if d.Outcome == model.Pending {
 					names = append(names, fmt.Sprint(d.Integration, d.Round))
 				}
 			}
@@ -36,7 +36,7 @@ func TestPendingDeliveries(t *testing.T) {
 			if err := tx.MarkDispatched(e.ID, 0, noon, "hris", "crm", "payroll"); err != nil {
 				return err
 			}
-			return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+			return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Delivered, CreatedAt: noon, UpdatedAt: noon})
 		}))
 		require.Equal(t, []string{"crm0", "payroll0"}, pending())
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
@@ -63,7 +63,7 @@ func TestWhoIsAddedToARoundThatStartsHasTheNext(t *testing.T) {
 				return err
 			})
 		}
-		started := func(round int, to ...string) *hiring.Export {
+		started := func(round int, to ...string) *model.Export {
 			write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, round, noon, to...) })
 			kept, err := db.Export(t.Context(), e.ID)
 			require.NoError(t, err)
@@ -76,7 +76,7 @@ func TestWhoIsAddedToARoundThatStartsHasTheNext(t *testing.T) {
 		require.Equal(t, []any{2, []string{"late"}, true, noon.Add(time.Hour)}, []any{kept.Round, kept.Integrations, kept.DispatchedAt.IsZero(), kept.DeliverTill})
 		crm, err := db.Delivery(t.Context(), e.ID, "crm", 1)
 		require.NoError(t, err)
-		require.Equal(t, hiring.Pending, crm.Outcome)
+		require.Equal(t, model.Pending, crm.Outcome)
 		require.Equal(t, 2, started(1, "crm").Round, "another node started it as well")
 		kept = started(2, "late")
 		require.Equal(t, []any{2, []string{"late"}, noon}, []any{kept.Round, kept.Integrations, kept.DispatchedAt})
@@ -92,7 +92,7 @@ func TestWhatWasMovedIntoARoundThatStartsHasTheNext(t *testing.T) {
 		require.True(t, insert(t, db, e))
 		write(t, db, func(tx *store.Tx) error {
 			for _, name := range []string{"crm", "hris"} {
-				parked := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: name, Outcome: hiring.Held, Parked: true, CreatedAt: noon, UpdatedAt: noon}
+				parked := &model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: name, Outcome: model.Held, Parked: true, CreatedAt: noon, UpdatedAt: noon}
 				if err := tx.UpsertDelivery(parked); err != nil {
 					return err
 				}
@@ -127,7 +127,7 @@ func TestWhatWasMovedIntoARoundThatStartsHasTheNext(t *testing.T) {
 
 		// What was delivered in an earlier round stays there.
 		write(t, db, func(tx *store.Tx) error {
-			return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+			return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Delivered, CreatedAt: noon, UpdatedAt: noon})
 		})
 		release("crm", 1)
 		write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 2, noon, "crm") })
@@ -148,7 +148,7 @@ func TestDeliveryIsNotOverwrittenUnseen(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
-		put := func(d *hiring.Delivery, outcome hiring.Outcome) (standing *hiring.Delivery) {
+		put := func(d *model.Delivery, outcome model.Outcome) (standing *model.Delivery) {
 			changed := *d
 			changed.Outcome, changed.UpdatedAt = outcome, d.UpdatedAt.Add(time.Second)
 			write(t, db, func(tx *store.Tx) error {
@@ -160,22 +160,22 @@ func TestDeliveryIsNotOverwrittenUnseen(t *testing.T) {
 			})
 			return standing
 		}
-		added := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", CreatedAt: noon, UpdatedAt: noon}
-		require.Nil(t, put(added, hiring.Retrying))
-		require.Equal(t, hiring.Retrying, put(added, hiring.Held).Outcome, "it was added twice")
+		added := &model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", CreatedAt: noon, UpdatedAt: noon}
+		require.Nil(t, put(added, model.Retrying))
+		require.Equal(t, model.Retrying, put(added, model.Held).Outcome, "it was added twice")
 		read, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 		require.NoError(t, err)
-		require.Nil(t, put(read, hiring.Failed))
-		for _, outcome := range []hiring.Outcome{hiring.Retrying, hiring.Held, hiring.Expired} {
-			require.Equal(t, hiring.Failed, put(read, outcome).Outcome)
-			require.Equal(t, hiring.Failed, put(added, outcome).Outcome)
+		require.Nil(t, put(read, model.Failed))
+		for _, outcome := range []model.Outcome{model.Retrying, model.Held, model.Expired} {
+			require.Equal(t, model.Failed, put(read, outcome).Outcome)
+			require.Equal(t, model.Failed, put(added, outcome).Outcome)
 		}
-		require.Nil(t, put(read, hiring.Delivered))
-		for _, outcome := range []hiring.Outcome{hiring.Retrying, hiring.Failed, hiring.Delivered} {
+		require.Nil(t, put(read, model.Delivered))
+		for _, outcome := range []model.Outcome{model.Retrying, model.Failed, model.Delivered} {
 			standing := put(read, outcome)
-			require.Equal(t, hiring.Delivered, standing.Outcome)
+			require.Equal(t, model.Delivered, standing.Outcome)
 			require.Equal(t, standing, put(added, outcome))
-			require.Equal(t, hiring.Delivered, put(standing, outcome).Outcome, "what is final was written over")
+			require.Equal(t, model.Delivered, put(standing, outcome).Outcome, "what is final was written over")
 		}
 	})
 }
@@ -186,10 +186,10 @@ func TestWhatIsDeliveredIsDueNoMore(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
-		put := func(d hiring.Delivery) { write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(&d) }) }
-		put(hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, Fault: hiring.ClassPartnerFault, Reason: "it is disabled", Attempts: 1, Parked: true,
-			HeldSince: noon, NextAt: noon.Add(time.Minute), Documents: hiring.Inline, CreatedAt: noon, UpdatedAt: noon})
-		late := hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, Attempts: 2, Documents: hiring.Rehost, CreatedAt: noon, UpdatedAt: noon.Add(time.Hour)}
+		put := func(d model.Delivery) { write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(&d) }) }
+		put(model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Held, Fault: model.ClassPartnerFault, Reason: "it is disabled", Attempts: 1, Parked: true,
+			HeldSince: noon, NextAt: noon.Add(time.Minute), Documents: model.Inline, CreatedAt: noon, UpdatedAt: noon})
+		late := model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Delivered, Attempts: 2, Documents: model.Rehost, CreatedAt: noon, UpdatedAt: noon.Add(time.Hour)}
 		put(late)
 		got, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 		require.NoError(t, err)
@@ -202,17 +202,17 @@ func TestWhatIsDeliveredIsDueNoMore(t *testing.T) {
 func TestWhatChangedSinceItWasReadStays(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		move := func(d *hiring.Delivery, round int) (moved bool) {
+		move := func(d *model.Delivery, round int) (moved bool) {
 			write(t, db, func(tx *store.Tx) (err error) { moved, err = tx.UpdateDeliveryRound(d, round, noon); return err })
 			return moved
 		}
-		for what, meanwhile := range map[string]func(*hiring.Delivery){
-			"written at another time":  func(d *hiring.Delivery) { d.UpdatedAt = noon.Add(time.Microsecond) },
-			"ended at the same moment": func(d *hiring.Delivery) { d.Outcome = hiring.Failed },
+		for what, meanwhile := range map[string]func(*model.Delivery){
+			"written at another time":  func(d *model.Delivery) { d.UpdatedAt = noon.Add(time.Microsecond) },
+			"ended at the same moment": func(d *model.Delivery) { d.Outcome = model.Failed },
 		} {
 			e := export("acme", what, "b")
 			require.True(t, insert(t, db, e))
-			d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, HeldSince: noon, CreatedAt: noon, UpdatedAt: noon}
+			d := &model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Held, HeldSince: noon, CreatedAt: noon, UpdatedAt: noon}
 			write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(d) })
 			read, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 			require.NoError(t, err)
@@ -220,7 +220,7 @@ func TestWhatChangedSinceItWasReadStays(t *testing.T) {
 			meanwhile(&changed)
 			write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(&changed) })
 			late := *read
-			late.Outcome = hiring.Retrying
+			late.Outcome = model.Retrying
 			require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpsertDelivery(&late) }), store.ErrStale, what)
 			require.False(t, move(read, 1), what)
 		}
@@ -228,7 +228,7 @@ func TestWhatChangedSinceItWasReadStays(t *testing.T) {
 		// Parked, and then moved, at the very moment at which it was written.
 		e := export("acme", "moved", "b")
 		require.True(t, insert(t, db, e))
-		d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, HeldSince: noon, CreatedAt: noon, UpdatedAt: noon}
+		d := &model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Held, HeldSince: noon, CreatedAt: noon, UpdatedAt: noon}
 		write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(d) })
 		read, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 		require.NoError(t, err)
@@ -239,7 +239,7 @@ func TestWhatChangedSinceItWasReadStays(t *testing.T) {
 		require.True(t, move(&parked, 1))
 		got, err := db.Delivery(t.Context(), e.ID, "hris", 1)
 		require.NoError(t, err)
-		require.Equal(t, []any{hiring.Held, false, true}, []any{got.Outcome, got.Parked, got.HeldSince.IsZero()}, "it counts as held in the round that was just begun")
+		require.Equal(t, []any{model.Held, false, true}, []any{got.Outcome, got.Parked, got.HeldSince.IsZero()}, "it counts as held in the round that was just begun")
 		require.False(t, move(read, 2), "it is in another round by now")
 		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpsertDelivery(&parked) }), store.ErrStale, "it is in another round by now")
 	})
@@ -250,16 +250,16 @@ func TestDeliveryThatIsThereIsNotBegunAnew(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
-		d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, Attempts: 3, CreatedAt: noon, UpdatedAt: noon}
+		d := &model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Delivered, Attempts: 3, CreatedAt: noon, UpdatedAt: noon}
 		write(t, db, func(tx *store.Tx) error {
 			if err := tx.UpsertDelivery(d); err != nil {
 				return err
 			}
-			return tx.InsertPendingDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Pending, CreatedAt: noon, UpdatedAt: noon.Add(time.Hour)})
+			return tx.InsertPendingDelivery(&model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Pending, CreatedAt: noon, UpdatedAt: noon.Add(time.Hour)})
 		})
 		got, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 		require.NoError(t, err)
-		require.Equal(t, []any{hiring.Delivered, 3, noon}, []any{got.Outcome, got.Attempts, got.UpdatedAt})
+		require.Equal(t, []any{model.Delivered, 3, noon}, []any{got.Outcome, got.Attempts, got.UpdatedAt})
 	})
 }
 
@@ -269,9 +269,9 @@ func TestDeliveriesOfAnIntegration(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		type at struct {
 			tenant, integration string
-			outcome             hiring.Outcome
+			outcome             model.Outcome
 		}
-		outcomes := []hiring.Outcome{hiring.Pending, hiring.Retrying, hiring.Held, hiring.Delivered, hiring.Failed, hiring.Expired}
+		outcomes := []model.Outcome{model.Pending, model.Retrying, model.Held, model.Delivered, model.Failed, model.Expired}
 		ids := map[at]int64{}
 		for _, tenant := range []string{"acme", "globex"} {
 			for _, outcome := range outcomes {
@@ -279,8 +279,8 @@ func TestDeliveriesOfAnIntegration(t *testing.T) {
 				require.True(t, insert(t, db, e))
 				for _, integration := range []string{"crm", "hris"} {
 					ids[at{tenant, integration, outcome}] = e.ID
-					d := &hiring.Delivery{ExportID: e.ID, Tenant: tenant, Integration: integration, Outcome: outcome, CreatedAt: noon, UpdatedAt: noon}
-					if outcome == hiring.Held {
+					d := &model.Delivery{ExportID: e.ID, Tenant: tenant, Integration: integration, Outcome: outcome, CreatedAt: noon, UpdatedAt: noon}
+					if outcome == model.Held {
 						d.Parked, d.HeldSince, d.NextAt = true, noon, noon
 					}
 					write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(d) })
@@ -291,16 +291,16 @@ func TestDeliveriesOfAnIntegration(t *testing.T) {
 			page, err := db.ListHeldDeliveries(t.Context(), "acme", "hris", after, 10)
 			require.NoError(t, err)
 			for _, d := range page {
-				require.Equal(t, []any{"acme", "hris", hiring.Held}, []any{d.Tenant, d.Integration, d.Outcome})
+				require.Equal(t, []any{"acme", "hris", model.Held}, []any{d.Tenant, d.Integration, d.Outcome})
 				found = append(found, d.ExportID)
 			}
 			return found
 		}
-		first := ids[at{"acme", "hris", hiring.Held}]
+		first := ids[at{"acme", "hris", model.Held}]
 		second := export("acme", "another", "b")
 		require.True(t, insert(t, db, second))
 		write(t, db, func(tx *store.Tx) error {
-			return tx.UpsertDelivery(&hiring.Delivery{ExportID: second.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, CreatedAt: noon, UpdatedAt: noon})
+			return tx.UpsertDelivery(&model.Delivery{ExportID: second.ID, Tenant: "acme", Integration: "hris", Outcome: model.Held, CreatedAt: noon, UpdatedAt: noon})
 		})
 		require.Equal(t, []int64{first, second.ID}, held(0))
 		require.Equal(t, []int64{second.ID}, held(first))
@@ -319,7 +319,7 @@ func TestDeliveriesOfAnIntegration(t *testing.T) {
 			d, err := db.Delivery(t.Context(), id, at.integration, 0)
 			require.NoError(t, err)
 			if at.tenant == "acme" && at.integration == "hris" && !at.outcome.Final() {
-				require.Equal(t, []any{hiring.Failed, hiring.ClassPartnerFault, "it was removed", false, true, true, noon.Add(time.Hour)},
+				require.Equal(t, []any{model.Failed, model.ClassPartnerFault, "it was removed", false, true, true, noon.Add(time.Hour)},
 					[]any{d.Outcome, d.Fault, d.Reason, d.Parked, d.HeldSince.IsZero(), d.NextAt.IsZero(), d.UpdatedAt}, at)
 			} else {
 				require.Equal(t, []any{at.outcome, noon}, []any{d.Outcome, d.UpdatedAt}, at)
@@ -334,14 +334,14 @@ func TestLastStatuses(t *testing.T) {
 		attempted := func(key string, statuses ...int) int64 {
 			e := export("acme", key, key)
 			require.True(t, insert(t, db, e))
-			d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying,
+			d := &model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Retrying,
 				Attempts: len(statuses), CreatedAt: noon, UpdatedAt: noon}
 			write(t, db, func(tx *store.Tx) error {
 				if err := tx.UpsertDelivery(d); err != nil {
 					return err
 				}
 				for _, status := range statuses {
-					a := &hiring.Attempt{DeliveryID: d.ID, StartedAt: noon, Status: status}
+					a := &model.Attempt{DeliveryID: d.ID, StartedAt: noon, Status: status}
 					if err := tx.InsertAttempt(a); err != nil {
 						return err
 					}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // undispatched are the exports whose workflow is to be started.
@@ -33,13 +33,13 @@ func (db *DB) UndispatchedTenants(ctx context.Context) (tenants []string, err er
 // limit of those that should have been started before a time.
 func (db *DB) ListUndispatched(
 	ctx context.Context, tenant string, before time.Time, limit int,
-) ([]*hiring.Export, error) {
+) ([]*model.Export, error) {
 	return query(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e
 		WHERE `+undispatched+` AND e.tenant = $1 AND e.dispatch_after <= $2 ORDER BY e.dispatch_after LIMIT $3`, tenant, micros(before), limit)
 }
 
 // UndispatchedGroup lists the members of a group whose workflow waits to be started, by ID.
-func (db *DB) UndispatchedGroup(ctx context.Context, group int64) ([]*hiring.Export, error) {
+func (db *DB) UndispatchedGroup(ctx context.Context, group int64) ([]*model.Export, error) {
 	return query(ctx, db, scanExport,
 		`SELECT `+exportColumns+` FROM exports e WHERE e.group_id = $1 AND `+undispatched+` ORDER BY e.id`, group)
 }
@@ -48,7 +48,7 @@ func (db *DB) UndispatchedGroup(ctx context.Context, group int64) ([]*hiring.Exp
 // that it names, and returns its members by ID, as they then are. The first one's ID is the group's. Exports that
 // another node is just dispatching are left to it. The sweep passes over the group for as long as over an export that
 // has just come.
-func (tx *Tx) Group(exports []*hiring.Export, now time.Time) ([]*hiring.Export, error) {
+func (tx *Tx) Group(exports []*model.Export, now time.Time) ([]*model.Export, error) {
 	ids, named := make([]int64, len(exports)), map[int64][]string{}
 	for n, e := range exports {
 		ids[n], named[e.ID] = e.ID, e.Integrations
@@ -62,9 +62,9 @@ func (tx *Tx) Group(exports []*hiring.Export, now time.Time) ([]*hiring.Export, 
 	}
 	alike := map[string][]int64{} // IDs, by the integrations
 	for _, e := range members {
-		e.Group, e.WorkflowID = members[0].ID, hiring.GroupWorkflowID(members[0].ID)
+		e.Group, e.WorkflowID = members[0].ID, model.GroupWorkflowID(members[0].ID)
 		if len(e.Integrations) == 0 {
-			e.Integrations = hiring.Distinct(named[e.ID])
+			e.Integrations = model.Distinct(named[e.ID])
 		}
 		to := strings.Join(e.Integrations, " ")
 		alike[to] = append(alike[to], e.ID)
@@ -82,7 +82,7 @@ func (tx *Tx) Group(exports []*hiring.Export, now time.Time) ([]*hiring.Export, 
 
 // TakeTurn has the sweeps of all nodes pass over an export whose workflow waits to be started, and over its group, for
 // as long as over an export that has just come. It reports false where a node did so after a time: that one starts it.
-func (tx *Tx) TakeTurn(e *hiring.Export, before, now time.Time) (bool, error) {
+func (tx *Tx) TakeTurn(e *model.Export, before, now time.Time) (bool, error) {
 	waits, err := queryTx(tx, scanned[int64], `SELECT e.id FROM exports e
 		WHERE e.id = $1 AND `+undispatched+` AND e.dispatch_after <= $2`+tx.sql.SkipLocked(), turnOf(e), micros(before))
 	if err != nil || len(waits) == 0 {
@@ -93,13 +93,13 @@ func (tx *Tx) TakeTurn(e *hiring.Export, before, now time.Time) (bool, error) {
 
 // SetTurn sets when an export whose workflow still waits to be started, and its group, should have been started: the
 // sweeps find it three seconds later.
-func (tx *Tx) SetTurn(e *hiring.Export, at time.Time) error {
+func (tx *Tx) SetTurn(e *model.Export, at time.Time) error {
 	return tx.exec(`UPDATE exports SET dispatch_after = $1
 		WHERE (id = $2 OR group_id = $2) AND dispatched_at IS NULL AND fault = ''`, micros(at), turnOf(e))
 }
 
 // turnOf is the export whose row nodes lock to take a turn: the first of a group.
-func turnOf(e *hiring.Export) int64 {
+func turnOf(e *model.Export) int64 {
 	if e.InGroup(e.Round) {
 		return e.Group
 	}
@@ -114,8 +114,8 @@ func (tx *Tx) MarkGroupDispatched(group int64, at time.Time) error {
 
 // Member is an export in a group, and its deliveries of round 0: those that were begun, and those that were not.
 type Member struct {
-	Export     *hiring.Export
-	Deliveries []*hiring.Delivery
+	Export     *model.Export
+	Deliveries []*model.Delivery
 }
 
 // Members reads exports, at most MaxPage, with their deliveries of round 0, by ID.
@@ -130,7 +130,7 @@ func (db *DB) Members(ctx context.Context, ids []int64) ([]Member, error) {
 	}
 	members := make([]Member, len(exports))
 	for n, e := range exports {
-		of := slices.DeleteFunc(deliveries[e.ID], func(d *hiring.Delivery) bool { return d.Round != 0 })
+		of := slices.DeleteFunc(deliveries[e.ID], func(d *model.Delivery) bool { return d.Round != 0 })
 		if e.Round == 0 {
 			of = append(of, e.Missing(of)...)
 		}
@@ -140,7 +140,7 @@ func (db *DB) Members(ctx context.Context, ids []int64) ([]Member, error) {
 }
 
 // ExportsByID reads exports, at most MaxPage, without their bodies, by ID.
-func (db *DB) ExportsByID(ctx context.Context, ids []int64) ([]*hiring.Export, error) {
+func (db *DB) ExportsByID(ctx context.Context, ids []int64) ([]*model.Export, error) {
 	in, args := oneOf(ids)
 	return query(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.id IN (`+in+`) ORDER BY e.id`,
 		args...)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestDispatchInTurn(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		var all []*hiring.Export
+		var all []*model.Export
 		for n := range 3 {
 			e := export("acme", fmt.Sprint("u-", n), "b")
 			e.ReceivedAt = noon.Add(-time.Duration(n) * time.Minute)
@@ -48,7 +48,7 @@ func TestRedeliveryIsDispatchedAtOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		postponed, refused := export("acme", "postponed", "b"), export("acme", "refused", "b")
-		for _, e := range []*hiring.Export{postponed, refused} {
+		for _, e := range []*model.Export{postponed, refused} {
 			require.True(t, insert(t, db, e))
 		}
 		write(t, db, func(tx *store.Tx) error {
@@ -60,7 +60,7 @@ func TestRedeliveryIsDispatchedAtOnce(t *testing.T) {
 		waiting, err := db.ListUndispatched(t.Context(), "acme", noon, 10)
 		require.NoError(t, err)
 		require.Empty(t, waiting)
-		for n, e := range []*hiring.Export{postponed, refused} {
+		for n, e := range []*model.Export{postponed, refused} {
 			write(t, db, func(tx *store.Tx) error {
 				_, err := tx.BeginRound(e.ID, []string{"hris"}, noon, noon.Add(time.Hour))
 				return err
@@ -78,7 +78,7 @@ func TestMarkOfAnEarlierRoundIsNotOfTheNext(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
-		next := func() (next *hiring.Export) {
+		next := func() (next *model.Export) {
 			write(t, db, func(tx *store.Tx) (err error) {
 				next, err = tx.BeginRound(e.ID, []string{"hris"}, noon, noon.Add(time.Hour))
 				return err
@@ -92,7 +92,7 @@ func TestMarkOfAnEarlierRoundIsNotOfTheNext(t *testing.T) {
 			t.Helper()
 			kept, err := db.Export(t.Context(), e.ID)
 			require.NoError(t, err)
-			require.Equal(t, []any{round, hiring.WorkflowID("acme", "u-1", round), dispatched}, []any{kept.Round, kept.WorkflowID, !kept.DispatchedAt.IsZero()})
+			require.Equal(t, []any{round, model.WorkflowID("acme", "u-1", round), dispatched}, []any{kept.Round, kept.WorkflowID, !kept.DispatchedAt.IsZero()})
 		}
 		mark(0)
 		first := next()
@@ -118,18 +118,18 @@ func TestWhatIsUndocumented(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		at := noon.Add(time.Minute)
-		fresh := func(key string, change func(*hiring.Export)) *hiring.Export {
+		fresh := func(key string, change func(*model.Export)) *model.Export {
 			e := export("acme", key, "b")
 			e.Attachments = 1
 			change(e)
 			require.True(t, insert(t, db, e))
 			return e
 		}
-		asIs := func(*hiring.Export) {}
+		asIs := func(*model.Export) {}
 		postponed := fresh("postponed", asIs)
 		fresh("waiting", asIs)
-		fresh("without documents", func(e *hiring.Export) { e.Attachments = 0 })
-		fresh("too late", func(e *hiring.Export) { e.DocumentsTill = at })
+		fresh("without documents", func(e *model.Export) { e.Attachments = 0 })
+		fresh("too late", func(e *model.Export) { e.DocumentsTill = at })
 		dispatched, refused, here := fresh("dispatched", asIs), fresh("refused", asIs), fresh("documents are here", asIs)
 		write(t, db, func(tx *store.Tx) error {
 			if err := tx.PostponeDispatch(postponed.ID, at); err != nil {
@@ -141,7 +141,7 @@ func TestWhatIsUndocumented(t *testing.T) {
 			if err := tx.MarkFault(refused.ID, "invalid id"); err != nil {
 				return err
 			}
-			return tx.InsertDocument(hiring.Document{ExportID: here.ID, Tenant: "acme", SourceURL: []byte{}, CreatedAt: noon})
+			return tx.InsertDocument(model.Document{ExportID: here.ID, Tenant: "acme", SourceURL: []byte{}, CreatedAt: noon})
 		})
 		list := func() (keys []string) {
 			found, _, err := db.ListUndispatchedUnfetched(t.Context(), store.Cursor{}, noon, at, 10)
@@ -154,7 +154,7 @@ func TestWhatIsUndocumented(t *testing.T) {
 		require.Equal(t, []string{"waiting", "documents are here", "postponed"}, list())
 		docs, err := db.ListDocuments(t.Context(), here.ID)
 		require.NoError(t, err)
-		docs[0].State = hiring.GivenUp
+		docs[0].State = model.GivenUp
 		write(t, db, func(tx *store.Tx) error { _, err := tx.UpdateDocument(docs[0]); return err })
 		require.Equal(t, []string{"waiting", "postponed"}, list())
 	})

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // InsertDocument adds a document that an export references, unless it is there already.
-func (tx *Tx) InsertDocument(d hiring.Document) error {
+func (tx *Tx) InsertDocument(d model.Document) error {
 	of, err := tx.db.dataKeys.about(&d)
 	if err != nil {
 		return err
@@ -20,7 +20,7 @@ func (tx *Tx) InsertDocument(d hiring.Document) error {
 		size, declared, detected, file_name, created_at, fetched_at, sealed)
 		VALUES ($1, $2, $3, $4, $5, '', 0, NULL, '', NULL, 0, '', '', $7, $6, NULL, $8)
 		ON CONFLICT (export_id, position) DO NOTHING`,
-		d.ExportID, d.Tenant, d.Position, of.SourceURL, string(hiring.Fetching), micros(d.CreatedAt), of.FileName,
+		d.ExportID, d.Tenant, d.Position, of.SourceURL, string(model.Fetching), micros(d.CreatedAt), of.FileName,
 		of.sealed)
 }
 
@@ -31,10 +31,10 @@ type about struct {
 	sealed    []byte // in the place of the others; nil: they are not sealed
 }
 
-func aboutRow(d *hiring.Document) string { return fmt.Sprint(d.ExportID, "/", d.Position) }
+func aboutRow(d *model.Document) string { return fmt.Sprint(d.ExportID, "/", d.Position) }
 
 // about seals the personal part of a document, where there is a data key.
-func (k *dataKeys) about(d *hiring.Document) (about, error) {
+func (k *dataKeys) about(d *model.Document) (about, error) {
 	a := about{SourceURL: d.SourceURL, FileName: d.FileName}
 	if a.SourceURL == nil { // no URL: the column takes no NULL
 		a.SourceURL = []byte{}
@@ -55,14 +55,14 @@ func (k *dataKeys) about(d *hiring.Document) (about, error) {
 
 // keptDocument is a document as it lies in its row.
 type keptDocument struct {
-	hiring.Document
+	model.Document
 	sealed []byte
 }
 
 func (d *keptDocument) fields() []any { return append(documentFields(&d.Document), &d.sealed) }
 
 // document opens the sealed part of a document.
-func (db *DB) document(ctx context.Context, kept *keptDocument) (*hiring.Document, error) {
+func (db *DB) document(ctx context.Context, kept *keptDocument) (*model.Document, error) {
 	d := &kept.Document
 	if kept.sealed == nil {
 		return d, nil
@@ -79,7 +79,7 @@ func (db *DB) document(ctx context.Context, kept *keptDocument) (*hiring.Documen
 
 // UpdateDocument writes the result of an attempt to fetch a document. It reports false when the document was final
 // before: then nothing changes, and the file that was fetched for it is not needed.
-func (tx *Tx) UpdateDocument(d *hiring.Document) (bool, error) {
+func (tx *Tx) UpdateDocument(d *model.Document) (bool, error) {
 	of, err := tx.db.dataKeys.about(d)
 	if err != nil {
 		return false, err
@@ -97,14 +97,14 @@ const documentColumns = `d.id, d.export_id, d.tenant, d.position, d.source_url, 
 	d.blob, d.sha256, d.size,
 	d.declared, d.detected, d.file_name, d.created_at, d.fetched_at, d.refusals, d.sealed`
 
-func documentFields(d *hiring.Document) []any {
+func documentFields(d *model.Document) []any {
 	return []any{&d.ID, &d.ExportID, &d.Tenant, &d.Position, &d.SourceURL, &d.State, &d.Reason, &d.Tries,
 		moment{&d.NextAt}, &d.Blob, &d.SHA256, &d.Size,
 		&d.Declared, &d.Detected, &d.FileName, moment{&d.CreatedAt}, moment{&d.FetchedAt}, &d.Refusals}
 }
 
 // ListDocuments reads the documents of an export, in the order of its attachments.
-func (db *DB) ListDocuments(ctx context.Context, exportID int64) ([]*hiring.Document, error) {
+func (db *DB) ListDocuments(ctx context.Context, exportID int64) ([]*model.Document, error) {
 	all, err := query(ctx, db, func(r row) (*keptDocument, error) {
 		var d keptDocument
 		return &d, r.Scan(d.fields()...)
@@ -112,7 +112,7 @@ func (db *DB) ListDocuments(ctx context.Context, exportID int64) ([]*hiring.Docu
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	docs := make([]*hiring.Document, len(all))
+	docs := make([]*model.Document, len(all))
 	for n, kept := range all { // only now: a data key that is not known here is read on another connection
 		if docs[n], err = db.document(ctx, kept); err != nil {
 			return nil, err
@@ -185,7 +185,7 @@ func (db *DB) LinkSource(ctx context.Context, hash [32]byte) (LinkSource, error)
 }
 
 // DocumentByLink reads the document of a public URL, and when that URL ends.
-func (db *DB) DocumentByLink(ctx context.Context, hash [32]byte) (d *hiring.Document, till time.Time, err error) {
+func (db *DB) DocumentByLink(ctx context.Context, hash [32]byte) (d *model.Document, till time.Time, err error) {
 	kept, err := queryOne(ctx, db, func(r row) (*keptDocument, error) {
 		var d keptDocument
 		return &d, r.Scan(append(d.fields(), moment{&till})...)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
@@ -29,27 +29,27 @@ func eraseNow(db *store.DB, id int64) error {
 func TestErasureEndsWhatIsOnItsWay(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		for what, prepare := range map[string]func(tx *store.Tx, e *hiring.Export) error{
-			"not dispatched":  func(*store.Tx, *hiring.Export) error { return nil },
-			"never attempted": func(tx *store.Tx, e *hiring.Export) error { return tx.MarkDispatched(e.ID, 0, noon, "crm", "hris") },
-			"parked, and its documents on their way": func(tx *store.Tx, e *hiring.Export) error {
-				d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, Parked: true, HeldSince: noon, CreatedAt: noon, UpdatedAt: noon}
+		for what, prepare := range map[string]func(tx *store.Tx, e *model.Export) error{
+			"not dispatched":  func(*store.Tx, *model.Export) error { return nil },
+			"never attempted": func(tx *store.Tx, e *model.Export) error { return tx.MarkDispatched(e.ID, 0, noon, "crm", "hris") },
+			"parked, and its documents on their way": func(tx *store.Tx, e *model.Export) error {
+				d := &model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Held, Parked: true, HeldSince: noon, CreatedAt: noon, UpdatedAt: noon}
 				if err := tx.UpsertDelivery(d); err != nil {
 					return err
 				}
-				if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", Position: 1, SourceURL: []byte("https://service.example/d"), CreatedAt: noon}); err != nil {
+				if err := tx.InsertDocument(model.Document{ExportID: e.ID, Tenant: "acme", Position: 1, SourceURL: []byte("https://service.example/d"), CreatedAt: noon}); err != nil {
 					return err
 				}
 				return tx.MarkDispatched(e.ID, 0, noon, "hris")
 			},
-			"waiting for a redelivery": func(tx *store.Tx, e *hiring.Export) error {
+			"waiting for a redelivery": func(tx *store.Tx, e *model.Export) error {
 				if err := tx.MarkDispatched(e.ID, 0, noon, "hris"); err != nil {
 					return err
 				}
 				if _, err := tx.BeginRound(e.ID, []string{"hris"}, noon, e.DeliverTill); err != nil {
 					return err
 				}
-				return tx.InsertPendingDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Round: 1, Outcome: hiring.Pending, CreatedAt: noon, UpdatedAt: noon})
+				return tx.InsertPendingDelivery(&model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Round: 1, Outcome: model.Pending, CreatedAt: noon, UpdatedAt: noon})
 			},
 		} {
 			e := export("acme", what, `{"candidate":{"person":"Zoë"}}`)
@@ -67,14 +67,14 @@ func TestErasureEndsWhatIsOnItsWay(t *testing.T) {
 			require.NoError(t, err)
 			require.Empty(t, got.Pending(deliveries), what)
 			for _, d := range deliveries {
-				require.Equal(t, []any{hiring.Failed, hiring.ClassOurFault, store.ErasedReason, false}, []any{d.Outcome, d.Fault, d.Reason, d.Parked}, what)
+				require.Equal(t, []any{model.Failed, model.ClassOurFault, store.ErasedReason, false}, []any{d.Outcome, d.Fault, d.Reason, d.Parked}, what)
 			}
 			require.Len(t, deliveries, map[string]int{"never attempted": 2, "parked, and its documents on their way": 1, "waiting for a redelivery": 1}[what], what)
 			documents, err := db.ListDocuments(t.Context(), e.ID)
 			require.NoError(t, err)
 			require.Len(t, documents, 2, "whoever reads the body at this moment would enter the others")
 			for _, d := range documents {
-				require.Equal(t, []any{hiring.GivenUp, store.ErasedReason, 0}, []any{d.State, d.Reason, len(d.SourceURL)}, what)
+				require.Equal(t, []any{model.GivenUp, store.ErasedReason, 0}, []any{d.State, d.Reason, len(d.SourceURL)}, what)
 			}
 		}
 		waiting, err := db.ListUndispatched(t.Context(), "acme", erasing, 10)
@@ -104,13 +104,13 @@ func TestErasureLeavesEndsAlone(t *testing.T) {
 		require.True(t, insert(t, db, e))
 		write(t, db, func(tx *store.Tx) error {
 			for n := range 2 {
-				if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", Position: n, SourceURL: []byte("https://service.example/d"), CreatedAt: noon}); err != nil {
+				if err := tx.InsertDocument(model.Document{ExportID: e.ID, Tenant: "acme", Position: n, SourceURL: []byte("https://service.example/d"), CreatedAt: noon}); err != nil {
 					return err
 				}
 			}
-			for integration, outcome := range map[string]hiring.Outcome{"crm": hiring.Retrying, "hris": hiring.Delivered, "payroll": hiring.Expired} {
-				d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: integration, Outcome: outcome, Reason: "as it was", CreatedAt: noon, UpdatedAt: noon}
-				if outcome == hiring.Retrying {
+			for integration, outcome := range map[string]model.Outcome{"crm": model.Retrying, "hris": model.Delivered, "payroll": model.Expired} {
+				d := &model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: integration, Outcome: outcome, Reason: "as it was", CreatedAt: noon, UpdatedAt: noon}
+				if outcome == model.Retrying {
 					d.NextAt, d.HeldSince = noon, noon
 				}
 				if err := tx.UpsertDelivery(d); err != nil {
@@ -121,7 +121,7 @@ func TestErasureLeavesEndsAlone(t *testing.T) {
 		})
 		docs, err := db.ListDocuments(t.Context(), e.ID)
 		require.NoError(t, err)
-		docs[0].State, docs[0].Blob = hiring.Fetched, "blob"
+		docs[0].State, docs[0].Blob = model.Fetched, "blob"
 		write(t, db, func(tx *store.Tx) error { _, err := tx.UpdateDocument(docs[0]); return err })
 		scan := scanned(t, db, 1, noon)
 		write(t, db, func(tx *store.Tx) error { return tx.InsertOfferedDocument(scan, e, 2, [32]byte{1}) })
@@ -139,7 +139,7 @@ func TestErasureLeavesEndsAlone(t *testing.T) {
 			require.True(t, d.NextAt.IsZero() && d.HeldSince.IsZero(), "it is still due")
 		}
 		require.Equal(t, []string{"failed: " + store.ErasedReason, "delivered: as it was", "expired: as it was"}, ends)
-		states := func() (all []hiring.DocumentState) {
+		states := func() (all []model.DocumentState) {
 			docs, err := db.ListDocuments(t.Context(), e.ID)
 			require.NoError(t, err)
 			for _, d := range docs {
@@ -147,7 +147,7 @@ func TestErasureLeavesEndsAlone(t *testing.T) {
 			}
 			return all
 		}
-		ended := []hiring.DocumentState{hiring.Fetched, hiring.GivenUp, hiring.GivenUp}
+		ended := []model.DocumentState{model.Fetched, model.GivenUp, model.GivenUp}
 		require.Equal(t, ended, states())
 		require.True(t, endScan(t, db, scan, ""))
 		require.Equal(t, ended, states(), "the end of its scan offers it again")
@@ -174,14 +174,14 @@ func TestNothingIsWrittenIntoAnErasedExport(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, eraseNow(db, e.ID))
 		err = db.Write(t.Context(), func(tx *store.Tx) error {
-			_, err := tx.InsertOutgoing(e.ID, hiring.Inline, kept("body with our URLs"))
+			_, err := tx.InsertOutgoing(e.ID, model.Inline, kept("body with our URLs"))
 			return err
 		})
 		require.ErrorIs(t, err, store.ErrErased)
-		_, err = db.Outgoing(t.Context(), e.ID, hiring.Inline)
+		_, err = db.Outgoing(t.Context(), e.ID, model.Inline)
 		require.ErrorIs(t, err, store.ErrNotFound)
 		write(t, db, func(tx *store.Tx) error {
-			return tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: noon, Status: 500, Answer: []byte("no room for Zoë")})
+			return tx.InsertAttempt(&model.Attempt{DeliveryID: d.ID, StartedAt: noon, Status: 500, Answer: []byte("no room for Zoë")})
 		})
 		attempts, err := db.ListAttempts(t.Context(), d.ID)
 		require.NoError(t, err)
@@ -209,9 +209,9 @@ func TestErasureBesideADelivery(t *testing.T) {
 		})
 		both.Go(func() {
 			// As an attempt at a partner that took it does.
-			d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, Attempts: 1, CreatedAt: noon, UpdatedAt: noon}
+			d := &model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Delivered, Attempts: 1, CreatedAt: noon, UpdatedAt: noon}
 			err := nodes[1].Write(context.Background(), func(tx *store.Tx) error {
-				_, err := tx.InsertOutgoing(e.ID, hiring.Rehost, kept("body"))
+				_, err := tx.InsertOutgoing(e.ID, model.Rehost, kept("body"))
 				return err
 			})
 			if err != nil {
@@ -221,14 +221,14 @@ func TestErasureBesideADelivery(t *testing.T) {
 				if err := tx.UpsertDelivery(d); err != nil {
 					return err
 				}
-				return tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: noon, Status: 200, Answer: []byte("thanks for Zoë")})
+				return tx.InsertAttempt(&model.Attempt{DeliveryID: d.ID, StartedAt: noon, Status: 200, Answer: []byte("thanks for Zoë")})
 			})
 			if err != nil {
 				t.Error(err)
 			}
 		})
 		both.Wait()
-		_, err := nodes[0].Outgoing(t.Context(), e.ID, hiring.Rehost)
+		_, err := nodes[0].Outgoing(t.Context(), e.ID, model.Rehost)
 		require.ErrorIs(t, err, store.ErrNotFound)
 		deliveries, err := nodes[0].ListDeliveries(t.Context(), e.ID)
 		require.NoError(t, err)
@@ -250,14 +250,14 @@ func TestErasureWaitsForAnAnswer(t *testing.T) {
 	require.NoError(t, err)
 	defer look.Close()
 	e := finished(t, nodes[0], "u-1", "f-1")
-	late := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, CreatedAt: noon, UpdatedAt: noon}
+	late := &model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Retrying, CreatedAt: noon, UpdatedAt: noon}
 	erased := make(chan error, 1)
 	err = nodes[1].Write(t.Context(), func(tx *store.Tx) error {
 		standing, err := tx.LockDelivery(late)
 		if err != nil {
 			return err
 		}
-		if err := tx.InsertAttempt(&hiring.Attempt{DeliveryID: standing.ID, StartedAt: noon, Status: 500, Answer: []byte("no room for Zoë")}); err != nil {
+		if err := tx.InsertAttempt(&model.Attempt{DeliveryID: standing.ID, StartedAt: noon, Status: 500, Answer: []byte("no room for Zoë")}); err != nil {
 			return err
 		}
 		go func() { erased <- eraseNow(nodes[0], e.ID) }()
@@ -276,7 +276,7 @@ func TestErasureWaitsForAnAnswer(t *testing.T) {
 	require.Empty(t, attempts[1].Answer)
 }
 
-func deliveryOf(t *testing.T, db *store.DB, e *hiring.Export) int64 {
+func deliveryOf(t *testing.T, db *store.DB, e *model.Export) int64 {
 	t.Helper()
 	d, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 	require.NoError(t, err)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // ErrErased says that the content of an export was erased, so that it can't be delivered again.
@@ -29,7 +29,7 @@ const erasable = `e.erased_at IS NULL AND e.dispatched_at < $1 AND e.fault = '' 
 // ListErasable lists the exports that nothing was done with since before, among the next thousand bodies after an ID. next
 // is the ID to continue after, 0 at the end.
 func (db *DB) ListErasable(ctx context.Context, after int64, before, now time.Time) (found []int64, next int64, err error) {
-	until := hiring.FirstID(before)
+	until := model.FirstID(before)
 	last, err := query(ctx, db, scanned[int64], `SELECT export_id FROM export_bodies WHERE export_id > $1
 		AND export_id < $2 ORDER BY export_id LIMIT 1 OFFSET $3`,
 		after, until, unfinishedPage-1)
@@ -93,12 +93,12 @@ const ErasedReason = "what the export held was erased, as somebody asked"
 
 // Remainder is what of an export is still to come.
 type Remainder struct {
-	Deliveries []*hiring.Delivery // that are not final
-	Documents  int                // that are neither fetched nor given up
+	Deliveries []*model.Delivery // that are not final
+	Documents  int               // that are neither fetched nor given up
 }
 
 // LockRemainder reads an export, with a lock on its row until the transaction ends, and what of it is still to come.
-func (tx *Tx) LockRemainder(id int64) (e *hiring.Export, left Remainder, err error) {
+func (tx *Tx) LockRemainder(id int64) (e *model.Export, left Remainder, err error) {
 	if err := tx.lockExport(id); err != nil {
 		return nil, left, err
 	}
@@ -123,7 +123,7 @@ func (tx *Tx) LockRemainder(id int64) (e *hiring.Export, left Remainder, err err
 
 // EraseNow ends what of an export is still to come, and removes what Erase removes. The export and its remainder are
 // those that the transaction read. Its workflow then finds everything ended.
-func (tx *Tx) EraseNow(e *hiring.Export, left Remainder, now time.Time) error {
+func (tx *Tx) EraseNow(e *model.Export, left Remainder, now time.Time) error {
 	for _, d := range left.Deliveries {
 		if err := tx.InsertPendingDelivery(d); err != nil { // it may not have been written yet
 			return err
@@ -136,7 +136,7 @@ func (tx *Tx) EraseNow(e *hiring.Export, left Remainder, now time.Time) error {
 			detected, file_name, created_at)
 			SELECT $2, $3, n, $4, $5, '', 0, '', 0, '', '', '', $6 FROM n WHERE TRUE
 			ON CONFLICT (export_id, position) DO NOTHING`,
-			e.Attachments, e.ID, e.Tenant, []byte{}, string(hiring.Fetching), micros(now))
+			e.Attachments, e.ID, e.Tenant, []byte{}, string(model.Fetching), micros(now))
 		if err != nil {
 			return err
 		}

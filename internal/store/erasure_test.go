@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -30,7 +30,7 @@ func erase(t *testing.T, db *store.DB, id int64) (erased bool) {
 }
 
 // finished is an export of acme with two documents that was delivered to hris.
-func finished(t *testing.T, db *store.DB, key string, blobs ...string) *hiring.Export {
+func finished(t *testing.T, db *store.DB, key string, blobs ...string) *model.Export {
 	t.Helper()
 	e := export("acme", key, `{"candidate":{"person":"Zoë"}}`)
 	e.Attachments = len(blobs)
@@ -40,7 +40,7 @@ func finished(t *testing.T, db *store.DB, key string, blobs ...string) *hiring.E
 			return err
 		}
 		for n := range blobs {
-			if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", Position: n, SourceURL: []byte("https://service.example/d"), CreatedAt: noon}); err != nil {
+			if err := tx.InsertDocument(model.Document{ExportID: e.ID, Tenant: "acme", Position: n, SourceURL: []byte("https://service.example/d"), CreatedAt: noon}); err != nil {
 				return err
 			}
 		}
@@ -50,23 +50,23 @@ func finished(t *testing.T, db *store.DB, key string, blobs ...string) *hiring.E
 	require.NoError(t, err)
 	write(t, db, func(tx *store.Tx) error {
 		for n, d := range docs {
-			d.State, d.Blob, d.FileName, d.SHA256, d.Size, d.FetchedAt = hiring.Fetched, blobs[n], "zoe-cv.pdf", e.SHA256[:], 7, noon
+			d.State, d.Blob, d.FileName, d.SHA256, d.Size, d.FetchedAt = model.Fetched, blobs[n], "zoe-cv.pdf", e.SHA256[:], 7, noon
 			if _, err := tx.UpdateDocument(d); err != nil {
 				return err
 			}
-			if err := tx.InsertLink([32]byte{byte(e.ID), byte(n), byte(e.ID >> 8)}, d.ID, noon.Add(hiring.LinkWindow)); err != nil {
+			if err := tx.InsertLink([32]byte{byte(e.ID), byte(n), byte(e.ID >> 8)}, d.ID, noon.Add(model.LinkWindow)); err != nil {
 				return err
 			}
 		}
-		if _, err := tx.InsertOutgoing(e.ID, hiring.Rehost, kept("body with our URLs")); err != nil {
+		if _, err := tx.InsertOutgoing(e.ID, model.Rehost, kept("body with our URLs")); err != nil {
 			return err
 		}
-		return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+		return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Delivered, CreatedAt: noon, UpdatedAt: noon})
 	})
 	d, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 	require.NoError(t, err)
 	write(t, db, func(tx *store.Tx) error {
-		return tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: noon, Status: 200, Answer: []byte("thanks for Zoë")})
+		return tx.InsertAttempt(&model.Attempt{DeliveryID: d.ID, StartedAt: noon, Status: 200, Answer: []byte("thanks for Zoë")})
 	})
 	return e
 }
@@ -83,19 +83,19 @@ func TestErasureLeavesNothingOfTheCandidate(t *testing.T) {
 		require.Equal(t, []any{erasing, "", e.SHA256, e.Size, e.Receipt, 2}, []any{got.ErasedAt, got.CandidateID, got.SHA256, got.Size, got.Receipt, got.Attachments})
 		require.ErrorIs(t, db.LoadBody(t.Context(), got), store.ErrNotFound)
 		require.Nil(t, got.Link)
-		_, err = db.Outgoing(t.Context(), e.ID, hiring.Rehost)
+		_, err = db.Outgoing(t.Context(), e.ID, model.Rehost)
 		require.ErrorIs(t, err, store.ErrNotFound)
 		docs, err := db.ListDocuments(t.Context(), e.ID)
 		require.NoError(t, err)
 		require.Len(t, docs, 2)
 		for _, d := range docs {
-			require.Equal(t, []any{hiring.Fetched, "", "", 0, 0, int64(7)}, []any{d.State, d.Blob, d.FileName, len(d.SHA256), len(d.SourceURL), d.Size})
+			require.Equal(t, []any{model.Fetched, "", "", 0, 0, int64(7)}, []any{d.State, d.Blob, d.FileName, len(d.SHA256), len(d.SourceURL), d.Size})
 		}
 		_, _, err = db.DocumentByLink(t.Context(), [32]byte{byte(e.ID), 0, byte(e.ID >> 8)})
 		require.ErrorIs(t, err, store.ErrNotFound)
 		d, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 		require.NoError(t, err)
-		require.Equal(t, hiring.Delivered, d.Outcome)
+		require.Equal(t, model.Delivered, d.Outcome)
 		attempts, err := db.ListAttempts(t.Context(), d.ID)
 		require.NoError(t, err)
 		for _, of := range attempts {
@@ -122,67 +122,67 @@ func TestWhatIsNotErased(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		made := 0
-		fresh := func(quarantined bool, attachments int) *hiring.Export {
+		fresh := func(quarantined bool, attachments int) *model.Export {
 			made++
 			e := export("acme", fmt.Sprint("made-", made), "b")
 			e.Quarantined, e.Attachments = quarantined, attachments
 			require.True(t, insert(t, db, e))
 			return e
 		}
-		dispatch := func(e *hiring.Export, at time.Time, to ...string) *hiring.Export {
+		dispatch := func(e *model.Export, at time.Time, to ...string) *model.Export {
 			write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, at, to...) })
 			return e
 		}
-		deliverAt := func(e *hiring.Export, outcome hiring.Outcome, at time.Time) *hiring.Export {
+		deliverAt := func(e *model.Export, outcome model.Outcome, at time.Time) *model.Export {
 			write(t, db, func(tx *store.Tx) error {
-				return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Round: e.Round, Outcome: outcome, CreatedAt: noon, UpdatedAt: at})
+				return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Round: e.Round, Outcome: outcome, CreatedAt: noon, UpdatedAt: at})
 			})
 			return e
 		}
-		deliver := func(e *hiring.Export, outcome hiring.Outcome) *hiring.Export { return deliverAt(e, outcome, noon) }
-		link := func(till time.Time) *hiring.Export {
+		deliver := func(e *model.Export, outcome model.Outcome) *model.Export { return deliverAt(e, outcome, noon) }
+		link := func(till time.Time) *model.Export {
 			e := finished(t, db, fmt.Sprint("link-", till.Unix()), fmt.Sprint("link-", till.Unix()))
 			write(t, db, func(tx *store.Tx) error { return tx.ExtendLinks(e.ID, till) })
 			return e
 		}
 		for _, one := range []struct {
 			what   string
-			export func() *hiring.Export
+			export func() *model.Export
 			erased bool
 		}{
-			{"delivered", func() *hiring.Export { return finished(t, db, "delivered", "f-1") }, true},
-			{"delivered, without documents", func() *hiring.Export { return deliver(dispatch(fresh(false, 0), noon, "hris"), hiring.Delivered) }, true},
-			{"failed", func() *hiring.Export { return deliver(dispatch(fresh(false, 0), noon, "hris"), hiring.Failed) }, true},
-			{"expired", func() *hiring.Export { return deliver(dispatch(fresh(false, 0), noon, "hris"), hiring.Expired) }, true},
-			{"with nobody to go to", func() *hiring.Export { return dispatch(fresh(false, 0), noon) }, true},
-			{"held", func() *hiring.Export { return deliver(dispatch(fresh(false, 0), noon, "hris"), hiring.Held) }, false},
-			{"retrying", func() *hiring.Export { return deliver(dispatch(fresh(false, 0), noon, "hris"), hiring.Retrying) }, false},
-			{"pending", func() *hiring.Export { return deliver(dispatch(fresh(false, 0), noon, "hris"), hiring.Pending) }, false},
-			{"not begun at one of two", func() *hiring.Export {
-				return deliver(dispatch(fresh(false, 0), noon, "crm", "hris"), hiring.Delivered)
+			{"delivered", func() *model.Export { return finished(t, db, "delivered", "f-1") }, true},
+			{"delivered, without documents", func() *model.Export { return deliver(dispatch(fresh(false, 0), noon, "hris"), model.Delivered) }, true},
+			{"failed", func() *model.Export { return deliver(dispatch(fresh(false, 0), noon, "hris"), model.Failed) }, true},
+			{"expired", func() *model.Export { return deliver(dispatch(fresh(false, 0), noon, "hris"), model.Expired) }, true},
+			{"with nobody to go to", func() *model.Export { return dispatch(fresh(false, 0), noon) }, true},
+			{"held", func() *model.Export { return deliver(dispatch(fresh(false, 0), noon, "hris"), model.Held) }, false},
+			{"retrying", func() *model.Export { return deliver(dispatch(fresh(false, 0), noon, "hris"), model.Retrying) }, false},
+			{"pending", func() *model.Export { return deliver(dispatch(fresh(false, 0), noon, "hris"), model.Pending) }, false},
+			{"not begun at one of two", func() *model.Export {
+				return deliver(dispatch(fresh(false, 0), noon, "crm", "hris"), model.Delivered)
 			}, false},
-			{"not dispatched", func() *hiring.Export { return fresh(false, 0) }, false},
-			{"dispatched lately", func() *hiring.Export { return dispatch(fresh(false, 0), before) }, false},
-			{"in quarantine", func() *hiring.Export { return dispatch(fresh(true, 0), noon) }, false},
-			{"refused by Temporal", func() *hiring.Export {
+			{"not dispatched", func() *model.Export { return fresh(false, 0) }, false},
+			{"dispatched lately", func() *model.Export { return dispatch(fresh(false, 0), before) }, false},
+			{"in quarantine", func() *model.Export { return dispatch(fresh(true, 0), noon) }, false},
+			{"refused by Temporal", func() *model.Export {
 				e := dispatch(fresh(false, 0), noon)
 				write(t, db, func(tx *store.Tx) error { return tx.MarkFault(e.ID, "invalid id") })
 				return e
 			}, false},
-			{"delivered lately", func() *hiring.Export {
-				return deliverAt(dispatch(fresh(false, 0), noon, "hris"), hiring.Delivered, before)
+			{"delivered lately", func() *model.Export {
+				return deliverAt(dispatch(fresh(false, 0), noon, "hris"), model.Delivered, before)
 			}, false},
-			{"with documents that were not looked for", func() *hiring.Export { return deliver(dispatch(fresh(false, 1), noon, "hris"), hiring.Delivered) }, false},
-			{"with a document on its way", func() *hiring.Export {
-				e := deliver(dispatch(fresh(false, 1), noon, "hris"), hiring.Delivered)
+			{"with documents that were not looked for", func() *model.Export { return deliver(dispatch(fresh(false, 1), noon, "hris"), model.Delivered) }, false},
+			{"with a document on its way", func() *model.Export {
+				e := deliver(dispatch(fresh(false, 1), noon, "hris"), model.Delivered)
 				write(t, db, func(tx *store.Tx) error {
-					return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte{}, CreatedAt: noon})
+					return tx.InsertDocument(model.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte{}, CreatedAt: noon})
 				})
 				return e
 			}, false},
-			{"with a URL that lives", func() *hiring.Export { return link(erasing.Add(time.Second)) }, false},
-			{"with a URL that has just ended", func() *hiring.Export { return link(erasing) }, true},
-			{"in a round that waits for Temporal", func() *hiring.Export {
+			{"with a URL that lives", func() *model.Export { return link(erasing.Add(time.Second)) }, false},
+			{"with a URL that has just ended", func() *model.Export { return link(erasing) }, true},
+			{"in a round that waits for Temporal", func() *model.Export {
 				e := finished(t, db, "again", "f-3")
 				write(t, db, func(tx *store.Tx) error {
 					_, err := tx.BeginRound(e.ID, []string{"hris"}, noon, noon.Add(time.Hour))
@@ -190,7 +190,7 @@ func TestWhatIsNotErased(t *testing.T) {
 				})
 				return e
 			}, false},
-			{"not begun in its round", func() *hiring.Export {
+			{"not begun in its round", func() *model.Export {
 				e := finished(t, db, "begun", "f-5")
 				write(t, db, func(tx *store.Tx) error {
 					if _, err := tx.BeginRound(e.ID, []string{"hris"}, noon, noon.Add(time.Hour)); err != nil {
@@ -200,7 +200,7 @@ func TestWhatIsNotErased(t *testing.T) {
 				})
 				return e
 			}, false},
-			{"in a round that has time left", func() *hiring.Export {
+			{"in a round that has time left", func() *model.Export {
 				e := finished(t, db, "time", "f-4")
 				write(t, db, func(tx *store.Tx) error {
 					if _, err := tx.BeginRound(e.ID, []string{"hris"}, noon, erasing.Add(time.Second)); err != nil {
@@ -209,7 +209,7 @@ func TestWhatIsNotErased(t *testing.T) {
 					return tx.MarkDispatched(e.ID, 1, noon, "hris")
 				})
 				e.Round = 1
-				return deliver(e, hiring.Delivered)
+				return deliver(e, model.Delivered)
 			}, false},
 		} {
 			e := one.export()

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // ExportFilter chooses exports; an empty field chooses all. Integration and Candidate are names within a tenant:
@@ -14,8 +14,8 @@ import (
 type ExportFilter struct {
 	Tenant        string
 	Integration   string
-	Outcome       hiring.Outcome
-	Class         hiring.Class // with such a fault of the last attempt; Outcome must be named as well
+	Outcome       model.Outcome
+	Class         model.Class // with such a fault of the last attempt; Outcome must be named as well
 	Candidate     string
 	Prefix        string    // whose key begins so; with Tenant and Limit alone, and in no order
 	Quarantined   bool      // those in quarantine only
@@ -33,7 +33,7 @@ const (
 )
 
 // ListExports lists exports, newest first. next is the cursor of the following page, 0 on the last one.
-func (db *DB) ListExports(ctx context.Context, f ExportFilter) (page []*hiring.Export, next int64, err error) {
+func (db *DB) ListExports(ctx context.Context, f ExportFilter) (page []*model.Export, next int64, err error) {
 	f.Limit = Page{Limit: f.Limit}.limit()
 	q, args := f.query(db)
 	page, err = query(ctx, db, scanExport, q, args...)
@@ -121,7 +121,7 @@ func (f ExportFilter) ofExports(c *conditions, db *DB, ofDelivery bool) {
 		c.is("e.tenant =", f.Tenant)
 	}
 	if f.Candidate != "" {
-		c.is("e.candidate_id =", hiring.CandidateKey(f.Candidate))
+		c.is("e.candidate_id =", model.CandidateKey(f.Candidate))
 	}
 	if f.Quarantined {
 		c.where = append(c.where, "e.quarantined")
@@ -160,10 +160,10 @@ func (f ExportFilter) ofDeliveries(c *conditions, open, end string) {
 // bounds are the times and the cursor: an export's id begins with the time.
 func (f ExportFilter) bounds(c *conditions, id string) {
 	if !f.Since.IsZero() {
-		c.is(id+" >=", hiring.FirstID(f.Since))
+		c.is(id+" >=", model.FirstID(f.Since))
 	}
 	if !f.Until.IsZero() {
-		c.is(id+" <", hiring.FirstID(f.Until))
+		c.is(id+" <", model.FirstID(f.Until))
 	}
 	if f.Before > 0 {
 		c.is(id+" <", f.Before)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // AcceptedExport is an export that was accepted before.
@@ -23,7 +23,7 @@ type AcceptedExport struct {
 
 // InsertExport adds an export, which has its ID, with its body. It reports false, and changes nothing, when the tenant
 // has an export of that key already; AcceptedExport then tells which.
-func (tx *Tx) InsertExport(e *hiring.Export) (bool, error) {
+func (tx *Tx) InsertExport(e *model.Export) (bool, error) {
 	n, err := tx.sql.Exec(`
 		INSERT INTO exports (id, tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt,
 		received_at,
@@ -46,7 +46,7 @@ func (tx *Tx) InsertExport(e *hiring.Export) (bool, error) {
 const keptScratch = 256 << 10
 
 // insertBody keeps the body of an export, and the headers it came with.
-func (tx *Tx) insertBody(e *hiring.Export) error {
+func (tx *Tx) insertBody(e *model.Export) error {
 	const insert = `INSERT INTO export_bodies (export_id, body, link, export_context) VALUES ($1, $2, $3, $4)`
 	sealed, err := e.Sealed, error(nil)
 	if sealed == nil {
@@ -147,7 +147,7 @@ func (tx *Tx) MarkFault(id int64, reason string) error {
 // BeginRound has an export delivered to integrations again: a redelivery, or a release of held deliveries. It adds them
 // to the present round if no workflow was started for that yet, and begins the next round otherwise. It returns the
 // updated export. The error is ErrErased when the content was erased.
-func (tx *Tx) BeginRound(id int64, integrations []string, now, deliverTill time.Time) (*hiring.Export, error) {
+func (tx *Tx) BeginRound(id int64, integrations []string, now, deliverTill time.Time) (*model.Export, error) {
 	if err := tx.lockExport(id); err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (tx *Tx) BeginRound(id int64, integrations []string, now, deliverTill time.
 	}
 	if e.DispatchedAt.IsZero() && e.Fault == "" {
 		if len(e.Integrations) > 0 {
-			e.Integrations = hiring.Distinct(append(e.Integrations, integrations...))
+			e.Integrations = model.Distinct(append(e.Integrations, integrations...))
 		}
 	} else {
 		// Only the present round's integrations are known: what it did not tell of yet must be known to be on its way.
@@ -173,8 +173,8 @@ func (tx *Tx) BeginRound(id int64, integrations []string, now, deliverTill time.
 			}
 		}
 		e.Round++
-		e.Integrations = hiring.Distinct(integrations)
-		e.WorkflowID = hiring.WorkflowID(e.Tenant, e.Key, e.Round)
+		e.Integrations = model.Distinct(integrations)
+		e.WorkflowID = model.WorkflowID(e.Tenant, e.Key, e.Round)
 	}
 	e.DispatchedAt, e.Fault, e.DeliverTill = time.Time{}, "", deliverTill
 	err = tx.exec(`UPDATE exports SET round = $1, integrations = $2, workflow_id = $3, dispatched_at = NULL,
@@ -184,7 +184,7 @@ func (tx *Tx) BeginRound(id int64, integrations []string, now, deliverTill time.
 }
 
 // joined formats names of integrations for the column: sorted, each once, separated by spaces.
-func joined(names []string) string { return strings.Join(hiring.Distinct(names), " ") }
+func joined(names []string) string { return strings.Join(model.Distinct(names), " ") }
 
 // ReleaseQuarantine releases an export from quarantine. It reports false when it is not there (any more). Its findings
 // stay.
@@ -193,10 +193,10 @@ func (tx *Tx) ReleaseQuarantine(id int64) (bool, error) {
 }
 
 // SkipRound moves an export that was not dispatched to the next round, with the deliveries of its present one.
-func (tx *Tx) SkipRound(e *hiring.Export) error {
+func (tx *Tx) SkipRound(e *model.Export) error {
 	n, err := tx.sql.Exec(`UPDATE exports SET round = $1, workflow_id = $2, group_id = NULL WHERE id = $3 AND round = $4
 		AND dispatched_at IS NULL`,
-		e.Round+1, hiring.WorkflowID(e.Tenant, e.Key, e.Round+1), e.ID, e.Round)
+		e.Round+1, model.WorkflowID(e.Tenant, e.Key, e.Round+1), e.ID, e.Round)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -209,11 +209,11 @@ const exportColumns = `e.id, e.tenant, e.key, e.keyed, e.origin, e.sha256, e.siz
 	e.fault, e.quarantined,
 	e.findings, e.erased_at`
 
-func scanExport(r row) (*hiring.Export, error) { return scanExportAnd(r) }
+func scanExport(r row) (*model.Export, error) { return scanExportAnd(r) }
 
 // scanExportAnd scans further columns as well.
-func scanExportAnd(r row, more ...any) (*hiring.Export, error) {
-	var e hiring.Export
+func scanExportAnd(r row, more ...any) (*model.Export, error) {
+	var e model.Export
 	var sum []byte
 	var integrations string
 	dest := []any{&e.ID, &e.Tenant, &e.Key, &e.Keyed, &e.Origin, &sum, &e.Size, &e.CandidateID, &e.Attachments,
@@ -228,7 +228,7 @@ func scanExportAnd(r row, more ...any) (*hiring.Export, error) {
 	return &e, nil
 }
 
-func (tx *Tx) export(id int64) (*hiring.Export, error) {
+func (tx *Tx) export(id int64) (*model.Export, error) {
 	e, ok, err := first(queryTx(tx, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.id = $1`, id))
 	if err == nil && !ok {
 		err = ErrNotFound
@@ -237,19 +237,19 @@ func (tx *Tx) export(id int64) (*hiring.Export, error) {
 }
 
 // Export reads an export, without its body.
-func (db *DB) Export(ctx context.Context, id int64) (*hiring.Export, error) {
+func (db *DB) Export(ctx context.Context, id int64) (*model.Export, error) {
 	return queryOne(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.id = $1`, id)
 }
 
 // ExportByKey reads the export a tenant knows under a key, without its body.
-func (db *DB) ExportByKey(ctx context.Context, tenant, key string) (*hiring.Export, error) {
+func (db *DB) ExportByKey(ctx context.Context, tenant, key string) (*model.Export, error) {
 	return queryOne(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.tenant = $1 AND e.key = $2`,
 		tenant, key)
 }
 
 // ExportByReceipt reads the export a receipt was given for, without its body.
-func (db *DB) ExportByReceipt(ctx context.Context, receipt string) (*hiring.Export, error) {
-	id, ok := hiring.ParseReceipt(receipt)
+func (db *DB) ExportByReceipt(ctx context.Context, receipt string) (*model.Export, error) {
+	id, ok := model.ParseReceipt(receipt)
 	if !ok {
 		return nil, ErrNotFound
 	}
@@ -262,7 +262,7 @@ func (db *DB) ExportByReceipt(ctx context.Context, receipt string) (*hiring.Expo
 
 // LoadBody reads an export's body and the headers it came with into it. The error is ErrNotFound when its content was
 // erased, and ErrUnreadable when it is damaged.
-func (db *DB) LoadBody(ctx context.Context, e *hiring.Export) error {
+func (db *DB) LoadBody(ctx context.Context, e *model.Export) error {
 	type parts struct{ body, link, exportContext []byte }
 	p, err := queryOne(ctx, db, func(r row) (p parts, err error) {
 		err = r.Scan(&p.body, octets{&p.link}, octets{&p.exportContext})
@@ -285,7 +285,7 @@ func (db *DB) LoadBody(ctx context.Context, e *hiring.Export) error {
 }
 
 // lostBody is the error of LoadBody for an export that has no body.
-func (db *DB) lostBody(ctx context.Context, e *hiring.Export) error {
+func (db *DB) lostBody(ctx context.Context, e *model.Export) error {
 	now, err := db.Export(ctx, e.ID)
 	if err != nil {
 		return err
@@ -305,8 +305,8 @@ type Cursor struct {
 // limit of those received before a time, the longest waiting first. next is the cursor of the following page, zero
 // after the last one.
 func (db *DB) ListUndispatchedUnfetched(ctx context.Context, behind Cursor, before, now time.Time,
-	limit int) (found []*hiring.Export, next Cursor, err error) {
-	found, err = query(ctx, db, func(r row) (*hiring.Export, error) {
+	limit int) (found []*model.Export, next Cursor, err error) {
+	found, err = query(ctx, db, func(r row) (*model.Export, error) {
 		return scanExportAnd(r, &next.after)
 	}, `SELECT `+exportColumns+`, e.dispatch_after FROM exports e
 		WHERE e.dispatched_at IS NULL AND e.fault = '' AND (e.dispatch_after, e.id) > ($1, $2)

@@ -7,15 +7,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Failures are deliveries that ended without being received, for the same reason.
 type Failures struct {
-	hiring.Place
-	Outcome hiring.Outcome // failed or expired
-	Class   hiring.Class   // of the last attempt; empty: it has none
-	Status  int            // of the last attempt; 0: no answer came
+	model.Place
+	Outcome model.Outcome // failed or expired
+	Class   model.Class   // of the last attempt; empty: it has none
+	Status  int           // of the last attempt; 0: no answer came
 	Count   int64
 	// of the exports, when they were received
 	Oldest, Newest time.Time
@@ -33,7 +33,7 @@ func (db *DB) CountFailures(ctx context.Context, tenant string, since time.Time)
 	if tenant != "" {
 		c.is("d.tenant =", tenant)
 	}
-	ended := func(outcome hiring.Outcome) string {
+	ended := func(outcome model.Outcome) string {
 		return fmt.Sprintf(`SELECT * FROM (SELECT d.tenant, d.integration, d.outcome, d.fault, d.updated_at, e.received_at,
 			coalesce((SELECT a.status FROM attempts a WHERE a.delivery_id = d.id AND a.number = d.attempts), 0) AS status
 			FROM deliveries d JOIN exports e ON e.id = d.export_id%s AND d.outcome = '%s'
@@ -43,7 +43,7 @@ func (db *DB) CountFailures(ctx context.Context, tenant string, since time.Time)
 		return f, r.Scan(&f.Tenant, &f.Integration, &f.Outcome, &f.Class, &f.Status, &f.Count, moment{&f.Oldest},
 			moment{&f.Newest}, moment{&f.Last})
 	}, `SELECT tenant, integration, outcome, fault, status, count(*), min(received_at), max(received_at), max(updated_at)
-		FROM (`+ended(hiring.Failed)+` UNION ALL `+ended(hiring.Expired)+`) AS ended
+		FROM (`+ended(model.Failed)+` UNION ALL `+ended(model.Expired)+`) AS ended
 		GROUP BY tenant, integration, outcome, fault, status`, c.args...)
 	slices.SortStableFunc(all, func(a, b Failures) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), comparePlaces(a.Place, b.Place))

@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // inFeed is what the column feed has of jobs that the feed has.
@@ -12,14 +12,14 @@ const inFeed = "yes"
 
 // Position is what the feed has of a job. Anybody may ask for it, and what a job asks can be a thousand times as much.
 type Position struct {
-	hiring.Row
+	model.Row
 	BoardCode string `json:"jobBoardCode"`
 	Title     string `json:"title"`
 	URI       string `json:"uri"`
 }
 
 var positions = collection[Position]{table: "positions",
-	of: func(p *Position) (string, *hiring.Row, []any) { return p.BoardCode, &p.Row, nil }}
+	of: func(p *Position) (string, *model.Row, []any) { return p.BoardCode, &p.Row, nil }}
 
 // ListFeedJobs lists the open jobs of a tenant that are syndicated, by job board code.
 func (db *DB) ListFeedJobs(ctx context.Context, tenant string, p Page) ([]*Position, string, error) {

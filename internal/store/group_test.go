@@ -8,12 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
 // waiting accepts exports of a tenant, to be delivered to hris.
-func waiting(t *testing.T, db *store.DB, tenant string, n int) (all []*hiring.Export) {
+func waiting(t *testing.T, db *store.DB, tenant string, n int) (all []*model.Export) {
 	t.Helper()
 	for at := range n {
 		e := export(tenant, fmt.Sprint(tenant, "-", at), "b")
@@ -24,7 +24,7 @@ func waiting(t *testing.T, db *store.DB, tenant string, n int) (all []*hiring.Ex
 	return all
 }
 
-func group(t *testing.T, db *store.DB, all ...*hiring.Export) (members []*hiring.Export) {
+func group(t *testing.T, db *store.DB, all ...*model.Export) (members []*model.Export) {
 	t.Helper()
 	write(t, db, func(tx *store.Tx) (err error) {
 		members, err = tx.Group(all, noon.Add(time.Minute))
@@ -54,7 +54,7 @@ func TestGroupHoldsWhatStillWaits(t *testing.T) {
 			kept, err := db.Export(t.Context(), all[3+n].ID)
 			require.NoError(t, err)
 			require.Equal(t, kept, e)
-			require.Equal(t, []any{all[3].ID, hiring.GroupWorkflowID(all[3].ID), all[3+n].Integrations, true},
+			require.Equal(t, []any{all[3].ID, model.GroupWorkflowID(all[3].ID), all[3+n].Integrations, true},
 				[]any{e.Group, e.WorkflowID, e.Integrations, e.DispatchedAt.IsZero()})
 		}
 		found, err := db.UndispatchedGroup(t.Context(), all[3].ID)
@@ -79,12 +79,12 @@ func TestGroupHoldsWhatStillWaits(t *testing.T) {
 		require.Equal(t, noon.Add(time.Hour), e.DispatchedAt)
 
 		// A redelivery is not the group's.
-		var next *hiring.Export
+		var next *model.Export
 		write(t, db, func(tx *store.Tx) (err error) {
 			next, err = tx.BeginRound(all[4].ID, []string{"hris"}, noon.Add(2*time.Hour), noon.Add(100*time.Hour))
 			return err
 		})
-		require.Equal(t, []any{hiring.WorkflowID("acme", "acme-4", 1), hiring.GroupWorkflowID(all[3].ID)},
+		require.Equal(t, []any{model.WorkflowID("acme", "acme-4", 1), model.GroupWorkflowID(all[3].ID)},
 			[]any{next.WorkflowID, next.RoundWorkflowID(0)})
 		write(t, db, func(tx *store.Tx) error { return tx.MarkGroupDispatched(all[3].ID, noon.Add(3*time.Hour)) })
 		e, err = db.Export(t.Context(), all[4].ID)
@@ -101,7 +101,7 @@ func TestSkippedRoundLeavesItsGroup(t *testing.T) {
 		write(t, db, func(tx *store.Tx) error { return tx.SkipRound(members[1]) })
 		e, err := db.Export(t.Context(), members[1].ID)
 		require.NoError(t, err)
-		require.Equal(t, []any{int64(0), 1, hiring.WorkflowID("acme", "acme-1", 1)}, []any{e.Group, e.Round, e.WorkflowID})
+		require.Equal(t, []any{int64(0), 1, model.WorkflowID("acme", "acme-1", 1)}, []any{e.Group, e.Round, e.WorkflowID})
 	})
 }
 
@@ -138,14 +138,14 @@ func TestTurnsToStart(t *testing.T) {
 		now := noon.Add(time.Minute)
 		members := group(t, db, waiting(t, db, "acme", 3)...)
 		alone := waiting(t, db, "globex", 1)[0]
-		takes := func(e *hiring.Export, after time.Duration) (taken bool) {
+		takes := func(e *model.Export, after time.Duration) (taken bool) {
 			write(t, db, func(tx *store.Tx) (err error) {
 				taken, err = tx.TakeTurn(e, now.Add(after-3*time.Second), now.Add(after))
 				return err
 			})
 			return taken
 		}
-		for _, e := range []*hiring.Export{members[1], alone} {
+		for _, e := range []*model.Export{members[1], alone} {
 			require.True(t, takes(e, 3*time.Second))
 			require.False(t, takes(e, 5*time.Second))
 			require.True(t, takes(e, 6*time.Second))
@@ -166,10 +166,10 @@ func TestNodesMakeDisjointGroups(t *testing.T) {
 	t.Parallel()
 	nodes := twoNodes(t)
 	all := waiting(t, nodes[0], "acme", 40)
-	got := make(chan []*hiring.Export)
+	got := make(chan []*model.Export)
 	for _, db := range nodes {
 		go func() {
-			var mine []*hiring.Export
+			var mine []*model.Export
 			for part := range slices.Chunk(all, 5) {
 				_ = db.Write(t.Context(), func(tx *store.Tx) (err error) {
 					members, err := tx.Group(part, noon)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/database"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // HealthKept is how long the hourly counts of attempts and of refused answers are kept.
@@ -19,7 +19,7 @@ const HealthKept = 90 * 24 * time.Hour
 
 // placeAndHour is an hour of an integration.
 type placeAndHour struct {
-	hiring.Place
+	model.Place
 	hour time.Time
 }
 
@@ -27,31 +27,31 @@ type placeAndHour struct {
 // it costs two statements for each integration, however many attempts there are; one more while it refuses any.
 type healthBatch struct {
 	tx       *Tx
-	hours    map[placeAndHour]*hiring.Tally
-	health   map[hiring.Place]*hiring.Health
-	attempts map[hiring.Place][]judged // in their order
+	hours    map[placeAndHour]*model.Tally
+	health   map[model.Place]*model.Health
+	attempts map[model.Place][]judged // in their order
 }
 
 // judged is an attempt as far as the refusals of an integration are concerned.
 type judged struct {
 	export int64
-	fault  hiring.Class
+	fault  model.Class
 	status int
 	ended  time.Time
 }
 
 // CountAttempt counts an attempt for an export at an integration.
-func (tx *Tx) CountAttempt(at hiring.Place, export int64, a *hiring.Attempt) {
+func (tx *Tx) CountAttempt(at model.Place, export int64, a *model.Attempt) {
 	batch := tx.sql.Collect("health", func() database.Collection {
-		return &healthBatch{tx, map[placeAndHour]*hiring.Tally{}, map[hiring.Place]*hiring.Health{},
-			map[hiring.Place][]judged{}}
+		return &healthBatch{tx, map[placeAndHour]*model.Tally{}, map[model.Place]*model.Health{},
+			map[model.Place][]judged{}}
 	}).(*healthBatch)
 	hour := placeAndHour{at, a.StartedAt.UTC().Truncate(time.Hour)}
 	if batch.hours[hour] == nil {
-		batch.hours[hour] = new(hiring.Tally)
+		batch.hours[hour] = new(model.Tally)
 	}
 	if batch.health[at] == nil {
-		batch.health[at] = new(hiring.Health)
+		batch.health[at] = new(model.Health)
 	}
 	batch.hours[hour].Add(a.Fault, a.Duration)
 	ended := a.StartedAt.Add(a.Duration)
@@ -85,8 +85,8 @@ func (b *healthBatch) Write() error {
 
 // addRefusals adds the attempts at an integration to what it refused before, whose row the transaction has locked. While
 // nothing is refused there is nothing to write.
-func (b *healthBatch) addRefusals(at hiring.Place, before string) error {
-	var r hiring.Refusals
+func (b *healthBatch) addRefusals(at model.Place, before string) error {
+	var r model.Refusals
 	if before != "" {
 		if err := json.Unmarshal([]byte(before), &r); err != nil {
 			return fmt.Errorf("reading its refusals: %w", err)
@@ -110,7 +110,7 @@ func (b *healthBatch) addRefusals(at hiring.Place, before string) error {
 		at.Tenant, at.Integration)
 }
 
-func comparePlaces(x, y hiring.Place) int {
+func comparePlaces(x, y model.Place) int {
 	return cmp.Or(strings.Compare(x.Tenant, y.Tenant), strings.Compare(x.Integration, y.Integration))
 }
 
@@ -128,18 +128,18 @@ var addToHealth = fmt.Sprintf(`INSERT INTO integration_health AS h
 	class = CASE WHEN excluded.last_success_at IS NULL AND excluded.failures = 0 THEN h.class ELSE excluded.class END,
 	reason = CASE WHEN excluded.last_success_at IS NULL AND excluded.failures = 0 THEN h.reason ELSE excluded.reason END,
 	last_success_at = coalesce(excluded.last_success_at, h.last_success_at)
-	RETURNING refusals`, hiring.FailingAfter)
+	RETURNING refusals`, model.FailingAfter)
 
 // tallyColumns are the columns of a Tally, in the order of tallyFields.
 var tallyColumns = func() []string {
 	columns := []string{"attempts", "delivered", "partner_fault", "data_fault", "our_fault"}
-	for _, bound := range hiring.TookBounds {
+	for _, bound := range model.TookBounds {
 		columns = append(columns, fmt.Sprintf("took_%d", bound.Milliseconds()))
 	}
 	return columns
 }()
 
-func tallyFields(t *hiring.Tally) []*int64 {
+func tallyFields(t *model.Tally) []*int64 {
 	fields := []*int64{&t.Attempts, &t.Delivered, &t.PartnerFault, &t.DataFault, &t.OurFault}
 	for n := range t.Took {
 		fields = append(fields, &t.Took[n])
@@ -147,7 +147,7 @@ func tallyFields(t *hiring.Tally) []*int64 {
 	return fields
 }
 
-func hourValues(at placeAndHour, t *hiring.Tally) []any {
+func hourValues(at placeAndHour, t *model.Tally) []any {
 	values := []any{at.Tenant, at.Integration, micros(at.hour)}
 	for _, field := range tallyFields(t) {
 		values = append(values, *field)
@@ -179,12 +179,12 @@ func sums(since string) string {
 }
 
 // ListHealth reads how the last attempts at all integrations went. One that was not attempted is left out.
-func (db *DB) ListHealth(ctx context.Context) (map[hiring.Place]hiring.Health, error) {
+func (db *DB) ListHealth(ctx context.Context) (map[model.Place]model.Health, error) {
 	return queryMap(ctx, db, scanHealth, selectHealth)
 }
 
 // Health reads how the last attempts at an integration went.
-func (db *DB) Health(ctx context.Context, at hiring.Place) (hiring.Health, error) {
+func (db *DB) Health(ctx context.Context, at model.Place) (model.Health, error) {
 	all, err := queryMap(ctx, db, scanHealth, selectHealth+` WHERE tenant = $1 AND integration = $2`,
 		at.Tenant, at.Integration)
 	return all[at], err
@@ -193,7 +193,7 @@ func (db *DB) Health(ctx context.Context, at hiring.Place) (hiring.Health, error
 const selectHealth = `SELECT tenant, integration, last_success_at, recovered_at, failures, failing_since, class, reason,
 	refusals FROM integration_health`
 
-func scanHealth(r row) (at hiring.Place, h hiring.Health, err error) {
+func scanHealth(r row) (at model.Place, h model.Health, err error) {
 	refusals := ""
 	err = r.Scan(&at.Tenant, &at.Integration, moment{&h.LastSuccess}, moment{&h.Recovered}, &h.Failures,
 		moment{&h.FailingSince}, &h.Class, &h.Reason, &refusals)
@@ -204,15 +204,15 @@ func scanHealth(r row) (at hiring.Place, h hiring.Health, err error) {
 }
 
 // Rates are the attempts at an integration of the last day and of the last seven.
-type Rates struct{ Day, Week hiring.Tally }
+type Rates struct{ Day, Week model.Tally }
 
 // SumHours adds up the hours of all integrations, up to a time. One that was not attempted is left out.
-func (db *DB) SumHours(ctx context.Context, now time.Time) (map[hiring.Place]Rates, error) {
+func (db *DB) SumHours(ctx context.Context, now time.Time) (map[model.Place]Rates, error) {
 	day := micros(now.Add(-24 * time.Hour).Truncate(time.Hour))
 	week := micros(now.Add(-7 * 24 * time.Hour).Truncate(time.Hour))
-	return queryMap(ctx, db, func(r row) (at hiring.Place, rates Rates, err error) {
+	return queryMap(ctx, db, func(r row) (at model.Place, rates Rates, err error) {
 		dest := []any{&at.Tenant, &at.Integration}
-		for _, t := range []*hiring.Tally{&rates.Week, &rates.Day} {
+		for _, t := range []*model.Tally{&rates.Week, &rates.Day} {
 			for _, field := range tallyFields(t) {
 				dest = append(dest, field)
 			}
@@ -225,11 +225,11 @@ func (db *DB) SumHours(ctx context.Context, now time.Time) (map[hiring.Place]Rat
 // Hour is what the attempts at an integration came to in an hour.
 type Hour struct {
 	Begin time.Time
-	hiring.Tally
+	model.Tally
 }
 
 // ListHours reads the hours of an integration from a time on, the first one first: those with attempts.
-func (db *DB) ListHours(ctx context.Context, at hiring.Place, since time.Time) ([]Hour, error) {
+func (db *DB) ListHours(ctx context.Context, at model.Place, since time.Time) ([]Hour, error) {
 	return query(ctx, db, func(r row) (h Hour, err error) {
 		dest := []any{moment{&h.Begin}}
 		for _, field := range tallyFields(&h.Tally) {
@@ -249,7 +249,7 @@ func (tx *Tx) DeleteHours(before time.Time) (int64, error) {
 }
 
 // deleteHealth forgets how the attempts at an integration went that is removed: another one of its name begins afresh.
-func (tx *Tx) deleteHealth(i *hiring.Integration) error {
+func (tx *Tx) deleteHealth(i *model.Integration) error {
 	return cmp.Or(
 		tx.exec(`DELETE FROM integration_health WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name),
 		tx.exec(`DELETE FROM integration_hours WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name),

@@ -8,19 +8,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
-var hris = hiring.Place{Tenant: "acme", Integration: "hris"}
+var hris = model.Place{Tenant: "acme", Integration: "hris"}
 
 // count counts attempts at an integration in one transaction; each begins a second after the one before.
-func count(t *testing.T, db *store.DB, at hiring.Place, begin time.Time, faults ...hiring.Class) {
+func count(t *testing.T, db *store.DB, at model.Place, begin time.Time, faults ...model.Class) {
 	t.Helper()
 	write(t, db, func(tx *store.Tx) error {
 		for n, fault := range faults {
-			tx.CountAttempt(at, int64(begin.Minute()+n), &hiring.Attempt{StartedAt: begin.Add(time.Duration(n) * time.Second),
+			tx.CountAttempt(at, int64(begin.Minute()+n), &model.Attempt{StartedAt: begin.Add(time.Duration(n) * time.Second),
 				Duration: 30 * time.Millisecond, Fault: fault, Error: string(fault), Status: 422})
 		}
 		return nil
@@ -31,16 +31,16 @@ func count(t *testing.T, db *store.DB, at hiring.Place, begin time.Time, faults 
 func TestHoursOfIntegrations(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		count(t, db, hris, noon, "", "", hiring.ClassDataFault)
-		count(t, db, hris, noon.Add(time.Minute), hiring.ClassPartnerFault, hiring.ClassOurFault)
+		count(t, db, hris, noon, "", "", model.ClassDataFault)
+		count(t, db, hris, noon.Add(time.Minute), model.ClassPartnerFault, model.ClassOurFault)
 		count(t, db, hris, noon.Add(-48*time.Hour), "")
 		count(t, db, hris, noon.Add(-8*24*time.Hour), "")
-		count(t, db, hiring.Place{Tenant: "globex", Integration: "hris"}, noon, "")
+		count(t, db, model.Place{Tenant: "globex", Integration: "hris"}, noon, "")
 		hours, err := db.ListHours(t.Context(), hris, noon.Add(-48*time.Hour))
 		require.NoError(t, err)
 		require.Len(t, hours, 2)
 		require.Equal(t, noon.Truncate(time.Hour), hours[1].Begin)
-		want := hiring.Tally{Attempts: 5, Delivered: 2, PartnerFault: 1, DataFault: 1, OurFault: 1}
+		want := model.Tally{Attempts: 5, Delivered: 2, PartnerFault: 1, DataFault: 1, OurFault: 1}
 		want.Took[3] = 5 // up to 50 ms
 		require.Equal(t, want, hours[1].Tally)
 
@@ -67,10 +67,10 @@ func TestHoursOfIntegrations(t *testing.T) {
 func TestHealthIsThatOfEachAttempt(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		const partner, data, our = hiring.ClassPartnerFault, hiring.ClassDataFault, hiring.ClassOurFault
-		var want hiring.Health
+		const partner, data, our = model.ClassPartnerFault, model.ClassDataFault, model.ClassOurFault
+		var want model.Health
 		begin, refusing := noon, false
-		for n, batch := range [][]hiring.Class{
+		for n, batch := range [][]model.Class{
 			{partner, data}, {partner}, {data}, {our, partner}, {data, ""}, {""}, {partner, "", our}, {data},
 			{our, our, our, "", ""}, {partner, partner, partner}, {"", partner}, {data, "", ""}, {"", data},
 			{data, data, data, data}, {data, data}, {our, data, data, data, data}, {data}, {""}, {"", data, "", "", "", data},
@@ -90,7 +90,7 @@ func TestHealthIsThatOfEachAttempt(t *testing.T) {
 		require.True(t, refusing)
 		all, err := db.ListHealth(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, map[hiring.Place]hiring.Health{hris: want}, all)
+		require.Equal(t, map[model.Place]model.Health{hris: want}, all)
 	})
 }
 
@@ -119,8 +119,8 @@ func TestNodesCountSideBySide(t *testing.T) {
 					err := nodes[w%2].Write(t.Context(), func(tx *store.Tx) error {
 						for i := range 5 {
 							name := fmt.Sprint("i-", (i*(1+w%2*3)+n)%5)
-							tx.CountAttempt(hiring.Place{Tenant: "acme", Integration: name}, 1,
-								&hiring.Attempt{StartedAt: noon})
+							tx.CountAttempt(model.Place{Tenant: "acme", Integration: name}, 1,
+								&model.Attempt{StartedAt: noon})
 						}
 						return nil
 					})
@@ -144,38 +144,38 @@ func TestNodesCountSideBySide(t *testing.T) {
 func TestCountUndelivered(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		put := func(e *hiring.Export, integration string, outcome hiring.Outcome) {
+		put := func(e *model.Export, integration string, outcome model.Outcome) {
 			write(t, db, func(tx *store.Tx) error {
-				return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: integration,
+				return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: integration,
 					Outcome: outcome, CreatedAt: noon.Add(time.Minute), UpdatedAt: noon})
 			})
 		}
 		for n := range 3 {
 			e := export("acme", fmt.Sprint("u-", n), "b")
 			e.ReceivedAt = noon.Add(time.Duration(n) * time.Second)
-			e.DeliverTill = e.ReceivedAt.Add(hiring.DeliveryWindow)
+			e.DeliverTill = e.ReceivedAt.Add(model.DeliveryWindow)
 			require.True(t, insert(t, db, e))
 			write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, noon, "crm", "hris") })
 			switch n {
 			case 0:
-				put(e, "hris", hiring.Delivered)
+				put(e, "hris", model.Delivered)
 			case 1:
-				put(e, "hris", hiring.Held)
+				put(e, "hris", model.Held)
 			}
 		}
 		again := export("acme", "again", "b")
 		require.True(t, insert(t, db, again))
 		write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(again.ID, 0, noon, "own") })
-		put(again, "own", hiring.Failed)
+		put(again, "own", model.Failed)
 		write(t, db, func(tx *store.Tx) error {
 			_, err := tx.BeginRound(again.ID, []string{"own"}, noon.Add(time.Hour), noon.Add(2*time.Hour))
 			return err
 		})
 		require.True(t, insert(t, db, export("globex", "u", "b")))
-		ends := noon.Add(hiring.DeliveryWindow)
+		ends := noon.Add(model.DeliveryWindow)
 		counted, err := db.CountUndelivered(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, map[hiring.Place]store.Waiting{
+		require.Equal(t, map[model.Place]store.Waiting{
 			hris:                                 {Count: 2, Oldest: noon.Add(time.Second), Ends: ends.Add(2 * time.Second)}, // one is held
 			{Tenant: "acme", Integration: "crm"}: {Count: 3, Oldest: noon, Ends: ends},
 			{Tenant: "acme", Integration: "own"}: {Count: 1, Oldest: noon.Add(time.Hour), Ends: noon.Add(2 * time.Hour)},
@@ -190,12 +190,12 @@ func TestAttemptsAreReadAsWritten(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
-		d := hiring.NewDelivery(e, "hris", 0, noon)
+		d := model.NewDelivery(e, "hris", 0, noon)
 		write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(d) })
-		var want []hiring.Attempt
-		for n, one := range []hiring.Attempt{
+		var want []model.Attempt
+		for n, one := range []model.Attempt{
 			{Status: 503, Answer: []byte("busy"), Header: []byte("Retry-After: 5\nServer: x\n"), Address: "192.0.2.7:443",
-				Manual: true, Phases: hiring.Phases{DNS: 1, Connect: 2, TLS: 3, FirstByte: 4}},
+				Manual: true, Phases: model.Phases{DNS: 1, Connect: 2, TLS: 3, FirstByte: 4}},
 			{Status: 500, Answer: []byte("\n\nerror")},
 			{Status: 500, Answer: []byte("a\n\nb"), Header: []byte("Server: x\n")},
 			{Status: 204, Header: []byte("Server: x\n")},

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // IntegrationStatus is where an integration stands, and since when.
 type IntegrationStatus struct {
-	State     hiring.IntegrationState
+	State     model.IntegrationState
 	Reason    string // a sentence for people: why it is not configured, or disabled
 	Attempts  int    // verifications sent with this setting
 	UpdatedAt time.Time
@@ -28,20 +28,20 @@ type IntegrationStatus struct {
 // kept is what the database had of an integration when its status was read, of whichever setting.
 type kept struct {
 	setting    []byte // nil: nothing
-	state      hiring.IntegrationState
+	state      model.IntegrationState
 	byOperator bool
 	former     []byte // the setting with the former secret, where VERIFY was answered with that; nil: it was not
 }
 
 // Deliverable reports whether exports may go to an integration: it answered VERIFY, or is the operator's own, and is not
 // disabled.
-func (s IntegrationStatus) Deliverable(i *hiring.Integration) bool {
-	return s.State == hiring.Configured || s.ByFormer || !i.Verify && s.State == hiring.NotConfigured
+func (s IntegrationStatus) Deliverable(i *model.Integration) bool {
+	return s.State == model.Configured || s.ByFormer || !i.Verify && s.State == model.NotConfigured
 }
 
 // IntegrationStatus reads where an integration stands with its present setting; not configured when it was never
 // verified with that one.
-func (db *DB) IntegrationStatus(ctx context.Context, i *hiring.Integration) (IntegrationStatus, error) {
+func (db *DB) IntegrationStatus(ctx context.Context, i *model.Integration) (IntegrationStatus, error) {
 	s, err := queryOne(ctx, db, scanStatus, selectStatus, i.Tenant, i.Name)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return s, err
@@ -50,7 +50,7 @@ func (db *DB) IntegrationStatus(ctx context.Context, i *hiring.Integration) (Int
 }
 
 // IntegrationStatus is DB.IntegrationStatus within a transaction.
-func (tx *Tx) IntegrationStatus(i *hiring.Integration) (s IntegrationStatus, err error) {
+func (tx *Tx) IntegrationStatus(i *model.Integration) (s IntegrationStatus, err error) {
 	all, err := queryTx(tx, scanStatus, selectStatus, i.Tenant, i.Name)
 	if err != nil {
 		return s, err
@@ -80,51 +80,51 @@ func scanStatus(r row) (s IntegrationStatus, err error) {
 // IsIntegrationRemoved reports whether an integration was removed, with whatever setting. Ask it of one that
 // the configuration does not have.
 func (db *DB) IsIntegrationRemoved(ctx context.Context, tenant, name string) (bool, error) {
-	state, err := queryOne(ctx, db, scanned[hiring.IntegrationState],
+	state, err := queryOne(ctx, db, scanned[model.IntegrationState],
 		`SELECT state FROM integration_states WHERE tenant = $1 AND integration = $2`, tenant, name)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
-	return state == hiring.Removed, err
+	return state == model.Removed, err
 }
 
 // with is the status of an integration with its present setting, of which the database may know nothing. One that is
 // declared in the configuration is there, also where a stored one of its name and setting was removed before.
-func (s IntegrationStatus) with(i *hiring.Integration) IntegrationStatus {
+func (s IntegrationStatus) with(i *model.Integration) IntegrationStatus {
 	s.kept.state, s.kept.byOperator = s.State, s.ByOperator
 	present, former := i.Setting(), i.FormerSetting()
 	takenBack := bytes.Equal(s.kept.former, present) // the rotation was
 	if former == nil || !bytes.Equal(s.kept.former, former) {
 		s.kept.former = nil
-		if former != nil && bytes.Equal(s.kept.setting, former) && s.State == hiring.Configured {
+		if former != nil && bytes.Equal(s.kept.setting, former) && s.State == model.Configured {
 			s.kept.former = former
 		}
 	}
-	declaredAgain := s.State == hiring.Removed && i.Row.Version == 0
+	declaredAgain := s.State == model.Removed && i.Row.Version == 0
 	switch {
 	case s.ByOperator:
 		return s
 	case bytes.Equal(s.kept.setting, present) && !declaredAgain:
-		s.ByFormer = s.State == hiring.NotConfigured && s.kept.former != nil
+		s.ByFormer = s.State == model.NotConfigured && s.kept.former != nil
 		return s
 	case takenBack:
-		return IntegrationStatus{State: hiring.Configured, UpdatedAt: s.UpdatedAt, RemovedAt: s.RemovedAt, kept: s.kept}
+		return IntegrationStatus{State: model.Configured, UpdatedAt: s.UpdatedAt, RemovedAt: s.RemovedAt, kept: s.kept}
 	}
-	return IntegrationStatus{State: hiring.NotConfigured, Reason: "VERIFY was not sent yet", RemovedAt: s.RemovedAt,
+	return IntegrationStatus{State: model.NotConfigured, Reason: "VERIFY was not sent yet", RemovedAt: s.RemovedAt,
 		ByFormer: s.kept.former != nil, kept: s.kept}
 }
 
 // ListIntegrationStatuses are where all integrations stand.
-type IntegrationStatuses map[hiring.Place]IntegrationStatus
+type IntegrationStatuses map[model.Place]IntegrationStatus
 
 // Of is what DB.IntegrationStatus reads.
-func (s IntegrationStatuses) Of(i *hiring.Integration) IntegrationStatus {
-	return s[hiring.Place{Tenant: i.Tenant, Integration: i.Name}].with(i)
+func (s IntegrationStatuses) Of(i *model.Integration) IntegrationStatus {
+	return s[model.Place{Tenant: i.Tenant, Integration: i.Name}].with(i)
 }
 
 // ListIntegrationStatuses reads where all integrations stand, for those who ask about many.
 func (db *DB) ListIntegrationStatuses(ctx context.Context) (IntegrationStatuses, error) {
-	return queryMap(ctx, db, func(r row) (at hiring.Place, s IntegrationStatus, err error) {
+	return queryMap(ctx, db, func(r row) (at model.Place, s IntegrationStatus, err error) {
 		err = r.Scan(append([]any{&at.Tenant, &at.Integration}, s.fields()...)...)
 		return at, s, err
 	}, `SELECT tenant, integration, `+statusColumns+` FROM integration_states`)
@@ -139,9 +139,9 @@ const upsertIntegrationStatus = `
 		integration_states.removed_at), by_operator = excluded.by_operator,
 		former = excluded.former`
 
-func (s IntegrationStatus) values(i *hiring.Integration) []any {
+func (s IntegrationStatus) values(i *model.Integration) []any {
 	var removedAt time.Time
-	if s.State == hiring.Removed {
+	if s.State == model.Removed {
 		removedAt = s.UpdatedAt
 	}
 	return []any{i.Tenant, i.Name, i.Setting(), string(s.State), s.Reason, s.Attempts, micros(s.UpdatedAt),
@@ -149,14 +149,14 @@ func (s IntegrationStatus) values(i *hiring.Integration) []any {
 }
 
 // UpsertIntegrationStatus writes where an integration stands with its present setting, whatever was known before.
-func (tx *Tx) UpsertIntegrationStatus(i *hiring.Integration, s IntegrationStatus) error {
+func (tx *Tx) UpsertIntegrationStatus(i *model.Integration, s IntegrationStatus) error {
 	return tx.exec(upsertIntegrationStatus, s.values(i)...)
 }
 
 // UpdateIntegrationStatus writes where an integration stands after it answered, from where it stood when it was asked. It
 // reports false, and changes nothing, when it does not stand there any more: it was given another setting, or disabled,
 // or removed.
-func (tx *Tx) UpdateIntegrationStatus(i *hiring.Integration, from, to IntegrationStatus) (bool, error) {
+func (tx *Tx) UpdateIntegrationStatus(i *model.Integration, from, to IntegrationStatus) (bool, error) {
 	return tx.changed(upsertIntegrationStatus+`
 		WHERE integration_states.setting = $11 AND integration_states.state = $12
 			AND integration_states.by_operator = $13`,

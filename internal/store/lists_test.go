@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -22,8 +22,8 @@ func TestDeliveriesOfAPage(t *testing.T) {
 		}
 		put := func(id int64, integration string, round int) {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.UpsertDelivery(&hiring.Delivery{ExportID: id, Tenant: "acme", Integration: integration, Round: round,
-					Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+				return tx.UpsertDelivery(&model.Delivery{ExportID: id, Tenant: "acme", Integration: integration, Round: round,
+					Outcome: model.Delivered, CreatedAt: noon, UpdatedAt: noon})
 			}))
 		}
 		put(ids[0], "hris", 1)
@@ -49,9 +49,9 @@ func TestDeliveriesOfAPage(t *testing.T) {
 func TestStatusesOfAllIntegrations(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		hris := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/acme", Secret: "s"}
-		crm := &hiring.Integration{Tenant: "acme", Name: "crm", URL: "https://crm.example/acme", Secret: "s"}
-		disabled := store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", Attempts: 3, UpdatedAt: noon}
+		hris := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/acme", Secret: "s"}
+		crm := &model.Integration{Tenant: "acme", Name: "crm", URL: "https://crm.example/acme", Secret: "s"}
+		disabled := store.IntegrationStatus{State: model.Disabled, Reason: "it answered 410", Attempts: 3, UpdatedAt: noon}
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpsertIntegrationStatus(hris, disabled) }))
 		edited := *hris
 		edited.URL = "https://hr.example/other"
@@ -59,12 +59,12 @@ func TestStatusesOfAllIntegrations(t *testing.T) {
 		all, err := db.ListIntegrationStatuses(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, disabled.Reason, all.Of(hris).Reason)
-		for _, i := range []*hiring.Integration{hris, crm, &edited} {
+		for _, i := range []*model.Integration{hris, crm, &edited} {
 			alone, err := db.IntegrationStatus(t.Context(), i)
 			require.NoError(t, err)
 			require.Equal(t, alone, all.Of(i))
 		}
-		require.Equal(t, hiring.NotConfigured, all.Of(&edited).State)
+		require.Equal(t, model.NotConfigured, all.Of(&edited).State)
 	})
 }
 
@@ -75,13 +75,13 @@ func TestListIsPagedAndFiltered(t *testing.T) {
 			e := export("acme", fmt.Sprint(n), "b")
 			e.CandidateID = fmt.Sprint("c-", n%5)
 			require.True(t, insert(t, db, e))
-			outcome := hiring.Delivered
+			outcome := model.Delivered
 			if n%10 == 0 {
-				outcome = hiring.Retrying
+				outcome = model.Retrying
 			}
 			for _, integration := range []string{"hris", "payroll"} {
 				require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-					return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: integration, Outcome: outcome, CreatedAt: noon, UpdatedAt: noon})
+					return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: integration, Outcome: outcome, CreatedAt: noon, UpdatedAt: noon})
 				}))
 			}
 		}
@@ -102,22 +102,22 @@ func TestListIsPagedAndFiltered(t *testing.T) {
 		}
 		require.Len(t, list(store.ExportFilter{Limit: 10}), 26)
 		require.Len(t, list(store.ExportFilter{Tenant: "acme", Limit: 7}), 25)
-		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Tenant: "acme", Outcome: hiring.Retrying, Limit: 2}))
-		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Limit: 2}))
-		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Outcome: hiring.Retrying, Limit: 2}))
-		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Outcome: hiring.Retrying, Limit: 1}), "a page is of the latest")
+		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Tenant: "acme", Outcome: model.Retrying, Limit: 2}))
+		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: model.Retrying, Limit: 2}))
+		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Outcome: model.Retrying, Limit: 2}))
+		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Outcome: model.Retrying, Limit: 1}), "a page is of the latest")
 		redelivered, err := db.ExportByKey(t.Context(), "acme", "10")
 		require.NoError(t, err)
 		for n, integration := range []string{"hris", "payroll"} {
-			require.Len(t, list(store.ExportFilter{Tenant: "acme", Outcome: hiring.Retrying, Limit: 2}), 3, "%d of its two deliveries are in a later round", n)
+			require.Len(t, list(store.ExportFilter{Tenant: "acme", Outcome: model.Retrying, Limit: 2}), 3, "%d of its two deliveries are in a later round", n)
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.UpsertDelivery(&hiring.Delivery{ExportID: redelivered.ID, Tenant: "acme", Integration: integration, Round: 1, Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+				return tx.UpsertDelivery(&model.Delivery{ExportID: redelivered.ID, Tenant: "acme", Integration: integration, Round: 1, Outcome: model.Delivered, CreatedAt: noon, UpdatedAt: noon})
 			}))
 		}
-		require.Equal(t, []string{"20", "0"}, list(store.ExportFilter{Tenant: "acme", Outcome: hiring.Retrying, Limit: 2}), "an earlier round was taken for the present state")
+		require.Equal(t, []string{"20", "0"}, list(store.ExportFilter{Tenant: "acme", Outcome: model.Retrying, Limit: 2}), "an earlier round was taken for the present state")
 		require.Equal(t, []string{"23", "18", "13", "8", "3"}, list(store.ExportFilter{Tenant: "acme", Candidate: "c-3", Limit: 2}))
-		require.Equal(t, []string{"20", "0"}, list(store.ExportFilter{Tenant: "acme", Candidate: "c-0", Outcome: hiring.Retrying, Limit: 2}))
-		require.Empty(t, list(store.ExportFilter{Tenant: "acme", Candidate: "c-3", Outcome: hiring.Retrying, Limit: 2}))
+		require.Equal(t, []string{"20", "0"}, list(store.ExportFilter{Tenant: "acme", Candidate: "c-0", Outcome: model.Retrying, Limit: 2}))
+		require.Empty(t, list(store.ExportFilter{Tenant: "acme", Candidate: "c-3", Outcome: model.Retrying, Limit: 2}))
 	})
 }
 
@@ -127,10 +127,10 @@ func TestListOfSomeHours(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		for n := range 4 {
 			e := export("acme", fmt.Sprint(n), "b")
-			e.ID = hiring.FirstID(noon.Add(time.Duration(n) * time.Hour))
+			e.ID = model.FirstID(noon.Add(time.Duration(n) * time.Hour))
 			require.True(t, insert(t, db, e))
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+				return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Delivered, CreatedAt: noon, UpdatedAt: noon})
 			}))
 		}
 		for _, f := range []store.ExportFilter{{Tenant: "acme"}, {Tenant: "acme", Integration: "hris"}} {

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/hiregate/hiregate/internal/digest"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Nodes that share a database run their transactions side by side. A write that references a candidate, a job or a job
@@ -13,29 +13,29 @@ import (
 
 // LockCandidate is Candidate with a lock on the row until the transaction ends: nobody deletes it. The other methods
 // are alike.
-func (tx *Tx) LockCandidate(tenant, id string) (*hiring.Candidate, bool, error) {
+func (tx *Tx) LockCandidate(tenant, id string) (*model.Candidate, bool, error) {
 	return candidates.lock(tx, tenant, id)
 }
 
 // LockJob is JobWithoutQuestions with a row lock.
-func (tx *Tx) LockJob(tenant, boardCode string) (*hiring.Job, bool, error) {
+func (tx *Tx) LockJob(tenant, boardCode string) (*model.Job, bool, error) {
 	return openings.lock(tx, tenant, boardCode)
 }
 
 // LockJobApplication is JobApplication with a row lock.
-func (tx *Tx) LockJobApplication(tenant, id string) (*hiring.JobApplication, bool, error) {
+func (tx *Tx) LockJobApplication(tenant, id string) (*model.JobApplication, bool, error) {
 	return applications.lock(tx, tenant, id)
 }
 
 // LockApplicationDocuments is ListApplicationDocuments with row locks.
-func (tx *Tx) LockApplicationDocuments(tenant, application string, limit int) ([]*hiring.ApplicationDocument, error) {
+func (tx *Tx) LockApplicationDocuments(tenant, application string, limit int) ([]*model.ApplicationDocument, error) {
 	return tx.applicationDocuments(tx.sql.KeyShare(), tenant, application, limit)
 }
 
 // LockCandidateByEmail finds and locks the candidate with this first e-mail address; of several, the one of the
 // smallest id. It locks the address as well: of two transactions that insert a candidate where there is none, the
 // second finds the first one's.
-func (tx *Tx) LockCandidateByEmail(tenant, email string) (*hiring.Candidate, bool, error) {
+func (tx *Tx) LockCandidateByEmail(tenant, email string) (*model.Candidate, bool, error) {
 	key := emailKey(email)
 	if err := tx.lockKey("candidate", tenant, key); err != nil {
 		return nil, false, err

@@ -5,26 +5,26 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
 func TestExportsWithLostDocuments(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		withDocuments := func(tenant, key string, states ...hiring.DocumentState) *hiring.Export {
+		withDocuments := func(tenant, key string, states ...model.DocumentState) *model.Export {
 			e := export(tenant, key, key)
 			e.Attachments = len(states)
 			require.True(t, insert(t, db, e))
 			write(t, db, func(tx *store.Tx) error {
 				for n := range states {
-					d := hiring.Document{ExportID: e.ID, Tenant: tenant, Position: n, CreatedAt: noon}
+					d := model.Document{ExportID: e.ID, Tenant: tenant, Position: n, CreatedAt: noon}
 					if err := tx.InsertDocument(d); err != nil {
 						return err
 					}
 				}
-				return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: tenant, Integration: "hris",
-					Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+				return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: tenant, Integration: "hris",
+					Outcome: model.Delivered, CreatedAt: noon, UpdatedAt: noon})
 			})
 			documents, err := db.ListDocuments(t.Context(), e.ID)
 			require.NoError(t, err)
@@ -37,12 +37,12 @@ func TestExportsWithLostDocuments(t *testing.T) {
 			}
 			return e
 		}
-		withDocuments("acme", "all fetched", hiring.Fetched, hiring.Fetched)
-		withDocuments("acme", "being fetched", hiring.Fetching)
-		withDocuments("acme", "one lost", hiring.Fetched, hiring.GivenUp)
-		withDocuments("acme", "all lost", hiring.GivenUp, hiring.GivenUp)
-		withDocuments("globex", "of another", hiring.GivenUp)
-		erased := withDocuments("acme", "erased", hiring.GivenUp)
+		withDocuments("acme", "all fetched", model.Fetched, model.Fetched)
+		withDocuments("acme", "being fetched", model.Fetching)
+		withDocuments("acme", "one lost", model.Fetched, model.GivenUp)
+		withDocuments("acme", "all lost", model.GivenUp, model.GivenUp)
+		withDocuments("globex", "of another", model.GivenUp)
+		erased := withDocuments("acme", "erased", model.GivenUp)
 		write(t, db, func(tx *store.Tx) error {
 			e, left, err := tx.LockRemainder(erased.ID)
 			if err != nil {
@@ -56,9 +56,9 @@ func TestExportsWithLostDocuments(t *testing.T) {
 		}{
 			"of all tenants": {store.ExportFilter{}, []string{"of another", "all lost", "one lost"}},
 			"of one":         {store.ExportFilter{Tenant: "acme"}, []string{"all lost", "one lost"}},
-			"that were delivered": {store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered},
+			"that were delivered": {store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: model.Delivered},
 				[]string{"all lost", "one lost"}},
-			"that have failed": {store.ExportFilter{Outcome: hiring.Failed}, nil},
+			"that have failed": {store.ExportFilter{Outcome: model.Failed}, nil},
 			"that are undelivered": {store.ExportFilter{Tenant: "acme", Undelivered: true},
 				[]string{"all lost", "one lost"}},
 			"of a later time": {store.ExportFilter{Since: noon.AddDate(0, 0, 1)}, nil},

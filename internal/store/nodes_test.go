@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
@@ -31,7 +31,7 @@ func TestAClosureThatCollidesRunsAgain(t *testing.T) {
 		if order[0] == "a" {
 			write(t, db, func(tx *store.Tx) error {
 				for _, name := range order {
-					if err := tx.UpsertIntegrationStatus(&hiring.Integration{Tenant: "acme", Name: name}, store.IntegrationStatus{UpdatedAt: noon}); err != nil {
+					if err := tx.UpsertIntegrationStatus(&model.Integration{Tenant: "acme", Name: name}, store.IntegrationStatus{UpdatedAt: noon}); err != nil {
 						return err
 					}
 				}
@@ -43,7 +43,7 @@ func TestAClosureThatCollidesRunsAgain(t *testing.T) {
 			err := db.Write(t.Context(), func(tx *store.Tx) error {
 				runs++
 				for n, name := range order {
-					if err := tx.UpsertIntegrationStatus(&hiring.Integration{Tenant: "acme", Name: name}, store.IntegrationStatus{UpdatedAt: noon}); err != nil {
+					if err := tx.UpsertIntegrationStatus(&model.Integration{Tenant: "acme", Name: name}, store.IntegrationStatus{UpdatedAt: noon}); err != nil {
 						return err
 					}
 					if n == 0 && runs == 1 {

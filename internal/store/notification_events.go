@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/database"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 const (
@@ -20,11 +20,11 @@ const (
 )
 
 // CountEvent counts something that happened to an export, in the transaction in which it does.
-func (tx *Tx) CountEvent(event hiring.Event, tenant, integration string, now time.Time) {
+func (tx *Tx) CountEvent(event model.Event, tenant, integration string, now time.Time) {
 	batch := tx.sql.Collect("events", func() database.Collection {
 		return &eventBatch{tx, map[eventKey]*EventCount{}}
 	}).(*eventBatch)
-	key := eventKey{event, hiring.Place{Tenant: tenant, Integration: integration}}
+	key := eventKey{event, model.Place{Tenant: tenant, Integration: integration}}
 	if batch.counts[key] == nil {
 		batch.counts[key] = &EventCount{Since: now}
 	}
@@ -32,8 +32,8 @@ func (tx *Tx) CountEvent(event hiring.Event, tenant, integration string, now tim
 }
 
 type eventKey struct {
-	event hiring.Event
-	hiring.Place
+	event model.Event
+	model.Place
 }
 
 // eventBatch is what the closures of a transaction counted.
@@ -65,7 +65,7 @@ func (b *eventBatch) Write() error {
 
 // EventCount is what happened to exports since it was told last.
 type EventCount struct {
-	Event       hiring.Event
+	Event       model.Event
 	Tenant      string
 	Integration string // empty: the event is about none
 	Count       int64
@@ -103,18 +103,18 @@ type HeldDeliveries struct {
 const selectHeld = `SELECT tenant, integration, count(*), min(held_since) FROM deliveries WHERE held_since IS NOT NULL
 	AND ` + notQuarantined
 
-func scanHeld(r row) (at hiring.Place, h HeldDeliveries, err error) {
+func scanHeld(r row) (at model.Place, h HeldDeliveries, err error) {
 	err = r.Scan(&at.Tenant, &at.Integration, &h.Count, moment{&h.Since})
 	return at, h, err
 }
 
 // ListHeld reads what is held of each integration that holds anything.
-func (db *DB) ListHeld(ctx context.Context) (map[hiring.Place]HeldDeliveries, error) {
+func (db *DB) ListHeld(ctx context.Context) (map[model.Place]HeldDeliveries, error) {
 	return queryMap(ctx, db, scanHeld, selectHeld+` GROUP BY tenant, integration`)
 }
 
 // Held reads what an integration holds.
-func (tx *Tx) Held(at hiring.Place) (HeldDeliveries, error) {
+func (tx *Tx) Held(at model.Place) (HeldDeliveries, error) {
 	all, err := queryTx(tx, func(r row) (HeldDeliveries, error) {
 		_, h, err := scanHeld(r)
 		return h, err
@@ -124,8 +124,8 @@ func (tx *Tx) Held(at hiring.Place) (HeldDeliveries, error) {
 }
 
 // Health is DB.Health within a transaction.
-func (tx *Tx) Health(at hiring.Place) (hiring.Health, error) {
-	all, err := queryTx(tx, func(r row) (hiring.Health, error) {
+func (tx *Tx) Health(at model.Place) (model.Health, error) {
+	all, err := queryTx(tx, func(r row) (model.Health, error) {
 		_, h, err := scanHealth(r)
 		return h, err
 	}, selectHealth+` WHERE tenant = $1 AND integration = $2`, at.Tenant, at.Integration)
@@ -135,8 +135,8 @@ func (tx *Tx) Health(at hiring.Place) (hiring.Health, error) {
 
 // Condition is one that an integration is in, by the event that tells of its begin.
 type Condition struct {
-	hiring.Place
-	Event hiring.Event
+	model.Place
+	Event model.Event
 }
 
 // ActiveConditions are the conditions whose begin was told, and not their end.
@@ -164,7 +164,7 @@ func (tx *Tx) EndCondition(c Condition) (bool, error) {
 }
 
 // deleteConditions forgets what was told of an integration that is removed: another one of its name begins afresh.
-func (tx *Tx) deleteConditions(i *hiring.Integration) error {
+func (tx *Tx) deleteConditions(i *model.Integration) error {
 	return tx.exec(`DELETE FROM notification_conditions WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name)
 }
 

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // InsertNotification adds what is to be sent to a subscriber.
-func (tx *Tx) InsertNotification(n *hiring.Notification) error {
+func (tx *Tx) InsertNotification(n *model.Notification) error {
 	return tx.exec(`INSERT INTO notifications (message, subscriber, event, tenant, integration, body, attempts,
 		created_at, next_at, till) VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9)`,
 		n.Message, n.Subscriber, string(n.Event), n.Tenant, n.Integration, string(n.Body), micros(n.CreatedAt),
@@ -20,7 +20,7 @@ func (tx *Tx) InsertNotification(n *hiring.Notification) error {
 // DueNotifications lists the notifications of subscribers whose next attempt is due, the longest due first. Of those to
 // one subscriber about the same integration only the first is listed: they are received in their order.
 func (db *DB) DueNotifications(ctx context.Context, subscribers []string, now time.Time,
-	limit int) ([]*hiring.Notification, error) {
+	limit int) ([]*model.Notification, error) {
 	if len(subscribers) == 0 {
 		return nil, nil
 	}
@@ -28,8 +28,8 @@ func (db *DB) DueNotifications(ctx context.Context, subscribers []string, now ti
 	for n, id := range subscribers {
 		args, in[n] = append(args, id), fmt.Sprintf("$%d", n+3)
 	}
-	return query(ctx, db, func(r row) (*hiring.Notification, error) {
-		n := new(hiring.Notification)
+	return query(ctx, db, func(r row) (*model.Notification, error) {
+		n := new(model.Notification)
 		var body string
 		err := r.Scan(&n.ID, &n.Message, &n.Subscriber, &n.Event, &n.Tenant, &n.Integration, &body, &n.Attempts,
 			moment{&n.CreatedAt}, moment{&n.NextAt}, moment{&n.Till})
@@ -44,7 +44,7 @@ func (db *DB) DueNotifications(ctx context.Context, subscribers []string, now ti
 
 // PostponeNotification moves the next attempt of a notification, whose attempts are those made so far. It reports
 // false, and changes nothing, when another node did so since it was read, or sent it.
-func (tx *Tx) PostponeNotification(n *hiring.Notification, next time.Time) (bool, error) {
+func (tx *Tx) PostponeNotification(n *model.Notification, next time.Time) (bool, error) {
 	return tx.changed(`UPDATE notifications SET next_at = $1, attempts = $2 WHERE id = $3 AND next_at = $4`,
 		micros(next), n.Attempts, n.ID, micros(n.NextAt))
 }
@@ -55,10 +55,10 @@ func (tx *Tx) DeleteNotification(id int64) error {
 }
 
 // DeleteExpiredNotifications deletes up to 500 notifications whose time is over, and counts them by event.
-func (tx *Tx) DeleteExpiredNotifications(now time.Time) (map[hiring.Event]int, error) {
-	events, err := queryTx(tx, scanned[hiring.Event], `DELETE FROM notifications WHERE id IN (
+func (tx *Tx) DeleteExpiredNotifications(now time.Time) (map[model.Event]int, error) {
+	events, err := queryTx(tx, scanned[model.Event], `DELETE FROM notifications WHERE id IN (
 		SELECT id FROM notifications WHERE till <= $1 ORDER BY till LIMIT 500) RETURNING event`, micros(now))
-	gone := map[hiring.Event]int{}
+	gone := map[model.Event]int{}
 	for _, event := range events {
 		gone[event]++
 	}

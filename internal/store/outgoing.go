@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // KeptBody is a body as it is stored: after a byte that names its encoding.
@@ -27,7 +27,7 @@ func (k *KeptBody) Bytes() []byte { return (*k)[1:] }
 
 // SealOutgoing seals the body of an export as it goes out in a document mode, which may be large, before it is put.
 // Without a data key it stays as it is.
-func (db *DB) SealOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptBody) (*KeptBody, error) {
+func (db *DB) SealOutgoing(exportID int64, mode model.DocumentMode, body *KeptBody) (*KeptBody, error) {
 	sealed, err := db.dataKeys.seal(outgoingBody, outgoingRow(exportID, mode), *body)
 	if err != nil || sealed == nil {
 		return body, err
@@ -38,7 +38,7 @@ func (db *DB) SealOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptB
 // InsertOutgoing inserts the body of an export as it goes out in a document mode, as SealOutgoing gives it. It reports
 // false, and changes nothing, when there is one already. The error is ErrErased when the export's content was erased
 // meanwhile.
-func (tx *Tx) InsertOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptBody) (bool, error) {
+func (tx *Tx) InsertOutgoing(exportID int64, mode model.DocumentMode, body *KeptBody) (bool, error) {
 	if err := tx.lockContent(exportID); err != nil {
 		return false, err
 	}
@@ -47,12 +47,12 @@ func (tx *Tx) InsertOutgoing(exportID int64, mode hiring.DocumentMode, body *Kep
 		exportID, string(mode), []byte(*body))
 }
 
-func outgoingRow(exportID int64, mode hiring.DocumentMode) string {
+func outgoingRow(exportID int64, mode model.DocumentMode) string {
 	return fmt.Sprint(exportID, "/", mode)
 }
 
 // Outgoing reads the body of an export as it goes out in a document mode; ErrNotFound when it was not made yet.
-func (db *DB) Outgoing(ctx context.Context, exportID int64, mode hiring.DocumentMode) ([]byte, error) {
+func (db *DB) Outgoing(ctx context.Context, exportID int64, mode model.DocumentMode) ([]byte, error) {
 	kept, err := queryOne(ctx, db, scanned[[]byte],
 		`SELECT body FROM outgoing_bodies WHERE export_id = $1 AND documents = $2`, exportID, string(mode))
 	if err != nil {

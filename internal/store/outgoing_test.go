@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -24,10 +24,10 @@ func TestQuarantine(t *testing.T) {
 		free := export("acme", "free", `{"candidate":{}}`)
 		other := export("globex", "held", `{}`)
 		other.Quarantined = true
-		for _, e := range []*hiring.Export{held, free, other} {
+		for _, e := range []*model.Export{held, free, other} {
 			require.True(t, insert(t, db, e))
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: hiring.Held, Parked: true, HeldSince: noon, CreatedAt: noon, UpdatedAt: noon})
+				return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: model.Held, Parked: true, HeldSince: noon, CreatedAt: noon, UpdatedAt: noon})
 			}))
 		}
 		list := func(f store.ExportFilter) (keys []string) {
@@ -39,7 +39,7 @@ func TestQuarantine(t *testing.T) {
 			return keys
 		}
 		require.Equal(t, []string{"acme/held"}, list(store.ExportFilter{Tenant: "acme", Quarantined: true}))
-		require.Equal(t, []string{"acme/held"}, list(store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: hiring.Held, Quarantined: true}))
+		require.Equal(t, []string{"acme/held"}, list(store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: model.Held, Quarantined: true}))
 		require.Equal(t, []string{"globex/held", "acme/held"}, list(store.ExportFilter{Quarantined: true}))
 
 		// What is in quarantine waits for a person, and no integration that is configured lets it go.
@@ -49,7 +49,7 @@ func TestQuarantine(t *testing.T) {
 		require.Equal(t, free.ID, of[0].ExportID)
 		parked, err := db.CountHeld(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, map[hiring.Place]int64{{Tenant: "acme", Integration: "hris"}: 1}, parked)
+		require.Equal(t, map[model.Place]int64{{Tenant: "acme", Integration: "hris"}: 1}, parked)
 		quarantined, err := db.CountQuarantined(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, map[string]int64{"acme": 1, "globex": 1}, quarantined)
@@ -72,18 +72,18 @@ func TestQuarantine(t *testing.T) {
 func TestRemovedIntegrationIsKnownAsSuch(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		hris := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/acme", Secret: "s"}
+		hris := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/acme", Secret: "s"}
 		removed := func(tenant, name string) bool {
 			is, err := db.IsIntegrationRemoved(t.Context(), tenant, name)
 			require.NoError(t, err)
 			return is
 		}
 		require.False(t, removed("acme", "hris"), "one that nobody knows was removed")
-		for _, state := range []hiring.IntegrationState{hiring.NotConfigured, hiring.Configured, hiring.Disabled, hiring.Removed} {
+		for _, state := range []model.IntegrationState{model.NotConfigured, model.Configured, model.Disabled, model.Removed} {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 				return tx.UpsertIntegrationStatus(hris, store.IntegrationStatus{State: state, UpdatedAt: noon.Add(time.Minute)})
 			}))
-			require.Equal(t, state == hiring.Removed, removed("acme", "hris"), state)
+			require.Equal(t, state == model.Removed, removed("acme", "hris"), state)
 		}
 		require.False(t, removed("globex", "hris"))
 	})

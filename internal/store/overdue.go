@@ -4,14 +4,14 @@ import (
 	"context"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // ListOverdue lists the exports after an ID that have a delivery of an outcome, in its last round and not parked, for which
 // something should have happened before a time: its next attempt, or, of what was never attempted, anything since it
 // began to be. A held delivery is overdue only once it should have been parked, hold after it was held; of an export
 // that was triggered here, only after the export's end.
-func (db *DB) ListOverdue(ctx context.Context, outcome hiring.Outcome, before time.Time, hold time.Duration, after int64,
+func (db *DB) ListOverdue(ctx context.Context, outcome model.Outcome, before time.Time, hold time.Duration, after int64,
 	limit int) ([]int64, error) {
 	return query(ctx, db, scanned[int64], `SELECT DISTINCT d.export_id FROM deliveries d
 		JOIN exports e ON e.id = d.export_id
@@ -33,7 +33,7 @@ func (db *DB) ListUnfinished(ctx context.Context, after int64, before time.Time)
 	if err != nil {
 		return nil, 0, err
 	}
-	until := hiring.FirstID(before)
+	until := model.FirstID(before)
 	if len(last) == 1 {
 		next, until = last[0], last[0]
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -17,13 +17,13 @@ func TestWhatIsOverdue(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		const hold = time.Hour
 		made := map[int64]string{}
-		put := func(what string, change func(e *hiring.Export, d *hiring.Delivery), more ...hiring.Delivery) int64 {
+		put := func(what string, change func(e *model.Export, d *model.Delivery), more ...model.Delivery) int64 {
 			e := export("acme", what, "b")
-			d := hiring.Delivery{Outcome: hiring.Retrying, NextAt: noon, CreatedAt: noon.Add(-2 * hold)}
+			d := model.Delivery{Outcome: model.Retrying, NextAt: noon, CreatedAt: noon.Add(-2 * hold)}
 			change(e, &d)
 			require.True(t, insert(t, db, e))
 			made[e.ID] = what
-			for _, d := range append([]hiring.Delivery{d}, more...) {
+			for _, d := range append([]model.Delivery{d}, more...) {
 				d.ExportID, d.Tenant, d.UpdatedAt = e.ID, e.Tenant, noon
 				if d.Integration == "" {
 					d.Integration = "hris"
@@ -32,32 +32,32 @@ func TestWhatIsOverdue(t *testing.T) {
 			}
 			return e.ID
 		}
-		held := func(since time.Time, change func(e *hiring.Export, d *hiring.Delivery)) func(*hiring.Export, *hiring.Delivery) {
-			return func(e *hiring.Export, d *hiring.Delivery) {
-				d.Outcome, d.HeldSince, d.NextAt = hiring.Held, since, time.Time{}
+		held := func(since time.Time, change func(e *model.Export, d *model.Delivery)) func(*model.Export, *model.Delivery) {
+			return func(e *model.Export, d *model.Delivery) {
+				d.Outcome, d.HeldSince, d.NextAt = model.Held, since, time.Time{}
 				change(e, d)
 			}
 		}
-		asIs := func(*hiring.Export, *hiring.Delivery) {}
-		triggered := func(till time.Time) func(*hiring.Export, *hiring.Delivery) {
-			return func(e *hiring.Export, _ *hiring.Delivery) { e.Origin, e.DeliverTill = hiring.Triggered, till }
+		asIs := func(*model.Export, *model.Delivery) {}
+		triggered := func(till time.Time) func(*model.Export, *model.Delivery) {
+			return func(e *model.Export, _ *model.Delivery) { e.Origin, e.DeliverTill = model.Triggered, till }
 		}
 		first := put("its attempt is late", asIs)
-		put("its attempt is due now", func(_ *hiring.Export, d *hiring.Delivery) { d.NextAt = noon.Add(time.Microsecond) })
-		put("not attempted", func(_ *hiring.Export, d *hiring.Delivery) { d.NextAt = time.Time{} })
-		put("not attempted, and just begun", func(_ *hiring.Export, d *hiring.Delivery) { d.NextAt, d.CreatedAt = time.Time{}, noon.Add(time.Second) })
-		put("redelivered", asIs, hiring.Delivery{Round: 1, Outcome: hiring.Delivered, CreatedAt: noon})
-		put("another's was redelivered", asIs, hiring.Delivery{Integration: "crm", Round: 1, Outcome: hiring.Delivered, CreatedAt: noon})
-		put("two are late", asIs, hiring.Delivery{Integration: "crm", Outcome: hiring.Retrying, NextAt: noon, CreatedAt: noon})
+		put("its attempt is due now", func(_ *model.Export, d *model.Delivery) { d.NextAt = noon.Add(time.Microsecond) })
+		put("not attempted", func(_ *model.Export, d *model.Delivery) { d.NextAt = time.Time{} })
+		put("not attempted, and just begun", func(_ *model.Export, d *model.Delivery) { d.NextAt, d.CreatedAt = time.Time{}, noon.Add(time.Second) })
+		put("redelivered", asIs, model.Delivery{Round: 1, Outcome: model.Delivered, CreatedAt: noon})
+		put("another's was redelivered", asIs, model.Delivery{Integration: "crm", Round: 1, Outcome: model.Delivered, CreatedAt: noon})
+		put("two are late", asIs, model.Delivery{Integration: "crm", Outcome: model.Retrying, NextAt: noon, CreatedAt: noon})
 
 		put("to be parked", held(noon.Add(-hold), asIs))
 		put("held for less", held(noon.Add(-hold+time.Microsecond), asIs))
-		put("parked", held(noon.Add(-hold), func(_ *hiring.Export, d *hiring.Delivery) { d.Parked = true }))
+		put("parked", held(noon.Add(-hold), func(_ *model.Export, d *model.Delivery) { d.Parked = true }))
 		put("triggered, at its end", held(noon.Add(-hold), triggered(noon)))
 		put("triggered, before its end", held(noon.Add(-hold), triggered(noon.Add(time.Hour))))
 		put("triggered, retrying", triggered(noon.Add(time.Hour)))
 
-		overdue := func(outcome hiring.Outcome, behind int64, limit int) (found []string) {
+		overdue := func(outcome model.Outcome, behind int64, limit int) (found []string) {
 			ids, err := db.ListOverdue(t.Context(), outcome, noon.Add(time.Microsecond), hold, behind, limit)
 			require.NoError(t, err)
 			for _, id := range ids {
@@ -66,10 +66,10 @@ func TestWhatIsOverdue(t *testing.T) {
 			return found
 		}
 		late := []string{"its attempt is late", "not attempted", "another's was redelivered", "two are late", "triggered, retrying"}
-		require.Equal(t, late, overdue(hiring.Retrying, 0, 10))
-		require.Equal(t, late[1:3], overdue(hiring.Retrying, first, 2))
-		require.Equal(t, []string{"to be parked", "triggered, at its end"}, overdue(hiring.Held, 0, 10))
-		require.Empty(t, overdue(hiring.Pending, 0, 10))
+		require.Equal(t, late, overdue(model.Retrying, 0, 10))
+		require.Equal(t, late[1:3], overdue(model.Retrying, first, 2))
+		require.Equal(t, []string{"to be parked", "triggered, at its end"}, overdue(model.Held, 0, 10))
+		require.Empty(t, overdue(model.Pending, 0, 10))
 	})
 }
 
@@ -78,7 +78,7 @@ func TestWhatIsUnfinished(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		made := map[int64]string{}
-		put := func(what string, change func(*hiring.Export)) *hiring.Export {
+		put := func(what string, change func(*model.Export)) *model.Export {
 			e := export("acme", what, "b")
 			e.Attachments = 0
 			change(e)
@@ -86,28 +86,28 @@ func TestWhatIsUnfinished(t *testing.T) {
 			made[e.ID] = what
 			return e
 		}
-		asIs := func(*hiring.Export) {}
-		dispatch := func(e *hiring.Export, at time.Time, to ...string) *hiring.Export {
+		asIs := func(*model.Export) {}
+		dispatch := func(e *model.Export, at time.Time, to ...string) *model.Export {
 			write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, e.Round, at, to...) })
 			return e
 		}
-		deliver := func(e *hiring.Export, to ...string) {
+		deliver := func(e *model.Export, to ...string) {
 			for _, integration := range to {
 				write(t, db, func(tx *store.Tx) error {
-					return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: integration, Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+					return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: integration, Outcome: model.Delivered, CreatedAt: noon, UpdatedAt: noon})
 				})
 			}
 		}
-		document := func(e *hiring.Export, state hiring.DocumentState) {
+		document := func(e *model.Export, state model.DocumentState) {
 			write(t, db, func(tx *store.Tx) error {
-				return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte{}, CreatedAt: noon})
+				return tx.InsertDocument(model.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte{}, CreatedAt: noon})
 			})
 			docs, err := db.ListDocuments(t.Context(), e.ID)
 			require.NoError(t, err)
 			docs[0].State = state
 			write(t, db, func(tx *store.Tx) error { _, err := tx.UpdateDocument(docs[0]); return err })
 		}
-		attached := func(e *hiring.Export) { e.Attachments = 1 }
+		attached := func(e *model.Export) { e.Attachments = 1 }
 		lookedFor := erasing // the ids of exports are of the present
 
 		first := dispatch(put("one of two has a row", asIs), noon, "crm", "hris")
@@ -126,12 +126,12 @@ func TestWhatIsUnfinished(t *testing.T) {
 		dispatch(again, noon, "hris")
 		deliver(dispatch(put("documents not entered", attached), noon, "hris"), "hris")
 		fetching := dispatch(put("document on its way", attached), noon, "hris")
-		document(fetching, hiring.Fetching)
+		document(fetching, model.Fetching)
 		deliver(fetching, "hris")
 		lost := dispatch(put("document given up", attached), noon, "hris")
-		document(lost, hiring.GivenUp)
+		document(lost, model.GivenUp)
 		deliver(lost, "hris")
-		deliver(dispatch(put("triggered, its documents are here", func(e *hiring.Export) { e.Attachments, e.Origin = 1, hiring.Triggered }), noon, "hris"), "hris")
+		deliver(dispatch(put("triggered, its documents are here", func(e *model.Export) { e.Attachments, e.Origin = 1, model.Triggered }), noon, "hris"), "hris")
 
 		found := func(behind int64) (all []string) {
 			ids, next, err := db.ListUnfinished(t.Context(), behind, lookedFor)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
@@ -23,15 +23,15 @@ func lists(ctx context.Context, db *DB) []error {
 	var errs []error
 	note := func(err error) { errs = append(errs, err) }
 	for _, f := range []ExportFilter{
-		{}, {Tenant: "t"}, {Tenant: "t", Candidate: "c"}, {Tenant: "t", Quarantined: true}, {Outcome: hiring.Failed}, {Tenant: "t", Outcome: hiring.Failed},
-		{Tenant: "t", Integration: "i"}, {Tenant: "t", Integration: "i", Outcome: hiring.Held}, {Tenant: "t", Candidate: "c", Outcome: hiring.Failed},
-		{Tenant: "t", Candidate: "c", Integration: "i"}, {Outcome: hiring.Failed, Class: hiring.ClassDataFault},
-		{Tenant: "t", Outcome: hiring.Failed, Class: hiring.ClassDataFault},
+		{}, {Tenant: "t"}, {Tenant: "t", Candidate: "c"}, {Tenant: "t", Quarantined: true}, {Outcome: model.Failed}, {Tenant: "t", Outcome: model.Failed},
+		{Tenant: "t", Integration: "i"}, {Tenant: "t", Integration: "i", Outcome: model.Held}, {Tenant: "t", Candidate: "c", Outcome: model.Failed},
+		{Tenant: "t", Candidate: "c", Integration: "i"}, {Outcome: model.Failed, Class: model.ClassDataFault},
+		{Tenant: "t", Outcome: model.Failed, Class: model.ClassDataFault},
 		{LostDocuments: true}, {Tenant: "t", LostDocuments: true},
 		{Prefix: "6f1c0f1e"}, {Tenant: "t", Prefix: "6f1c0f1e"},
-		{Tenant: "t", Integration: "i", LostDocuments: true, Outcome: hiring.Failed},
+		{Tenant: "t", Integration: "i", LostDocuments: true, Outcome: model.Failed},
 		{Undelivered: true}, {Tenant: "t", Undelivered: true}, {Tenant: "t", Integration: "i", Undelivered: true},
-		{Tenant: "t", Integration: "i", Outcome: hiring.Held, Undelivered: true},
+		{Tenant: "t", Integration: "i", Outcome: model.Held, Undelivered: true},
 	} {
 		for _, bounds := range []ExportFilter{{}, {Since: at}, {Until: at}, {Before: 7}, {Since: at, Until: at, Before: 7}} {
 			f.Since, f.Until, f.Before, f.Limit = bounds.Since, bounds.Until, bounds.Before, 10
@@ -104,7 +104,7 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, _, err = db.ListUndispatchedUnfetched(ctx, Cursor{1, 2}, at, at, 10)
 	note(err)
-	_, err = db.ListOverdue(ctx, hiring.Retrying, at, time.Hour, 7, 10)
+	_, err = db.ListOverdue(ctx, model.Retrying, at, time.Hour, 7, 10)
 	note(err)
 	_, _, err = db.ListUnfinished(ctx, 7, at)
 	note(err)
@@ -114,36 +114,36 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, err = db.CountUndelivered(ctx)
 	note(err)
-	_, err = db.Health(ctx, hiring.Place{Tenant: "t", Integration: "i"})
+	_, err = db.Health(ctx, model.Place{Tenant: "t", Integration: "i"})
 	note(err)
 	_, err = db.SumHours(ctx, at)
 	note(err)
-	_, err = db.ListHours(ctx, hiring.Place{Tenant: "t", Integration: "i"}, at)
+	_, err = db.ListHours(ctx, model.Place{Tenant: "t", Integration: "i"}, at)
 	note(err)
-	for _, mode := range hiring.RedeliveryModes {
-		s := hiring.Selection{Tenant: "t", Integration: "i", Since: at, Until: at.Add(time.Hour), Mode: mode}
+	for _, mode := range model.RedeliveryModes {
+		s := model.Selection{Tenant: "t", Integration: "i", Since: at, Until: at.Add(time.Hour), Mode: mode}
 		_, err = db.ListSelected(ctx, &s, 7, 10)
 		note(err)
-		_, err = db.PreviewRedelivery(ctx, &s, hiring.Passthrough, at)
+		_, err = db.PreviewRedelivery(ctx, &s, model.Passthrough, at)
 		note(err)
 	}
 	for _, tenant := range []string{"", "t"} {
 		_, _, err = db.ListRedeliveries(ctx, tenant, page)
 		note(err)
 	}
-	note(db.countBegun(ctx, new(hiring.Redelivery)))
+	note(db.countBegun(ctx, new(model.Redelivery)))
 	_, err = db.ListRunningRedeliveries(ctx)
 	note(err)
-	_, err = db.CatchUp(ctx, hiring.Place{Tenant: "t", Integration: "i"})
+	_, err = db.CatchUp(ctx, model.Place{Tenant: "t", Integration: "i"})
 	if !errors.Is(err, ErrNotFound) {
 		note(err)
 	}
-	_, err = db.CountWaiting(ctx, hiring.Place{Tenant: "t", Integration: "i"}, at)
+	_, err = db.CountWaiting(ctx, model.Place{Tenant: "t", Integration: "i"}, at)
 	note(err)
 	_, err = db.ListUnclaimedCatchUps(ctx, at)
 	note(err)
 	note(db.Write(ctx, func(tx *Tx) error {
-		_, err := tx.MakeDue(&hiring.CatchUp{Place: hiring.Place{Tenant: "t", Integration: "i"}, BeganAt: at}, 10, at)
+		_, err := tx.MakeDue(&model.CatchUp{Place: model.Place{Tenant: "t", Integration: "i"}, BeganAt: at}, 10, at)
 		return err
 	}))
 	_, err = db.CountHeld(ctx)

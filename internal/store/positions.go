@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // position is a job without what it asks, as it is kept beside the whole of it.
-type position struct{ job *hiring.Job }
+type position struct{ job *model.Job }
 
 // Value implements driver.Valuer.
 func (p position) Value() (driver.Value, error) {
@@ -23,14 +23,14 @@ func (p position) Value() (driver.Value, error) {
 	return wrapBody(data), nil
 }
 
-var openings = collection[hiring.Job]{table: "positions", of: jobs.of}
+var openings = collection[model.Job]{table: "positions", of: jobs.of}
 
 // JobWithoutQuestions is Job without what the job asks: that may be 4 MiB, and nothing of it is exported.
-func (tx *Tx) JobWithoutQuestions(tenant, boardCode string) (*hiring.Job, bool, error) {
+func (tx *Tx) JobWithoutQuestions(tenant, boardCode string) (*model.Job, bool, error) {
 	return openings.find(tx, tenant, boardCode)
 }
 
 // JobWithoutQuestions is Job without what the job asks; ErrNotFound when there is none.
-func (db *DB) JobWithoutQuestions(ctx context.Context, tenant, boardCode string) (*hiring.Job, error) {
+func (db *DB) JobWithoutQuestions(ctx context.Context, tenant, boardCode string) (*model.Job, error) {
 	return openings.get(ctx, db, tenant, boardCode)
 }

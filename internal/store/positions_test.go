@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
@@ -27,13 +27,13 @@ func TestPositionsAreReadWithoutQuestions(t *testing.T) {
 		other, err := sql.Open(driver, source)
 		require.NoError(t, err)
 		defer other.Close()
-		job := &hiring.Job{Row: hiring.Row{Tenant: "acme"}, BoardCode: "NURSE-1", ID: "job-1", LegacyID: "7", Title: "Nurse", URI: "https://jobs.example/1", Syndicate: true,
-			CustomFields: []hiring.CustomField{{ID: "f", Name: "ward", Type: "text", Value: "A"}}, Questions: []hiring.Question{{ID: "1", Format: hiring.Text, Label: "Why?"}}, ComplianceGroups: []string{}}
+		job := &model.Job{Row: model.Row{Tenant: "acme"}, BoardCode: "NURSE-1", ID: "job-1", LegacyID: "7", Title: "Nurse", URI: "https://jobs.example/1", Syndicate: true,
+			CustomFields: []model.CustomField{{ID: "f", Name: "ward", Type: "text", Value: "A"}}, Questions: []model.Question{{ID: "1", Format: model.Text, Label: "Why?"}}, ComplianceGroups: []string{}}
 		write(t, db, func(tx *store.Tx) error { return tx.UpsertJob(job, noon) })
-		read := func() (all []*hiring.Job) {
+		read := func() (all []*model.Job) {
 			write(t, db, func(tx *store.Tx) error {
 				all = nil
-				for _, find := range []func(tenant, boardCode string) (*hiring.Job, bool, error){tx.JobWithoutQuestions, tx.LockJob} {
+				for _, find := range []func(tenant, boardCode string) (*model.Job, bool, error){tx.JobWithoutQuestions, tx.LockJob} {
 					one, ok, err := find("acme", "NURSE-1")
 					if err != nil {
 						return err

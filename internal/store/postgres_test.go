@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
@@ -170,11 +170,11 @@ func TestTextThatPostgreSQLRefusesIsCleaned(t *testing.T) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
 		write(t, db, func(tx *store.Tx) error {
-			d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Reason: "bad \xff and \x00", CreatedAt: noon, UpdatedAt: noon}
+			d := &model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Retrying, Reason: "bad \xff and \x00", CreatedAt: noon, UpdatedAt: noon}
 			if err := tx.UpsertDelivery(d); err != nil {
 				return err
 			}
-			return tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: noon, Error: "\xfe\x00", Answer: []byte("\x00\xff")})
+			return tx.InsertAttempt(&model.Attempt{DeliveryID: d.ID, StartedAt: noon, Error: "\xfe\x00", Answer: []byte("\x00\xff")})
 		})
 		d, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 		require.NoError(t, err)
@@ -192,7 +192,7 @@ func TestErrorThatAClosurePassesOverIsNotAcknowledged(t *testing.T) {
 			if _, err := tx.InsertExport(export("acme", "u-1", "b")); err != nil {
 				return err
 			}
-			_ = tx.UpsertDelivery(&hiring.Delivery{ExportID: 1, Tenant: "acme"}) // there is no such export, and no time
+			_ = tx.UpsertDelivery(&model.Delivery{ExportID: 1, Tenant: "acme"}) // there is no such export, and no time
 			return nil
 		})
 		require.Error(t, err)

@@ -4,20 +4,20 @@ import (
 	"context"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // redeliveries are the jobs, without what became of the deliveries that they began.
-var redeliveries = table[hiring.Redelivery]{"redeliveries", `id, tenant, integration, since, until, mode, outcome, class,
+var redeliveries = table[model.Redelivery]{"redeliveries", `id, tenant, integration, since, until, mode, outcome, class,
 	status, rate, state, reason, total, skipped, after_id, created_at, updated_at, ended_at, begun_by`,
-	func(j *hiring.Redelivery) []any {
+	func(j *model.Redelivery) []any {
 		return []any{&j.ID, &j.Tenant, &j.Integration, moment{&j.Since}, moment{&j.Until}, &j.Mode, &j.Outcome, &j.Class,
 			&j.Status, &j.Rate, &j.State, &j.Reason, &j.Total, &j.Skipped, &j.After, moment{&j.CreatedAt},
 			moment{&j.UpdatedAt}, moment{&j.EndedAt}, &j.BegunBy}
 	}}
 
 // InsertRedelivery adds a redelivery that has come to no export yet.
-func (tx *Tx) InsertRedelivery(j *hiring.Redelivery) error {
+func (tx *Tx) InsertRedelivery(j *model.Redelivery) error {
 	return tx.exec(`INSERT INTO redeliveries (`+redeliveries.columns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
 		j.ID, j.Tenant, j.Integration, micros(j.Since), micros(j.Until), string(j.Mode), string(j.Outcome),
@@ -26,7 +26,7 @@ func (tx *Tx) InsertRedelivery(j *hiring.Redelivery) error {
 }
 
 // Redelivery reads a redelivery, with what became of the deliveries that it began; ErrNotFound when there is none.
-func (db *DB) Redelivery(ctx context.Context, id string) (*hiring.Redelivery, error) {
+func (db *DB) Redelivery(ctx context.Context, id string) (*model.Redelivery, error) {
 	j, err := redeliveries.get(ctx, db, `id = $1`, id)
 	if err != nil {
 		return nil, err
@@ -35,13 +35,13 @@ func (db *DB) Redelivery(ctx context.Context, id string) (*hiring.Redelivery, er
 }
 
 // countBegun counts the deliveries that a redelivery began by what became of them.
-func (db *DB) countBegun(ctx context.Context, j *hiring.Redelivery) error {
-	counts, err := queryMap(ctx, db, func(r row) (outcome hiring.Outcome, n int64, err error) {
+func (db *DB) countBegun(ctx context.Context, j *model.Redelivery) error {
+	counts, err := queryMap(ctx, db, func(r row) (outcome model.Outcome, n int64, err error) {
 		return outcome, n, r.Scan(&outcome, &n)
 	}, `SELECT outcome, count(*) FROM deliveries WHERE redelivery = $1 GROUP BY outcome`, j.ID)
 	for outcome, n := range counts {
 		switch {
-		case outcome == hiring.Delivered:
+		case outcome == model.Delivered:
 			j.Delivered += n
 		case outcome.Final():
 			j.Failed += n
@@ -54,7 +54,7 @@ func (db *DB) countBegun(ctx context.Context, j *hiring.Redelivery) error {
 
 // ListRedeliveries lists the redeliveries of a tenant, or of all when it is empty, the newest first, as Redelivery reads
 // them.
-func (db *DB) ListRedeliveries(ctx context.Context, tenant string, p Page) ([]*hiring.Redelivery, string, error) {
+func (db *DB) ListRedeliveries(ctx context.Context, tenant string, p Page) ([]*model.Redelivery, string, error) {
 	var c conditions
 	if tenant != "" {
 		c.is("tenant =", tenant)
@@ -62,7 +62,7 @@ func (db *DB) ListRedeliveries(ctx context.Context, tenant string, p Page) ([]*h
 	if p.After != "" {
 		c.is("id <", p.After)
 	}
-	page, next, err := queryPage(ctx, db, redeliveries.scan, func(j *hiring.Redelivery) string { return j.ID }, p.limit(),
+	page, next, err := queryPage(ctx, db, redeliveries.scan, func(j *model.Redelivery) string { return j.ID }, p.limit(),
 		`SELECT `+redeliveries.columns+` FROM redeliveries`+c.String()+` ORDER BY id DESC`, c.args...)
 	for n := 0; n < len(page) && err == nil; n++ {
 		err = db.countBegun(ctx, page[n])
@@ -77,8 +77,8 @@ func (db *DB) ListRunningRedeliveries(ctx context.Context) ([]string, error) {
 
 // UpdateRedeliveryState changes the state of a redelivery, and says why. It reports false, and changes nothing, unless
 // it has one of the states from.
-func (tx *Tx) UpdateRedeliveryState(id string, to hiring.RedeliveryState, reason string, now time.Time,
-	from ...hiring.RedeliveryState) (bool, error) {
+func (tx *Tx) UpdateRedeliveryState(id string, to model.RedeliveryState, reason string, now time.Time,
+	from ...model.RedeliveryState) (bool, error) {
 	var endedAt time.Time
 	if to.Ended() {
 		endedAt = now

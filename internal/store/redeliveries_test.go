@@ -7,16 +7,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
 // selectable puts an export into the store that was received minutes after noon, and changes it.
-func selectable(t *testing.T, db *store.DB, key string, minutes int, change func(tx *store.Tx, e *hiring.Export) error) {
+func selectable(t *testing.T, db *store.DB, key string, minutes int, change func(tx *store.Tx, e *model.Export) error) {
 	t.Helper()
 	e := inbox.NewExport("acme", key, []byte("{}"), noon.Add(time.Duration(minutes)*time.Minute))
-	e.ID = hiring.FirstID(e.ReceivedAt) // those of a process rise, whichever test they are of
+	e.ID = model.FirstID(e.ReceivedAt) // those of a process rise, whichever test they are of
 	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 		if _, err := inbox.Insert(tx, e); err != nil {
 			return err
@@ -26,19 +26,19 @@ func selectable(t *testing.T, db *store.DB, key string, minutes int, change func
 }
 
 // ended dispatches an export to integrations, and ends its delivery to hris in rounds with these outcomes.
-func ended(fault hiring.Class, status int, outcomes ...hiring.Outcome) func(*store.Tx, *hiring.Export) error {
-	return func(tx *store.Tx, e *hiring.Export) error {
+func ended(fault model.Class, status int, outcomes ...model.Outcome) func(*store.Tx, *model.Export) error {
+	return func(tx *store.Tx, e *model.Export) error {
 		if err := tx.MarkDispatched(e.ID, 0, e.ReceivedAt, "hris", "crm"); err != nil {
 			return err
 		}
 		for round, outcome := range outcomes {
-			d := hiring.NewDelivery(e, "hris", round, e.ReceivedAt)
+			d := model.NewDelivery(e, "hris", round, e.ReceivedAt)
 			d.Outcome, d.Fault = outcome, fault
 			if err := tx.UpsertDelivery(d); err != nil {
 				return err
 			}
 			for _, s := range []int{503, status} {
-				a := &hiring.Attempt{DeliveryID: d.ID, StartedAt: e.ReceivedAt, Status: s}
+				a := &model.Attempt{DeliveryID: d.ID, StartedAt: e.ReceivedAt, Status: s}
 				if err := tx.InsertAttempt(a); err != nil {
 					return err
 				}
@@ -52,29 +52,29 @@ func ended(fault hiring.Class, status int, outcomes ...hiring.Outcome) func(*sto
 func TestSelections(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		to := func(names ...string) func(*store.Tx, *hiring.Export) error {
-			return func(tx *store.Tx, e *hiring.Export) error { return tx.MarkDispatched(e.ID, 0, e.ReceivedAt, names...) }
+		to := func(names ...string) func(*store.Tx, *model.Export) error {
+			return func(tx *store.Tx, e *model.Export) error { return tx.MarkDispatched(e.ID, 0, e.ReceivedAt, names...) }
 		}
-		const ok, failed, expired = hiring.Delivered, hiring.Failed, hiring.Expired
+		const ok, failed, expired = model.Delivered, model.Failed, model.Expired
 		for n, one := range []struct {
 			key    string
-			change func(*store.Tx, *hiring.Export) error
+			change func(*store.Tx, *model.Export) error
 		}{
-			{"failed", ended(hiring.ClassPartnerFault, 500, failed)},
-			{"data", ended(hiring.ClassDataFault, 422, failed)},
-			{"expired", ended(hiring.ClassPartnerFault, 0, expired)},
+			{"failed", ended(model.ClassPartnerFault, 500, failed)},
+			{"data", ended(model.ClassDataFault, 422, failed)},
+			{"expired", ended(model.ClassPartnerFault, 0, expired)},
 			{"delivered", ended("", 200, ok)},
 			{"redelivered", ended("", 200, failed, ok)},
-			{"again", ended(hiring.ClassPartnerFault, 502, ok, failed)},
-			{"retrying", ended(hiring.ClassPartnerFault, 500, failed, hiring.Retrying)},
-			{"held", ended("", 410, hiring.Held)},
+			{"again", ended(model.ClassPartnerFault, 502, ok, failed)},
+			{"retrying", ended(model.ClassPartnerFault, 500, failed, model.Retrying)},
+			{"held", ended("", 410, model.Held)},
 			{"pending", to("crm", "hris")},
 			{"missing", to("crm")},
 			{"similar", to("crm", "hris-2", "my-hris")},
 			{"nobody", to()},
-			{"waiting", func(*store.Tx, *hiring.Export) error { return nil }},
-			{"refused", func(tx *store.Tx, e *hiring.Export) error { return tx.MarkFault(e.ID, "Temporal refuses it") }},
-			{"erased", func(tx *store.Tx, e *hiring.Export) error {
+			{"waiting", func(*store.Tx, *model.Export) error { return nil }},
+			{"refused", func(tx *store.Tx, e *model.Export) error { return tx.MarkFault(e.ID, "Temporal refuses it") }},
+			{"erased", func(tx *store.Tx, e *model.Export) error {
 				if err := to()(tx, e); err != nil {
 					return err
 				}
@@ -84,7 +84,7 @@ func TestSelections(t *testing.T) {
 		} {
 			selectable(t, db, one.key, n, one.change)
 		}
-		keys := func(s hiring.Selection) (keys []string) {
+		keys := func(s model.Selection) (keys []string) {
 			s.Tenant, s.Integration = "acme", "hris"
 			if s.Since.IsZero() {
 				s.Since = noon
@@ -92,7 +92,7 @@ func TestSelections(t *testing.T) {
 			if s.Until.IsZero() {
 				s.Until = noon.Add(15 * time.Minute) // without the last one
 			}
-			preview, err := db.PreviewRedelivery(t.Context(), &s, hiring.Rehost, noon)
+			preview, err := db.PreviewRedelivery(t.Context(), &s, model.Rehost, noon)
 			require.NoError(t, err)
 			for after := int64(0); ; {
 				page, err := db.ListSelected(t.Context(), &s, after, 2)
@@ -114,45 +114,45 @@ func TestSelections(t *testing.T) {
 				}
 			}
 		}
-		mode := func(m hiring.RedeliveryMode) hiring.Selection { return hiring.Selection{Mode: m} }
-		with := func(m hiring.RedeliveryMode, change func(*hiring.Selection)) hiring.Selection {
+		mode := func(m model.RedeliveryMode) model.Selection { return model.Selection{Mode: m} }
+		with := func(m model.RedeliveryMode, change func(*model.Selection)) model.Selection {
 			s := mode(m)
 			change(&s)
 			return s
 		}
-		for want, s := range map[string]hiring.Selection{
-			"[failed data expired again]":      mode(hiring.RedeliverFailed),
-			"[missing similar nobody refused]": mode(hiring.RedeliverMissing),
-			"[failed data expired delivered redelivered again missing similar nobody refused]": mode(hiring.RedeliverAll),
-			"[expired]":               with(hiring.RedeliverFailed, func(s *hiring.Selection) { s.Outcome = expired }),
-			"[delivered redelivered]": with(hiring.RedeliverAll, func(s *hiring.Selection) { s.Outcome = ok }),
-			"[data]": with(hiring.RedeliverFailed, func(s *hiring.Selection) {
-				s.Class = hiring.ClassDataFault
+		for want, s := range map[string]model.Selection{
+			"[failed data expired again]":      mode(model.RedeliverFailed),
+			"[missing similar nobody refused]": mode(model.RedeliverMissing),
+			"[failed data expired delivered redelivered again missing similar nobody refused]": mode(model.RedeliverAll),
+			"[expired]":               with(model.RedeliverFailed, func(s *model.Selection) { s.Outcome = expired }),
+			"[delivered redelivered]": with(model.RedeliverAll, func(s *model.Selection) { s.Outcome = ok }),
+			"[data]": with(model.RedeliverFailed, func(s *model.Selection) {
+				s.Class = model.ClassDataFault
 			}),
-			"[again]": with(hiring.RedeliverFailed, func(s *hiring.Selection) { s.Status = 502 }),
-			"[data expired]": with(hiring.RedeliverFailed, func(s *hiring.Selection) {
+			"[again]": with(model.RedeliverFailed, func(s *model.Selection) { s.Status = 502 }),
+			"[data expired]": with(model.RedeliverFailed, func(s *model.Selection) {
 				s.Since, s.Until = noon.Add(time.Minute), noon.Add(5*time.Minute)
 			}),
 		} {
 			require.Equal(t, want, fmt.Sprint(keys(s)))
 		}
-		left := []hiring.LeftOut{{Why: hiring.LeftUnderWay, Count: 2}, {Why: hiring.LeftHeld, Count: 1},
-			{Why: hiring.LeftWaiting, Count: 1}, {Why: hiring.LeftErased, Count: 1}}
-		for m, want := range map[hiring.RedeliveryMode]hiring.RedeliveryPreview{
-			hiring.RedeliverFailed: {Count: 4, Received: 1, LeftOut: append(left[:4:4],
-				hiring.LeftOut{Why: hiring.LeftReceived, Count: 2}, hiring.LeftOut{Why: hiring.LeftMissing, Count: 4})},
-			hiring.RedeliverAll: {Count: 10, Received: 3, LeftOut: left},
-			hiring.RedeliverMissing: {Count: 4, LeftOut: append(left[:4:4],
-				hiring.LeftOut{Why: hiring.LeftReceived, Count: 2}, hiring.LeftOut{Why: hiring.LeftFailed, Count: 4})},
+		left := []model.LeftOut{{Why: model.LeftUnderWay, Count: 2}, {Why: model.LeftHeld, Count: 1},
+			{Why: model.LeftWaiting, Count: 1}, {Why: model.LeftErased, Count: 1}}
+		for m, want := range map[model.RedeliveryMode]model.RedeliveryPreview{
+			model.RedeliverFailed: {Count: 4, Received: 1, LeftOut: append(left[:4:4],
+				model.LeftOut{Why: model.LeftReceived, Count: 2}, model.LeftOut{Why: model.LeftMissing, Count: 4})},
+			model.RedeliverAll: {Count: 10, Received: 3, LeftOut: left},
+			model.RedeliverMissing: {Count: 4, LeftOut: append(left[:4:4],
+				model.LeftOut{Why: model.LeftReceived, Count: 2}, model.LeftOut{Why: model.LeftFailed, Count: 4})},
 		} {
-			s := hiring.Selection{Tenant: "acme", Integration: "hris", Since: noon, Until: noon.Add(15 * time.Minute), Mode: m}
-			got, err := db.PreviewRedelivery(t.Context(), &s, hiring.Rehost, noon)
+			s := model.Selection{Tenant: "acme", Integration: "hris", Since: noon, Until: noon.Add(15 * time.Minute), Mode: m}
+			got, err := db.PreviewRedelivery(t.Context(), &s, model.Rehost, noon)
 			require.NoError(t, err)
 			got.Oldest, got.Newest = time.Time{}, time.Time{}
 			require.Equal(t, want, got, m)
 		}
-		s := hiring.Selection{Tenant: "acme", Integration: "hris", Since: noon, Until: noon.Add(time.Hour),
-			Mode: hiring.RedeliverFailed}
+		s := model.Selection{Tenant: "acme", Integration: "hris", Since: noon, Until: noon.Add(time.Hour),
+			Mode: model.RedeliverFailed}
 		e, err := db.ExportByKey(t.Context(), "acme", "delivered")
 		require.NoError(t, err)
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
@@ -167,9 +167,9 @@ func TestSelections(t *testing.T) {
 func TestRedeliveryAdvances(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		j := &hiring.Redelivery{ID: "j-1", Rate: 8, State: hiring.RedeliveryRunning, Total: 3, CreatedAt: noon,
-			UpdatedAt: noon, Selection: hiring.Selection{Tenant: "acme", Integration: "hris", Since: noon,
-				Until: noon.Add(time.Hour), Mode: hiring.RedeliverFailed, Class: hiring.ClassDataFault, Status: 422}}
+		j := &model.Redelivery{ID: "j-1", Rate: 8, State: model.RedeliveryRunning, Total: 3, CreatedAt: noon,
+			UpdatedAt: noon, Selection: model.Selection{Tenant: "acme", Integration: "hris", Since: noon,
+				Until: noon.Add(time.Hour), Mode: model.RedeliverFailed, Class: model.ClassDataFault, Status: 422}}
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.InsertRedelivery(j) }))
 		read, err := db.Redelivery(t.Context(), "j-1")
 		require.NoError(t, err)
@@ -181,7 +181,7 @@ func TestRedeliveryAdvances(t *testing.T) {
 			}))
 			return done
 		}
-		change := func(to hiring.RedeliveryState, from ...hiring.RedeliveryState) (done bool) {
+		change := func(to model.RedeliveryState, from ...model.RedeliveryState) (done bool) {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) {
 				done, err = tx.UpdateRedeliveryState("j-1", to, "", noon, from...)
 				return err
@@ -190,17 +190,17 @@ func TestRedeliveryAdvances(t *testing.T) {
 		}
 		require.True(t, advance(7, true))
 		require.False(t, advance(7, false), "it came to the export twice")
-		require.True(t, change(hiring.RedeliveryPaused, hiring.RedeliveryRunning))
+		require.True(t, change(model.RedeliveryPaused, model.RedeliveryRunning))
 		require.False(t, advance(8, false), "it is paused")
 		running, err := db.ListRunningRedeliveries(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, running)
-		require.True(t, change(hiring.RedeliveryRunning, hiring.RedeliveryPaused))
+		require.True(t, change(model.RedeliveryRunning, model.RedeliveryPaused))
 		require.True(t, advance(8, false))
-		require.True(t, change(hiring.RedeliveryCancelled, hiring.RedeliveryRunning, hiring.RedeliveryPaused))
-		require.False(t, change(hiring.RedeliveryRunning, hiring.RedeliveryPaused))
+		require.True(t, change(model.RedeliveryCancelled, model.RedeliveryRunning, model.RedeliveryPaused))
+		require.False(t, change(model.RedeliveryRunning, model.RedeliveryPaused))
 
-		selectable(t, db, "u-1", 0, ended("", 200, hiring.Delivered, hiring.Failed, hiring.Held))
+		selectable(t, db, "u-1", 0, ended("", 200, model.Delivered, model.Failed, model.Held))
 		e, err := db.ExportByKey(t.Context(), "acme", "u-1")
 		require.NoError(t, err)
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
@@ -215,7 +215,7 @@ func TestRedeliveryAdvances(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, next)
 		require.Len(t, all, 1)
-		j.State, j.EndedAt, j.After, j.Skipped = hiring.RedeliveryCancelled, noon, 8, 1
+		j.State, j.EndedAt, j.After, j.Skipped = model.RedeliveryCancelled, noon, 8, 1
 		j.Delivered, j.Failed, j.Waiting = 1, 1, 1
 		require.Equal(t, j, all[0])
 		all, _, err = db.ListRedeliveries(t.Context(), "", store.Page{After: "j-1"})

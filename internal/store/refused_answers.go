@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // RefusedAnswers counts the answers to a question of a job that were refused.
 type RefusedAnswers struct {
 	Question string // empty: the job does not ask it
-	Format   hiring.Format
+	Format   model.Format
 	Count    int64
 	LastHour time.Time // in which the latest one was refused
 }

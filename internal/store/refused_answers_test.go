@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -14,11 +14,11 @@ import (
 func TestRefusedAnswers(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		job := &hiring.Job{Row: hiring.Row{Tenant: "acme"}, BoardCode: "NURSE-1", ID: "job-1"}
+		job := &model.Job{Row: model.Row{Tenant: "acme"}, BoardCode: "NURSE-1", ID: "job-1"}
 		write(t, db, func(tx *store.Tx) error { return tx.UpsertJob(job, noon) })
 		count := func(tenant, job, question string, n int64, at time.Time) {
 			write(t, db, func(tx *store.Tx) error {
-				return tx.CountRefusedAnswers(tenant, job, store.RefusedAnswers{Question: question, Format: hiring.Date,
+				return tx.CountRefusedAnswers(tenant, job, store.RefusedAnswers{Question: question, Format: model.Date,
 					Count: n, LastHour: at})
 			})
 		}
@@ -33,8 +33,8 @@ func TestRefusedAnswers(t *testing.T) {
 		count("acme", "NURSE-1", "", 9, noon)
 		count("acme", "gone", "day", 1, noon)
 		count("globex", "NURSE-1", "day", 1, noon)
-		others := store.RefusedAnswers{Format: hiring.Date, Count: 9, LastHour: noon}
-		day := store.RefusedAnswers{Question: "day", Format: hiring.Date, Count: 12, LastHour: noon}
+		others := store.RefusedAnswers{Format: model.Date, Count: 9, LastHour: noon}
+		day := store.RefusedAnswers{Question: "day", Format: model.Date, Count: 12, LastHour: noon}
 		require.Equal(t, []store.RefusedAnswers{day, others}, list(time.Unix(0, 0)))
 		day.Count = 5
 		require.Equal(t, []store.RefusedAnswers{others, day}, list(noon.Add(30*time.Minute)))
@@ -50,7 +50,7 @@ func TestRefusedAnswers(t *testing.T) {
 		require.Equal(t, store.Received{}, n)
 		for i, id := range []string{"b", "a"} {
 			write(t, db, func(tx *store.Tx) error {
-				return tx.UpsertJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: id,
+				return tx.UpsertJobApplication(&model.JobApplication{Row: model.Row{Tenant: "acme"}, ID: id,
 					Job: "NURSE-1"}, noon.Add(time.Duration(i)*time.Minute))
 			})
 		}

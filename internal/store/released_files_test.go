@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
@@ -22,7 +22,7 @@ func TestErasureKeepsFilesOfOthers(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		one, two := finished(t, db, "u-1", "shared", "shared", "uploaded"), finished(t, db, "u-2", "shared")
 		write(t, db, func(tx *store.Tx) error {
-			_, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: 7, Tenant: "acme", Application: "a", ID: "d", Blob: "uploaded", SHA256: []byte{1}, CreatedAt: noon})
+			_, err := tx.InsertApplicationDocument(&model.ApplicationDocument{Key: 7, Tenant: "acme", Application: "a", ID: "d", Blob: "uploaded", SHA256: []byte{1}, CreatedAt: noon})
 			return err
 		})
 		left := func() []string {
@@ -45,7 +45,7 @@ func released(t *testing.T, db *store.DB) []string {
 	return files
 }
 
-func deleteDocument(t *testing.T, db *store.DB, d *hiring.ApplicationDocument) {
+func deleteDocument(t *testing.T, db *store.DB, d *model.ApplicationDocument) {
 	t.Helper()
 	write(t, db, func(tx *store.Tx) error {
 		deleted, err := tx.DeleteApplicationDocument(d.Tenant, d.Application, d.ID, noon)
@@ -58,11 +58,11 @@ func deleteDocument(t *testing.T, db *store.DB, d *hiring.ApplicationDocument) {
 func TestDeletedDocumentsLeaveNoFile(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		documents := map[string]*hiring.ApplicationDocument{}
+		documents := map[string]*model.ApplicationDocument{}
 		for n, name := range []string{"alone", "offeredState", "unscanned", "harmful"} {
-			d := &hiring.ApplicationDocument{Key: int64(n + 1), Tenant: "acme", Application: "a-1", ID: name, Blob: name, SHA256: []byte{1}, CreatedAt: noon}
+			d := &model.ApplicationDocument{Key: int64(n + 1), Tenant: "acme", Application: "a-1", ID: name, Blob: name, SHA256: []byte{1}, CreatedAt: noon}
 			if n > 1 {
-				d.Scan = hiring.ScanPending
+				d.Scan = model.ScanPending
 			}
 			write(t, db, func(tx *store.Tx) error {
 				_, err := tx.InsertApplicationDocument(d)
@@ -101,7 +101,7 @@ func TestFileOfTwoThatAreErasedAtOnce(t *testing.T) {
 		blob := fmt.Sprint("shared-", n)
 		one, other := finished(t, nodes[0], fmt.Sprint("one-", n), blob), finished(t, nodes[0], fmt.Sprint("other-", n), blob)
 		var both sync.WaitGroup
-		for n, e := range []*hiring.Export{one, other} {
+		for n, e := range []*model.Export{one, other} {
 			both.Go(func() {
 				err := nodes[n].Write(t.Context(), func(tx *store.Tx) error {
 					_, err := tx.Erase(e.ID, before, erasing)
@@ -150,7 +150,7 @@ func TestDocumentIsOfferedBesideItsDeletion(t *testing.T) {
 	require.True(t, insert(t, nodes[0], e))
 	kept := 0
 	for n := range 40 {
-		d := &hiring.ApplicationDocument{Key: int64(n + 1), Tenant: "acme", Application: fmt.Sprint("a-", n), ID: "d", Blob: fmt.Sprint("f-", n), SHA256: []byte{1}, CreatedAt: noon}
+		d := &model.ApplicationDocument{Key: int64(n + 1), Tenant: "acme", Application: fmt.Sprint("a-", n), ID: "d", Blob: fmt.Sprint("f-", n), SHA256: []byte{1}, CreatedAt: noon}
 		write(t, nodes[0], func(tx *store.Tx) error {
 			_, err := tx.InsertApplicationDocument(d)
 			return err

@@ -8,11 +8,11 @@ import (
 
 	"golang.org/x/text/cases"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
-var candidates = collection[hiring.Candidate]{"candidates", []string{"email"},
-	func(c *hiring.Candidate) (string, *hiring.Row, []any) {
+var candidates = collection[model.Candidate]{"candidates", []string{"email"},
+	func(c *model.Candidate) (string, *model.Row, []any) {
 		email := ""
 		if len(c.Email) > 0 {
 			email = emailKey(c.Email[0])
@@ -20,8 +20,8 @@ var candidates = collection[hiring.Candidate]{"candidates", []string{"email"},
 		return c.ID, &c.Row, []any{email}
 	}}
 
-var jobs = collection[hiring.Job]{"jobs", []string{"job", "feed", "files", "position"},
-	func(j *hiring.Job) (string, *hiring.Row, []any) {
+var jobs = collection[model.Job]{"jobs", []string{"job", "feed", "files", "position"},
+	func(j *model.Job) (string, *model.Row, []any) {
 		feed, files := "", 0
 		if !j.Closed {
 			files = j.Files()
@@ -32,59 +32,59 @@ var jobs = collection[hiring.Job]{"jobs", []string{"job", "feed", "files", "posi
 		return j.BoardCode, &j.Row, []any{j.ID, feed, files, position{j}}
 	}}
 
-var steps = collection[hiring.Step]{"steps", nil, func(s *hiring.Step) (string, *hiring.Row, []any) {
+var steps = collection[model.Step]{"steps", nil, func(s *model.Step) (string, *model.Row, []any) {
 	return s.ID, &s.Row, nil
 }}
 
-var applications = collection[hiring.JobApplication]{"job_applications", []string{"candidate", "job", "step"},
-	func(a *hiring.JobApplication) (string, *hiring.Row, []any) {
+var applications = collection[model.JobApplication]{"job_applications", []string{"candidate", "job", "step"},
+	func(a *model.JobApplication) (string, *model.Row, []any) {
 		return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step}
 	}}
 
 // emailKey is what the index finds an e-mail address by: without regard to case, and no longer than an index takes. A
 // few that are not the same have one key: it folds ß to ss, and ends after 1 KiB.
 func emailKey(address string) string {
-	return hiring.CandidateKey(cases.Fold().String(strings.TrimSpace(address)))
+	return model.CandidateKey(cases.Fold().String(strings.TrimSpace(address)))
 }
 
 // hasEmail reports whether a candidate's first e-mail address is this one, case aside (simple case folding, which keeps
 // ß apart from ss).
-func hasEmail(c *hiring.Candidate, email string) bool {
+func hasEmail(c *model.Candidate, email string) bool {
 	return len(c.Email) > 0 && strings.EqualFold(strings.TrimSpace(c.Email[0]), strings.TrimSpace(email))
 }
 
 // UpsertCandidate writes a candidate if its version is still the one it was read with; version 0: if there is none.
 // ErrStale otherwise. The other methods that write resources are alike.
-func (tx *Tx) UpsertCandidate(c *hiring.Candidate, now time.Time) error {
+func (tx *Tx) UpsertCandidate(c *model.Candidate, now time.Time) error {
 	return candidates.upsert(tx, c, now)
 }
 
 // Candidate finds a candidate within a transaction.
-func (tx *Tx) Candidate(tenant, id string) (*hiring.Candidate, bool, error) {
+func (tx *Tx) Candidate(tenant, id string) (*model.Candidate, bool, error) {
 	return candidates.find(tx, tenant, id)
 }
 
 // DeleteCandidate deletes a candidate if its version is still the one it was read with; ErrStale otherwise. The other
 // methods that delete resources are alike.
-func (tx *Tx) DeleteCandidate(c *hiring.Candidate) error { return candidates.delete(tx, c) }
+func (tx *Tx) DeleteCandidate(c *model.Candidate) error { return candidates.delete(tx, c) }
 
 // Candidate reads a candidate; ErrNotFound when there is none.
-func (db *DB) Candidate(ctx context.Context, tenant, id string) (*hiring.Candidate, error) {
+func (db *DB) Candidate(ctx context.Context, tenant, id string) (*model.Candidate, error) {
 	return candidates.get(ctx, db, tenant, id)
 }
 
 // ListCandidates lists candidates by id: those whose first e-mail address is this one, or all when it is empty. A page of
 // those may be shorter than was asked for before the last one.
-func (db *DB) ListCandidates(ctx context.Context, tenant, email string, p Page) ([]*hiring.Candidate, string, error) {
+func (db *DB) ListCandidates(ctx context.Context, tenant, email string, p Page) ([]*model.Candidate, string, error) {
 	if email == "" {
 		return candidates.list(ctx, db, tenant, "", "", p)
 	}
 	page, next, err := candidates.list(ctx, db, tenant, "email", emailKey(email), p)
-	return slices.DeleteFunc(page, func(c *hiring.Candidate) bool { return !hasEmail(c, email) }), next, err
+	return slices.DeleteFunc(page, func(c *model.Candidate) bool { return !hasEmail(c, email) }), next, err
 }
 
 // UpsertJob writes a job. ErrTaken when another job of the tenant has its id.
-func (tx *Tx) UpsertJob(j *hiring.Job, now time.Time) error {
+func (tx *Tx) UpsertJob(j *model.Job, now time.Time) error {
 	others, err := jobs.rows(tx, ` AND job = $2 AND id <> $3`, j.Tenant, j.ID, j.BoardCode)
 	if err == nil && len(others) > 0 {
 		err = ErrTaken
@@ -96,12 +96,12 @@ func (tx *Tx) UpsertJob(j *hiring.Job, now time.Time) error {
 }
 
 // Job finds a job by its job board code within a transaction.
-func (tx *Tx) Job(tenant, boardCode string) (*hiring.Job, bool, error) {
+func (tx *Tx) Job(tenant, boardCode string) (*model.Job, bool, error) {
 	return jobs.find(tx, tenant, boardCode)
 }
 
 // DeleteJob removes a job, and what was counted of the answers for it.
-func (tx *Tx) DeleteJob(j *hiring.Job) error {
+func (tx *Tx) DeleteJob(j *model.Job) error {
 	if err := jobs.delete(tx, j); err != nil {
 		return err
 	}
@@ -109,51 +109,51 @@ func (tx *Tx) DeleteJob(j *hiring.Job) error {
 }
 
 // Job reads a job by its job board code; ErrNotFound when there is none.
-func (db *DB) Job(ctx context.Context, tenant, boardCode string) (*hiring.Job, error) {
+func (db *DB) Job(ctx context.Context, tenant, boardCode string) (*model.Job, error) {
 	return jobs.get(ctx, db, tenant, boardCode)
 }
 
 // ListJobs lists jobs by job board code.
-func (db *DB) ListJobs(ctx context.Context, tenant string, p Page) ([]*hiring.Job, string, error) {
+func (db *DB) ListJobs(ctx context.Context, tenant string, p Page) ([]*model.Job, string, error) {
 	return jobs.list(ctx, db, tenant, "", "", p)
 }
 
 // UpsertStep writes a step with its helper.
-func (tx *Tx) UpsertStep(s *hiring.Step, now time.Time) error { return steps.upsert(tx, s, now) }
+func (tx *Tx) UpsertStep(s *model.Step, now time.Time) error { return steps.upsert(tx, s, now) }
 
 // Step finds a step within a transaction.
-func (tx *Tx) Step(tenant, id string) (*hiring.Step, bool, error) { return steps.find(tx, tenant, id) }
+func (tx *Tx) Step(tenant, id string) (*model.Step, bool, error) { return steps.find(tx, tenant, id) }
 
 // ListSteps reads all steps of a tenant within a transaction, by id.
-func (tx *Tx) ListSteps(tenant string) ([]*hiring.Step, error) {
+func (tx *Tx) ListSteps(tenant string) ([]*model.Step, error) {
 	return steps.rows(tx, ` ORDER BY id`, tenant)
 }
 
 // DeleteStep removes a step.
-func (tx *Tx) DeleteStep(s *hiring.Step) error { return steps.delete(tx, s) }
+func (tx *Tx) DeleteStep(s *model.Step) error { return steps.delete(tx, s) }
 
 // Step reads a step; ErrNotFound when there is none.
-func (db *DB) Step(ctx context.Context, tenant, id string) (*hiring.Step, error) {
+func (db *DB) Step(ctx context.Context, tenant, id string) (*model.Step, error) {
 	return steps.get(ctx, db, tenant, id)
 }
 
 // ListSteps lists a tenant's steps by id. Their order in the workflow is their position.
-func (db *DB) ListSteps(ctx context.Context, tenant string, p Page) ([]*hiring.Step, string, error) {
+func (db *DB) ListSteps(ctx context.Context, tenant string, p Page) ([]*model.Step, string, error) {
 	return steps.list(ctx, db, tenant, "", "", p)
 }
 
 // UpsertJobApplication writes a job application. Its status is changed with InsertTransition as well.
-func (tx *Tx) UpsertJobApplication(a *hiring.JobApplication, now time.Time) error {
+func (tx *Tx) UpsertJobApplication(a *model.JobApplication, now time.Time) error {
 	return applications.upsert(tx, a, now)
 }
 
 // JobApplication finds a job application within a transaction.
-func (tx *Tx) JobApplication(tenant, id string) (*hiring.JobApplication, bool, error) {
+func (tx *Tx) JobApplication(tenant, id string) (*model.JobApplication, bool, error) {
 	return applications.find(tx, tenant, id)
 }
 
 // ListJobApplicationsOf reads the job applications of a candidate within a transaction, by id, at most limit.
-func (tx *Tx) ListJobApplicationsOf(tenant, candidate string, limit int) ([]*hiring.JobApplication, error) {
+func (tx *Tx) ListJobApplicationsOf(tenant, candidate string, limit int) ([]*model.JobApplication, error) {
 	return applications.rows(tx, ` AND candidate = $2 ORDER BY id LIMIT $3`, tenant, candidate, limit)
 }
 
@@ -164,10 +164,10 @@ func (tx *Tx) IsJobUsed(tenant, boardCode string) (bool, error) {
 }
 
 // DeleteJobApplication removes a job application.
-func (tx *Tx) DeleteJobApplication(a *hiring.JobApplication) error { return applications.delete(tx, a) }
+func (tx *Tx) DeleteJobApplication(a *model.JobApplication) error { return applications.delete(tx, a) }
 
 // JobApplication reads a job application; ErrNotFound when there is none.
-func (db *DB) JobApplication(ctx context.Context, tenant, id string) (*hiring.JobApplication, error) {
+func (db *DB) JobApplication(ctx context.Context, tenant, id string) (*model.JobApplication, error) {
 	return applications.get(ctx, db, tenant, id)
 }
 
@@ -176,7 +176,7 @@ type ApplicationFilter struct{ Candidate, Job, Step string }
 
 // ListJobApplications lists job applications by id.
 func (db *DB) ListJobApplications(ctx context.Context, tenant string, f ApplicationFilter,
-	p Page) ([]*hiring.JobApplication, string, error) {
+	p Page) ([]*model.JobApplication, string, error) {
 	switch {
 	case f.Candidate != "":
 		return applications.list(ctx, db, tenant, "candidate", f.Candidate, p)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -18,12 +18,12 @@ func write(t *testing.T, db *store.DB, fn func(*store.Tx) error) {
 	require.NoError(t, db.Write(t.Context(), fn))
 }
 
-func candidate(tenant, id string) *hiring.Candidate {
-	return &hiring.Candidate{
-		Row: hiring.Row{Tenant: tenant}, ID: id, AlternateIDs: []string{"184467"},
-		Name: hiring.Name{Formatted: "Zoë Ødegård", Given: "Zoë", Family: "Ødegård"}, CitizenShip: []string{"any employer"}, ApplyDate: "2026-10-02",
-		Address: []hiring.Address{{Subdivisions: []hiring.Subdivision{{Type: "state", Value: "OR"}}, City: "Portland"}},
-		Email:   []string{"Zoe@Example.org"}, CustomFields: []hiring.CustomField{{ID: "cf-1", Name: "shift", Type: "text", Value: "Night"}},
+func candidate(tenant, id string) *model.Candidate {
+	return &model.Candidate{
+		Row: model.Row{Tenant: tenant}, ID: id, AlternateIDs: []string{"184467"},
+		Name: model.Name{Formatted: "Zoë Ødegård", Given: "Zoë", Family: "Ødegård"}, CitizenShip: []string{"any employer"}, ApplyDate: "2026-10-02",
+		Address: []model.Address{{Subdivisions: []model.Subdivision{{Type: "state", Value: "OR"}}, City: "Portland"}},
+		Email:   []string{"Zoe@Example.org"}, CustomFields: []model.CustomField{{ID: "cf-1", Name: "shift", Type: "text", Value: "Night"}},
 	}
 }
 
@@ -32,7 +32,7 @@ func TestResourceIsReadAsItWasWritten(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		c := candidate("initech", "c-1")
 		write(t, db, func(tx *store.Tx) error { return tx.UpsertCandidate(c, noon) })
-		require.Equal(t, hiring.Row{Tenant: "initech", Version: 1, CreatedAt: noon, UpdatedAt: noon}, c.Row)
+		require.Equal(t, model.Row{Tenant: "initech", Version: 1, CreatedAt: noon, UpdatedAt: noon}, c.Row)
 		got, err := db.Candidate(t.Context(), "initech", "c-1")
 		require.NoError(t, err)
 		require.Equal(t, c, got)
@@ -42,7 +42,7 @@ func TestResourceIsReadAsItWasWritten(t *testing.T) {
 		later := noon.Add(time.Hour)
 		c.Name.Given = "Zoe"
 		write(t, db, func(tx *store.Tx) error { return tx.UpsertCandidate(c, later) })
-		require.Equal(t, hiring.Row{Tenant: "initech", Version: 2, CreatedAt: noon, UpdatedAt: later}, c.Row)
+		require.Equal(t, model.Row{Tenant: "initech", Version: 2, CreatedAt: noon, UpdatedAt: later}, c.Row)
 		write(t, db, func(tx *store.Tx) error {
 			for _, address := range []string{"zoe@example.org", " ZOE@EXAMPLE.ORG "} {
 				found, ok, err := tx.LockCandidateByEmail("initech", address)
@@ -105,7 +105,7 @@ func TestCandidatesAreToldApartByTheirWholeAddress(t *testing.T) {
 			}
 		}
 		write(t, db, func(tx *store.Tx) error {
-			if err := tx.UpsertCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: "nobody's"}, noon); err != nil {
+			if err := tx.UpsertCandidate(&model.Candidate{Row: model.Row{Tenant: "initech"}, ID: "nobody's"}, noon); err != nil {
 				return err
 			}
 			if _, ok, err := tx.LockCandidateByEmail("initech", "STRASSE@example.org"); ok || err != nil {
@@ -122,7 +122,7 @@ func TestCandidatesAreToldApartByTheirWholeAddress(t *testing.T) {
 func TestResourceIsWrittenInThePlaceOfTheVersionItWasReadAs(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		put := func(c *hiring.Candidate) error {
+		put := func(c *model.Candidate) error {
 			return db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpsertCandidate(c, noon) })
 		}
 		first, second := candidate("initech", "c-1"), candidate("initech", "c-1")
@@ -150,7 +150,7 @@ func TestJobIDIsUniqueInItsTenant(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		put := func(tenant, code, id string) error {
 			return db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.UpsertJob(&hiring.Job{Row: hiring.Row{Tenant: tenant}, BoardCode: code, ID: id}, noon)
+				return tx.UpsertJob(&model.Job{Row: model.Row{Tenant: tenant}, BoardCode: code, ID: id}, noon)
 			})
 		}
 		require.NoError(t, put("initech", "NURSE-1", "job-1"))
@@ -164,13 +164,13 @@ func TestResourcesAreListedByPage(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		write(t, db, func(tx *store.Tx) error {
 			for n := range 25 {
-				a := &hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: fmt.Sprintf("a-%02d", n), Candidate: fmt.Sprint("c-", n%2), Job: fmt.Sprint("J-", n%5),
-					Status: hiring.Status{Step: fmt.Sprint("s-", n%3)}}
+				a := &model.JobApplication{Row: model.Row{Tenant: "initech"}, ID: fmt.Sprintf("a-%02d", n), Candidate: fmt.Sprint("c-", n%2), Job: fmt.Sprint("J-", n%5),
+					Status: model.Status{Step: fmt.Sprint("s-", n%3)}}
 				if err := tx.UpsertJobApplication(a, noon); err != nil {
 					return err
 				}
 			}
-			return tx.UpsertJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: "a-00", Candidate: "c-0"}, noon)
+			return tx.UpsertJobApplication(&model.JobApplication{Row: model.Row{Tenant: "acme"}, ID: "a-00", Candidate: "c-0"}, noon)
 		})
 		list := func(f store.ApplicationFilter) (ids []string) {
 			for p := (store.Page{Limit: 4}); ; {
@@ -212,7 +212,7 @@ func TestAPageOfLargeResourcesEndsEarly(t *testing.T) {
 		const jobs, large = 5, 3 << 20
 		for n := range jobs {
 			write(t, db, func(tx *store.Tx) error {
-				return tx.UpsertJob(&hiring.Job{Row: hiring.Row{Tenant: "initech"}, BoardCode: fmt.Sprint("J-", n), ID: fmt.Sprint("j-", n), Title: strings.Repeat("x", large), Syndicate: true}, noon)
+				return tx.UpsertJob(&model.Job{Row: model.Row{Tenant: "initech"}, BoardCode: fmt.Sprint("J-", n), ID: fmt.Sprint("j-", n), Title: strings.Repeat("x", large), Syndicate: true}, noon)
 			})
 		}
 		walk := func(list func(p store.Page) (codes []string, next string)) {
@@ -253,7 +253,7 @@ func TestTransitionsAndDocumentsOfAnApplication(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		for n := range 5 {
 			write(t, db, func(tx *store.Tx) error {
-				added, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{
+				added, err := tx.InsertApplicationDocument(&model.ApplicationDocument{
 					Key: int64(n + 1), Tenant: "initech", Application: "a-1", ID: fmt.Sprint("doc-", n), Descriptions: []string{"Resume", "Ünï"}, FileName: "r.pdf",
 					MediaType: "application/pdf", Blob: "blob", SHA256: []byte{1}, Size: 7, CreatedAt: noon,
 				})
@@ -261,20 +261,20 @@ func TestTransitionsAndDocumentsOfAnApplication(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				return tx.InsertTransition(&hiring.Transition{ID: int64(n + 1), Tenant: "initech", Application: "a-1",
-					Status: hiring.Status{Step: fmt.Sprint("s-", n), Name: "Offer", Category: "Hired", EnteredAt: noon}, Export: "u-1"})
+				return tx.InsertTransition(&model.Transition{ID: int64(n + 1), Tenant: "initech", Application: "a-1",
+					Status: model.Status{Step: fmt.Sprint("s-", n), Name: "Offer", Category: "Hired", EnteredAt: noon}, Export: "u-1"})
 			})
 		}
 		write(t, db, func(tx *store.Tx) error {
-			added, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: 9, Tenant: "initech", Application: "a-1", ID: "doc-1", SHA256: []byte{1}, CreatedAt: noon})
+			added, err := tx.InsertApplicationDocument(&model.ApplicationDocument{Key: 9, Tenant: "initech", Application: "a-1", ID: "doc-1", SHA256: []byte{1}, CreatedAt: noon})
 			require.False(t, added, "an id was given twice")
 			return err
 		})
 		others := [][2]string{{"globex", "a-1"}, {"initech", "a-2"}}
 		for n, of := range others {
 			write(t, db, func(tx *store.Tx) error {
-				_, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: int64(20 + n), Tenant: of[0], Application: of[1], ID: "doc-1", Blob: "blob", SHA256: []byte{1}, CreatedAt: noon})
-				return errors.Join(err, tx.InsertTransition(&hiring.Transition{ID: int64(20 + n), Tenant: of[0], Application: of[1], Status: hiring.Status{Step: "other", EnteredAt: noon}}))
+				_, err := tx.InsertApplicationDocument(&model.ApplicationDocument{Key: int64(20 + n), Tenant: of[0], Application: of[1], ID: "doc-1", Blob: "blob", SHA256: []byte{1}, CreatedAt: noon})
+				return errors.Join(err, tx.InsertTransition(&model.Transition{ID: int64(20 + n), Tenant: of[0], Application: of[1], Status: model.Status{Step: "other", EnteredAt: noon}}))
 			})
 		}
 		page, next, err := db.ListTransitions(t.Context(), "initech", "a-1", 0, 3)
@@ -284,7 +284,7 @@ func TestTransitionsAndDocumentsOfAnApplication(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, next)
 		require.Len(t, page, 2)
-		require.Equal(t, hiring.Transition{ID: 1, Tenant: "initech", Application: "a-1", Status: hiring.Status{Step: "s-0", Name: "Offer", Category: "Hired", EnteredAt: noon}, Export: "u-1"}, page[1])
+		require.Equal(t, model.Transition{ID: 1, Tenant: "initech", Application: "a-1", Status: model.Status{Step: "s-0", Name: "Offer", Category: "Hired", EnteredAt: noon}, Export: "u-1"}, page[1])
 
 		docs, after, err := db.ListApplicationDocuments(t.Context(), "initech", "a-1", 0, 2)
 		require.NoError(t, err)
@@ -306,7 +306,7 @@ func TestTransitionsAndDocumentsOfAnApplication(t *testing.T) {
 		offeredState, till, err := db.DocumentByLink(t.Context(), hash)
 		require.NoError(t, err)
 		require.Equal(t, e.DocumentsTill, till)
-		require.Equal(t, hiring.Fetched, offeredState.State)
+		require.Equal(t, model.Fetched, offeredState.State)
 		require.Equal(t, "application/pdf", offeredState.MediaType())
 		write(t, db, func(tx *store.Tx) error {
 			deleted, err := tx.DeleteApplicationDocument("initech", "a-1", "doc-1", noon)
@@ -335,8 +335,8 @@ func TestDirectoryHoldsTenantsWithTheirIntegrations(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		before, err := db.DirectoryVersion(t.Context())
 		require.NoError(t, err)
-		acme := &hiring.Tenant{Name: "acme", Title: "Acme", Secrets: []hiring.Secret{"one", "two"}, Quarantine: true, Rate: &hiring.Rate{PerSecond: 2.5, Burst: 7}}
-		hris := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in/1", Secret: "s", Documents: hiring.Rehost, InFlight: 16,
+		acme := &model.Tenant{Name: "acme", Title: "Acme", Secrets: []model.Secret{"one", "two"}, Quarantine: true, Rate: &model.Rate{PerSecond: 2.5, Burst: 7}}
+		hris := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in/1", Secret: "s", Documents: model.Rehost, InFlight: 16,
 			Retry: []time.Duration{time.Second, time.Minute}, Verify: true, StandardWebhooks: true}
 		write(t, db, func(tx *store.Tx) error {
 			if err := tx.UpsertTenant(acme, noon); err != nil {
@@ -345,7 +345,7 @@ func TestDirectoryHoldsTenantsWithTheirIntegrations(t *testing.T) {
 			return tx.UpsertIntegration(hris, noon)
 		})
 		for n := range store.MaxPage + 1 { // more than a page
-			write(t, db, func(tx *store.Tx) error { return tx.UpsertTenant(&hiring.Tenant{Name: fmt.Sprintf("b-%04d", n)}, noon) })
+			write(t, db, func(tx *store.Tx) error { return tx.UpsertTenant(&model.Tenant{Name: fmt.Sprintf("b-%04d", n)}, noon) })
 		}
 		after, err := db.DirectoryVersion(t.Context())
 		require.NoError(t, err)
@@ -361,8 +361,8 @@ func TestDirectoryHoldsTenantsWithTheirIntegrations(t *testing.T) {
 		hris.Row.Tenant = "acme"
 		require.Equal(t, *hris, got.Integrations[0])
 
-		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpsertTenant(&hiring.Tenant{Name: "acme"}, noon) }), store.ErrStale)
-		removed := func(v *hiring.Tenant) error {
+		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpsertTenant(&model.Tenant{Name: "acme"}, noon) }), store.ErrStale)
+		removed := func(v *model.Tenant) error {
 			return db.Write(t.Context(), func(tx *store.Tx) error { return tx.DeleteTenant(v) })
 		}
 		require.ErrorIs(t, removed(acme), store.ErrStale, "it has an integration now")
@@ -371,17 +371,17 @@ func TestDirectoryHoldsTenantsWithTheirIntegrations(t *testing.T) {
 		require.ErrorIs(t, removed(got), store.ErrStale, "it has none now")
 		all, err = db.ListTenants(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, hiring.Row{Tenant: "acme", Version: 3, CreatedAt: noon, UpdatedAt: later}, all[0].Row)
+		require.Equal(t, model.Row{Tenant: "acme", Version: 3, CreatedAt: noon, UpdatedAt: later}, all[0].Row)
 		require.NoError(t, removed(all[0]))
 		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.UpsertIntegration(&hiring.Integration{Tenant: "acme", Name: "crm"}, noon)
+			return tx.UpsertIntegration(&model.Integration{Tenant: "acme", Name: "crm"}, noon)
 		}), store.ErrStale, "an integration of a tenant that is gone")
 		all, err = db.ListTenants(t.Context())
 		require.NoError(t, err)
 		require.Len(t, all, store.MaxPage+1)
 
 		anew, again := *acme, *hris
-		anew.Row, again.Row = hiring.Row{}, hiring.Row{}
+		anew.Row, again.Row = model.Row{}, model.Row{}
 		write(t, db, func(tx *store.Tx) error {
 			if err := tx.UpsertTenant(&anew, noon.Add(time.Hour)); err != nil {
 				return err

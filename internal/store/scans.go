@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // The reasons of an export's documents that can't be downloaded.
@@ -17,9 +17,9 @@ const (
 // offeredState tells in which state a document of a job application becomes one of an export. One whose scan is pending
 // stays so until the transaction ends: the scan, which may end on another node at this moment, then finds the export's
 // document as well.
-func (tx *Tx) offeredState(d *hiring.ApplicationDocument) (state hiring.DocumentState, reason string, err error) {
+func (tx *Tx) offeredState(d *model.ApplicationDocument) (state model.DocumentState, reason string, err error) {
 	scan := d.Scan
-	if scan == hiring.ScanPending {
+	if scan == model.ScanPending {
 		// The row is locked by being written; what it says now is what counts.
 		there, err := tx.sql.Scan([]any{&scan}, `UPDATE application_documents SET scan = scan WHERE key = $1
 			RETURNING scan`, d.Key)
@@ -27,25 +27,25 @@ func (tx *Tx) offeredState(d *hiring.ApplicationDocument) (state hiring.Document
 			return "", "", err
 		}
 		if !there {
-			return hiring.GivenUp, deletedReason, nil
+			return model.GivenUp, deletedReason, nil
 		}
 	}
 	switch scan {
-	case hiring.ScanPending:
-		return hiring.Scanning, "", nil
-	case hiring.Refused:
-		return hiring.GivenUp, refusedReason, nil
+	case model.ScanPending:
+		return model.Scanning, "", nil
+	case model.Refused:
+		return model.GivenUp, refusedReason, nil
 	}
-	return hiring.Fetched, "", nil
+	return model.Fetched, "", nil
 }
 
 // FinishScan writes what a scanner says of a document: nothing found, it is clean; else it is refused, in every export as
 // well, and its file is entered among the uploads that came to nothing, for removal. It reports false when the scan had
 // ended before, or the document is gone.
-func (tx *Tx) FinishScan(d *hiring.ApplicationDocument, found string, now time.Time) (bool, error) {
-	scan, state, reason := hiring.Clean, hiring.Fetched, ""
+func (tx *Tx) FinishScan(d *model.ApplicationDocument, found string, now time.Time) (bool, error) {
+	scan, state, reason := model.Clean, model.Fetched, ""
 	if found != "" {
-		scan, state, reason = hiring.Refused, hiring.GivenUp, refusedReason
+		scan, state, reason = model.Refused, model.GivenUp, refusedReason
 	}
 	n, err := tx.sql.Exec(`UPDATE application_documents SET scan = $1, finding = $2, scan_at = NULL WHERE key = $3
 		AND scan = 'pending'`, string(scan), found, d.Key)
@@ -86,7 +86,7 @@ func (db *DB) CountPendingScans(ctx context.Context) (int64, error) {
 }
 
 // DocumentToScan reads a document by its key; nil when its scan has ended, or it is gone.
-func (db *DB) DocumentToScan(ctx context.Context, key int64) (*hiring.ApplicationDocument, error) {
+func (db *DB) DocumentToScan(ctx context.Context, key int64) (*model.ApplicationDocument, error) {
 	d, err := applicationDocuments.get(ctx, db, `key = $1 AND scan = 'pending'`, key)
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil

@@ -7,15 +7,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
 // scanned adds a document whose scan is pending.
-func scanned(t *testing.T, db *store.DB, key int64, at time.Time) *hiring.ApplicationDocument {
+func scanned(t *testing.T, db *store.DB, key int64, at time.Time) *model.ApplicationDocument {
 	t.Helper()
-	d := &hiring.ApplicationDocument{Key: key, Tenant: "initech", Application: "a-1", ID: fmt.Sprint("doc-", key), MediaType: "application/pdf",
-		Blob: fmt.Sprint("blob-", key), SHA256: []byte{1}, Size: 7, CreatedAt: at, Scan: hiring.ScanPending}
+	d := &model.ApplicationDocument{Key: key, Tenant: "initech", Application: "a-1", ID: fmt.Sprint("doc-", key), MediaType: "application/pdf",
+		Blob: fmt.Sprint("blob-", key), SHA256: []byte{1}, Size: 7, CreatedAt: at, Scan: model.ScanPending}
 	write(t, db, func(tx *store.Tx) error {
 		_, err := tx.InsertApplicationDocument(d)
 		return err
@@ -23,7 +23,7 @@ func scanned(t *testing.T, db *store.DB, key int64, at time.Time) *hiring.Applic
 	return d
 }
 
-func endScan(t *testing.T, db *store.DB, d *hiring.ApplicationDocument, found string) (ended bool) {
+func endScan(t *testing.T, db *store.DB, d *model.ApplicationDocument, found string) (ended bool) {
 	t.Helper()
 	write(t, db, func(tx *store.Tx) (err error) {
 		ended, err = tx.FinishScan(d, found, noon)
@@ -44,7 +44,7 @@ func TestScansAreStartedInTurn(t *testing.T) {
 			scanned(t, db, int64(3-n), noon.Add(time.Duration(n)*time.Second))
 		}
 		write(t, db, func(tx *store.Tx) error {
-			_, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: 9, Tenant: "initech", Application: "a-1", ID: "doc-9", SHA256: []byte{1}, CreatedAt: noon})
+			_, err := tx.InsertApplicationDocument(&model.ApplicationDocument{Key: 9, Tenant: "initech", Application: "a-1", ID: "doc-9", SHA256: []byte{1}, CreatedAt: noon})
 			return err
 		})
 		require.Empty(t, due(noon.Add(-time.Microsecond)))
@@ -62,7 +62,7 @@ func TestAScanEndsOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		clean, bad := scanned(t, db, 1, noon), scanned(t, db, 2, noon)
-		for _, d := range []*hiring.ApplicationDocument{clean, bad} {
+		for _, d := range []*model.ApplicationDocument{clean, bad} {
 			got, err := db.DocumentToScan(t.Context(), d.Key)
 			require.NoError(t, err)
 			require.Equal(t, d.Blob, got.Blob)
@@ -70,10 +70,10 @@ func TestAScanEndsOnce(t *testing.T) {
 		require.True(t, endScan(t, db, clean, ""))
 		require.True(t, endScan(t, db, bad, "Some.Name"))
 		require.False(t, endScan(t, db, clean, "Some.Name"), "a scan ended twice")
-		for d, want := range map[*hiring.ApplicationDocument]hiring.ApplicationDocument{clean: {Scan: hiring.Clean}, bad: {Scan: hiring.Refused, Finding: "Some.Name"}} {
+		for d, want := range map[*model.ApplicationDocument]model.ApplicationDocument{clean: {Scan: model.Clean}, bad: {Scan: model.Refused, Finding: "Some.Name"}} {
 			got, err := db.ApplicationDocument(t.Context(), d.Tenant, d.Application, d.ID)
 			require.NoError(t, err)
-			require.Equal(t, want, hiring.ApplicationDocument{Scan: got.Scan, Finding: got.Finding})
+			require.Equal(t, want, model.ApplicationDocument{Scan: got.Scan, Finding: got.Finding})
 			got, err = db.DocumentToScan(t.Context(), d.Key)
 			require.NoError(t, err)
 			require.Nil(t, got)
@@ -92,8 +92,8 @@ func TestExportsFollowTheScan(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		clean, bad, deleted, free := scanned(t, db, 1, noon), scanned(t, db, 2, noon), scanned(t, db, 3, noon), scanned(t, db, 4, noon)
-		free.Scan = hiring.Unscanned
-		offer := func(key string, all ...*hiring.ApplicationDocument) *hiring.Export {
+		free.Scan = model.Unscanned
+		offer := func(key string, all ...*model.ApplicationDocument) *model.Export {
 			e := export("initech", key, "b")
 			require.True(t, insert(t, db, e))
 			write(t, db, func(tx *store.Tx) error {
@@ -106,7 +106,7 @@ func TestExportsFollowTheScan(t *testing.T) {
 			})
 			return e
 		}
-		states := func(e *hiring.Export) (all []string) {
+		states := func(e *model.Export) (all []string) {
 			docs, err := db.ListDocuments(t.Context(), e.ID)
 			require.NoError(t, err)
 			for _, d := range docs {

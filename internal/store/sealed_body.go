@@ -8,7 +8,7 @@ import (
 
 	"github.com/klauspost/compress/s2"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // In a sealed export the headers come before the body: each is its length and one, or 0 where it is
@@ -16,12 +16,12 @@ import (
 
 // SealBody seals the body and the headers of an export, which has its ID, before it is inserted. Without a data key
 // nothing changes.
-func (db *DB) SealBody(e *hiring.Export) (err error) {
+func (db *DB) SealBody(e *model.Export) (err error) {
 	e.Sealed, err = db.dataKeys.sealBody(e)
 	return err
 }
 
-func (k *dataKeys) sealBody(e *hiring.Export) ([]byte, error) {
+func (k *dataKeys) sealBody(e *model.Export) ([]byte, error) {
 	if k.newest.Load() == nil {
 		return nil, nil
 	}
@@ -38,7 +38,7 @@ func (k *dataKeys) sealBody(e *hiring.Export) ([]byte, error) {
 }
 
 // openBody opens what sealBody sealed, into the export.
-func (db *DB) openBody(ctx context.Context, e *hiring.Export, sealed []byte) error {
+func (db *DB) openBody(ctx context.Context, e *model.Export, sealed []byte) error {
 	all, err := db.openPart(ctx, headersAndBody, strconv.FormatInt(e.ID, 10), sealed)
 	if err != nil {
 		return err

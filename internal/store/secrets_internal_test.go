@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/internal/vault"
 )
@@ -57,12 +57,12 @@ func putSecrets(t *testing.T, db *DB, names ...string) {
 	t.Helper()
 	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
 		for _, name := range names {
-			if err := tx.UpsertTenant(&hiring.Tenant{Name: name, Secrets: []hiring.Secret{hiring.Secret(name + "-hunter2")}}, secretsNoon); err != nil {
+			if err := tx.UpsertTenant(&model.Tenant{Name: name, Secrets: []model.Secret{model.Secret(name + "-hunter2")}}, secretsNoon); err != nil {
 				return err
 			}
-			i := &hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in/" + name,
-				Secret:       hiring.Secret(name + "-hunter3"),
-				FormerSecret: hiring.Secret(name + "-hunter4"), Documents: hiring.Rehost}
+			i := &model.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in/" + name,
+				Secret:       model.Secret(name + "-hunter3"),
+				FormerSecret: model.Secret(name + "-hunter4"), Documents: model.Rehost}
 			if err := tx.UpsertIntegration(i, secretsNoon); err != nil {
 				return err
 			}
@@ -269,12 +269,12 @@ func TestResealingGoesOn(t *testing.T) {
 func TestResealingLeavesWhatSomebodyChanges(t *testing.T) {
 	t.Parallel()
 	tenant := func(tx *Tx) error {
-		row := hiring.Row{Version: 2, CreatedAt: secretsNoon} // of a tenant that got an integration
-		return tx.UpsertTenant(&hiring.Tenant{Row: row, Name: "acme", Secrets: []hiring.Secret{"changed"}}, secretsNoon)
+		row := model.Row{Version: 2, CreatedAt: secretsNoon} // of a tenant that got an integration
+		return tx.UpsertTenant(&model.Tenant{Row: row, Name: "acme", Secrets: []model.Secret{"changed"}}, secretsNoon)
 	}
 	integration := func(tx *Tx) error {
-		row := hiring.Row{Version: 1, CreatedAt: secretsNoon}
-		return tx.UpsertIntegration(&hiring.Integration{Row: row, Tenant: "acme", Name: "hris", URL: "https://hr.example/in/changed", Secret: "changed", Documents: hiring.Rehost}, secretsNoon)
+		row := model.Row{Version: 1, CreatedAt: secretsNoon}
+		return tx.UpsertIntegration(&model.Integration{Row: row, Tenant: "acme", Name: "hris", URL: "https://hr.example/in/changed", Secret: "changed", Documents: model.Rehost}, secretsNoon)
 	}
 	for name, one := range map[string]struct {
 		table  secretTable
@@ -318,7 +318,7 @@ func TestAllIntegrationsOfATenantAreSealed(t *testing.T) {
 		putSecrets(t, db, "acme", "globex")
 		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
 			for _, name := range tenantNames(n) {
-				i := &hiring.Integration{Tenant: "acme", Name: name, URL: "https://hr.example/in", Secret: "hunter3", Documents: hiring.Rehost}
+				i := &model.Integration{Tenant: "acme", Name: name, URL: "https://hr.example/in", Secret: "hunter3", Documents: model.Rehost}
 				if err := tx.UpsertIntegration(i, secretsNoon); err != nil {
 					return err
 				}
@@ -341,7 +341,7 @@ func TestResealingPassesOverWhatItCantOpen(t *testing.T) {
 		v := swap(t, db, newestKey)
 		putSecrets(t, db, "globex")
 		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
-			return tx.UpsertTenant(&hiring.Tenant{Name: "initech"}, secretsNoon)
+			return tx.UpsertTenant(&model.Tenant{Name: "initech"}, secretsNoon)
 		}))
 		foreign := secretRows(t, db)[0]
 		resealed, err := db.Reencrypt(t.Context(), v)
@@ -375,9 +375,9 @@ func TestTwoNodesChangeTheKey(t *testing.T) {
 	}
 	go func() {
 		for _, name := range tenantNames(n) {
-			row := hiring.Row{Version: 2, CreatedAt: secretsNoon} // of a tenant that got an integration
+			row := model.Row{Version: 2, CreatedAt: secretsNoon} // of a tenant that got an integration
 			if err := behind.Write(t.Context(), func(tx *Tx) error {
-				next := hiring.Tenant{Row: row, Name: name, Title: "changed", Secrets: []hiring.Secret{hiring.Secret(name + "-hunter2")}}
+				next := model.Tenant{Row: row, Name: name, Title: "changed", Secrets: []model.Secret{model.Secret(name + "-hunter2")}}
 				return tx.UpsertTenant(&next, secretsNoon)
 			}); err != nil {
 				done <- err

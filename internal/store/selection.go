@@ -6,20 +6,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // inRange are the conditions on an export e that it is in the range of a selection, after an ID.
-func inRange(s *hiring.Selection, after int64) (c conditions) {
+func inRange(s *model.Selection, after int64) (c conditions) {
 	c.is("e.tenant =", s.Tenant)
-	c.is("e.id >", max(after, hiring.FirstID(s.Since)-1))
-	c.is("e.id <", hiring.FirstID(s.Until))
+	c.is("e.id >", max(after, model.FirstID(s.Since)-1))
+	c.is("e.id <", model.FirstID(s.Until))
 	return c
 }
 
 // selected are the conditions on an export e that a selection chooses it, after an ID. Exports are read in their order,
 // by the index of their tenant: each is looked at once, however many are chosen.
-func (db *DB) selected(s *hiring.Selection, after int64) conditions {
+func (db *DB) selected(s *model.Selection, after int64) conditions {
 	c := inRange(s, after)
 	c.where = append(c.where, "e.erased_at IS NULL", "NOT e.quarantined")
 	c.args = append(c.args, s.Integration)
@@ -28,8 +28,8 @@ func (db *DB) selected(s *hiring.Selection, after int64) conditions {
 	missing := `(e.fault <> '' OR e.dispatched_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ` +
 		db.sql.Words("e.integrations", "w") + ` WHERE w.value = ` + integration + `))
 		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id AND d.integration = ` + integration + `)`
-	outcomes := map[hiring.RedeliveryMode]string{
-		hiring.RedeliverFailed: "'failed', 'expired'", hiring.RedeliverAll: "'delivered', 'failed', 'expired'",
+	outcomes := map[model.RedeliveryMode]string{
+		model.RedeliverFailed: "'failed', 'expired'", model.RedeliverAll: "'delivered', 'failed', 'expired'",
 	}
 	ended := conditions{args: c.args}
 	if s.Outcome != "" {
@@ -49,9 +49,9 @@ func (db *DB) selected(s *hiring.Selection, after int64) conditions {
 	}
 	found += ")"
 	switch {
-	case s.Mode == hiring.RedeliverMissing:
+	case s.Mode == model.RedeliverMissing:
 		c.where = append(c.where, missing)
-	case s.Mode == hiring.RedeliverAll && len(ended.where) == 0:
+	case s.Mode == model.RedeliverAll && len(ended.where) == 0:
 		c.where = append(c.where, "("+found+" OR "+missing+")")
 	default:
 		c.where = append(c.where, found)
@@ -61,8 +61,8 @@ func (db *DB) selected(s *hiring.Selection, after int64) conditions {
 
 // PreviewRedelivery counts what a selection chooses, and what it leaves out of its range. mode is the document mode of
 // its integration.
-func (db *DB) PreviewRedelivery(ctx context.Context, s *hiring.Selection, mode hiring.DocumentMode,
-	now time.Time) (hiring.RedeliveryPreview, error) {
+func (db *DB) PreviewRedelivery(ctx context.Context, s *model.Selection, mode model.DocumentMode,
+	now time.Time) (model.RedeliveryPreview, error) {
 	p, err := db.countSelected(ctx, s, mode, now)
 	if err == nil {
 		p.LeftOut, err = db.countLeftOut(ctx, s)
@@ -70,16 +70,16 @@ func (db *DB) PreviewRedelivery(ctx context.Context, s *hiring.Selection, mode h
 	return p, err
 }
 
-func (db *DB) countSelected(ctx context.Context, s *hiring.Selection, mode hiring.DocumentMode,
-	now time.Time) (hiring.RedeliveryPreview, error) {
+func (db *DB) countSelected(ctx context.Context, s *model.Selection, mode model.DocumentMode,
+	now time.Time) (model.RedeliveryPreview, error) {
 	c := db.selected(s, 0)
 	c.args = append(c.args, micros(now), s.Integration)
 	ended, integration := fmt.Sprintf("e.documents_till <= $%d", len(c.args)-1), fmt.Sprintf("$%d", len(c.args))
 	expired := `e.attachments > 0 AND EXISTS (SELECT 1 FROM documents x WHERE x.export_id = e.id AND x.state = 'given_up')`
-	if mode == hiring.Passthrough {
+	if mode == model.Passthrough {
 		expired = "e.attachments > 0 AND " + ended
 	}
-	return queryOne(ctx, db, func(r row) (p hiring.RedeliveryPreview, err error) {
+	return queryOne(ctx, db, func(r row) (p model.RedeliveryPreview, err error) {
 		return p, r.Scan(&p.Count, moment{&p.Oldest}, moment{&p.Newest}, &p.Expired, &p.Received)
 	}, `SELECT count(*), min(e.received_at), max(e.received_at),
 		COALESCE(sum(CASE WHEN e.origin = 'triggered' AND `+ended+` OR `+expired+` THEN 1 ELSE 0 END), 0),
@@ -89,14 +89,14 @@ func (db *DB) countSelected(ctx context.Context, s *hiring.Selection, mode hirin
 }
 
 // countLeftOut counts what a selection leaves out of its range, by the reason.
-func (db *DB) countLeftOut(ctx context.Context, s *hiring.Selection) ([]hiring.LeftOut, error) {
+func (db *DB) countLeftOut(ctx context.Context, s *model.Selection) ([]model.LeftOut, error) {
 	c, chosen := inRange(s, 0), db.selected(s, 0)
 	others := "NOT (" + strings.Join(chosen.where[len(c.where):], " AND ") + ")"
 	c.where, c.args = append(c.where, others), append(chosen.args, s.Integration)
 	integration := fmt.Sprintf("$%d", len(c.args))
 	stands := `(SELECT d.outcome FROM deliveries d WHERE d.export_id = e.id AND d.integration = ` + integration +
 		` AND ` + latest + `)`
-	counts, err := queryMap(ctx, db, func(r row) (why hiring.LeftOutReason, n int64, err error) {
+	counts, err := queryMap(ctx, db, func(r row) (why model.LeftOutReason, n int64, err error) {
 		return why, n, r.Scan(&why, &n)
 	}, `SELECT CASE WHEN erased THEN 'erased' WHEN quarantined THEN 'quarantined' WHEN stands = 'delivered' THEN 'received'
 			WHEN stands IN ('failed', 'expired') THEN 'failed' WHEN stands = 'held' THEN 'held'
@@ -109,17 +109,17 @@ func (db *DB) countLeftOut(ctx context.Context, s *hiring.Selection) ([]hiring.L
 	if err != nil {
 		return nil, err
 	}
-	all := []hiring.LeftOut{}
-	for _, why := range hiring.LeftOutReasons {
+	all := []model.LeftOut{}
+	for _, why := range model.LeftOutReasons {
 		if n := counts[why]; n > 0 {
-			all = append(all, hiring.LeftOut{Why: why, Count: n})
+			all = append(all, model.LeftOut{Why: why, Count: n})
 		}
 	}
 	return all, nil
 }
 
 // ListSelected lists the exports that a selection chooses after an ID, the oldest first.
-func (db *DB) ListSelected(ctx context.Context, s *hiring.Selection, after int64, limit int) ([]*hiring.Export, error) {
+func (db *DB) ListSelected(ctx context.Context, s *model.Selection, after int64, limit int) ([]*model.Export, error) {
 	c := db.selected(s, after)
 	c.args = append(c.args, limit)
 	return query(ctx, db, scanExport, fmt.Sprintf(`SELECT %s FROM exports e%s ORDER BY e.id LIMIT $%d`,
@@ -127,7 +127,7 @@ func (db *DB) ListSelected(ctx context.Context, s *hiring.Selection, after int64
 }
 
 // LockSelected locks an export until the transaction ends, and returns it if a selection still chooses it.
-func (tx *Tx) LockSelected(s *hiring.Selection, id int64) (*hiring.Export, bool, error) {
+func (tx *Tx) LockSelected(s *model.Selection, id int64) (*model.Export, bool, error) {
 	if err := tx.lockExport(id); err != nil {
 		return nil, false, err
 	}

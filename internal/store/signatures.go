@@ -5,11 +5,11 @@ import (
 	"errors"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // UpsertSecretUse stores when an inbound secret was used, unless a later use is stored. Its fingerprint is that of
-// hiring.Secret.
+// model.Secret.
 func (tx *Tx) UpsertSecretUse(tenant string, fingerprint []byte, at time.Time) error {
 	return tx.exec(`INSERT INTO secret_uses (tenant, fingerprint, last_used_at) VALUES ($1, $2, $3)
 		ON CONFLICT (tenant, fingerprint) DO UPDATE SET last_used_at = excluded.last_used_at
@@ -36,7 +36,7 @@ func (tx *Tx) deleteSignatures(tenant string) error {
 type SecretUses map[[2]string]time.Time
 
 // Of returns when each secret of a tenant was last used, in their order; the zero time: it was not.
-func (u SecretUses) Of(t *hiring.Tenant) []time.Time {
+func (u SecretUses) Of(t *model.Tenant) []time.Time {
 	uses := make([]time.Time, len(t.Secrets))
 	for n, secret := range t.Secrets {
 		uses[n] = u[[2]string{t.Name, string(secret.Fingerprint(t.Name))}]

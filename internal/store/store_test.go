@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
@@ -30,17 +30,17 @@ func each(t *testing.T, test func(t *testing.T, db *store.DB)) {
 	})
 }
 
-func export(tenant, key, body string) *hiring.Export {
-	id := hiring.NewID(noon)
-	return &hiring.Export{
-		ID: id, Tenant: tenant, Key: key, Keyed: true, Origin: hiring.Received, SHA256: sha256.Sum256([]byte(body)), Size: int64(len(body)),
-		CandidateID: "c-" + key, Attachments: 2, Receipt: hiring.NewReceipt(id), ReceivedAt: noon,
-		DocumentsTill: noon.Add(hiring.DocumentWindow), DeliverTill: noon.Add(hiring.DeliveryWindow),
-		Body: []byte(body), Link: []byte("https://service.example/c"), WorkflowID: hiring.WorkflowID(tenant, key, 0),
+func export(tenant, key, body string) *model.Export {
+	id := model.NewID(noon)
+	return &model.Export{
+		ID: id, Tenant: tenant, Key: key, Keyed: true, Origin: model.Received, SHA256: sha256.Sum256([]byte(body)), Size: int64(len(body)),
+		CandidateID: "c-" + key, Attachments: 2, Receipt: model.NewReceipt(id), ReceivedAt: noon,
+		DocumentsTill: noon.Add(model.DocumentWindow), DeliverTill: noon.Add(model.DeliveryWindow),
+		Body: []byte(body), Link: []byte("https://service.example/c"), WorkflowID: model.WorkflowID(tenant, key, 0),
 	}
 }
 
-func insert(t *testing.T, db *store.DB, e *hiring.Export) bool {
+func insert(t *testing.T, db *store.DB, e *model.Export) bool {
 	t.Helper()
 	var fresh bool
 	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) {
@@ -65,7 +65,7 @@ func TestExportIsReadAsItWasWritten(t *testing.T) {
 		byReceipt, err := db.ExportByReceipt(t.Context(), want.Receipt)
 		require.NoError(t, err)
 		require.Equal(t, want.ID, byReceipt.ID)
-		for _, receipt := range []string{"", "nonsense", hiring.NewReceipt(want.ID), hiring.NewReceipt(want.ID + 1)} {
+		for _, receipt := range []string{"", "nonsense", model.NewReceipt(want.ID), model.NewReceipt(want.ID + 1)} {
 			_, err = db.ExportByReceipt(t.Context(), receipt)
 			require.ErrorIs(t, err, store.ErrNotFound)
 		}
@@ -99,18 +99,18 @@ func TestStandInForAMissingKey(t *testing.T) {
 		sum := sha256.Sum256([]byte("body"))
 		askFor := func(tenant, proposed string, now time.Time) (key string) {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) {
-				key, err = tx.UpsertUnkeyedBody(tenant, sum, proposed, now, now.Add(hiring.UnkeyedWindow))
+				key, err = tx.UpsertUnkeyedBody(tenant, sum, proposed, now, now.Add(model.UnkeyedWindow))
 				return err
 			}))
 			return key
 		}
 		ask := func(proposed string, now time.Time) string { return askFor("acme", proposed, now) }
 		require.Equal(t, "a", ask("a", noon))
-		require.Equal(t, "a", ask("b", noon.Add(hiring.UnkeyedWindow-time.Microsecond)))
+		require.Equal(t, "a", ask("b", noon.Add(model.UnkeyedWindow-time.Microsecond)))
 		require.Equal(t, "other", askFor("globex", "other", noon), "another tenant's key stands in")
 		require.Equal(t, "other", askFor("globex", "b", noon))
-		require.Equal(t, "c", ask("c", noon.Add(hiring.UnkeyedWindow)))
-		require.Equal(t, "c", ask("d", noon.Add(2*hiring.UnkeyedWindow-time.Microsecond)), "the new one's time is as long")
+		require.Equal(t, "c", ask("c", noon.Add(model.UnkeyedWindow)))
+		require.Equal(t, "c", ask("d", noon.Add(2*model.UnkeyedWindow-time.Microsecond)), "the new one's time is as long")
 	})
 }
 
@@ -228,7 +228,7 @@ func TestRoundsAndDispatch(t *testing.T) {
 		require.Equal(t, 1, n)
 		require.Equal(t, noon, oldest)
 
-		next := func(integrations ...string) (got *hiring.Export) {
+		next := func(integrations ...string) (got *model.Export) {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) {
 				got, err = tx.BeginRound(e.ID, integrations, noon, noon.Add(time.Hour))
 				return err
@@ -245,7 +245,7 @@ func TestRoundsAndDispatch(t *testing.T) {
 		require.Equal(t, "export/acme/u-1/redelivery/1", again.WorkflowID)
 		require.Equal(t, []string{"hris", "payroll"}, next("payroll").Integrations)
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-			d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon}
+			d := &model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Delivered, CreatedAt: noon, UpdatedAt: noon}
 			if err := tx.UpsertDelivery(d); err != nil {
 				return err
 			}
@@ -277,9 +277,9 @@ func TestDeliveriesAndAttempts(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
-		d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Fault: hiring.ClassPartnerFault,
-			Attempts: 1, Documents: hiring.Inline, CreatedAt: noon, UpdatedAt: noon, NextAt: noon.Add(time.Minute)}
-		a := &hiring.Attempt{StartedAt: noon, Duration: 1500 * time.Microsecond, Status: 500, Error: "answered 500", Answer: []byte("oops")}
+		d := &model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Retrying, Fault: model.ClassPartnerFault,
+			Attempts: 1, Documents: model.Inline, CreatedAt: noon, UpdatedAt: noon, NextAt: noon.Add(time.Minute)}
+		a := &model.Attempt{StartedAt: noon, Duration: 1500 * time.Microsecond, Status: 500, Error: "answered 500", Answer: []byte("oops")}
 		for range 2 {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 				if err := tx.UpsertDelivery(d); err != nil {
@@ -299,7 +299,7 @@ func TestDeliveriesAndAttempts(t *testing.T) {
 		require.Equal(t, 2, attempts[1].Number)
 		require.Equal(t, *a, attempts[1])
 
-		d.Outcome, d.Parked, d.HeldSince = hiring.Held, true, noon
+		d.Outcome, d.Parked, d.HeldSince = model.Held, true, noon
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpsertDelivery(d) }))
 		held, err := db.ListHeldDeliveries(t.Context(), "acme", "hris", 0, 10)
 		require.NoError(t, err)
@@ -357,7 +357,7 @@ func TestDocumentsAndLinks(t *testing.T) {
 		for range 2 { // the second time changes nothing
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 				for n := range 2 {
-					if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", Position: n, SourceURL: []byte{byte('a' + n)}, CreatedAt: noon}); err != nil {
+					if err := tx.InsertDocument(model.Document{ExportID: e.ID, Tenant: "acme", Position: n, SourceURL: []byte{byte('a' + n)}, CreatedAt: noon}); err != nil {
 						return err
 					}
 				}
@@ -372,15 +372,15 @@ func TestDocumentsAndLinks(t *testing.T) {
 		require.Len(t, waiting, 1)
 
 		d := docs[1]
-		d.State, d.Blob, d.Size, d.SHA256, d.FetchedAt, d.FileName = hiring.Fetched, "blob", 3, []byte{1}, noon, "r.pdf"
-		update := func(d *hiring.Document) (changed bool) {
+		d.State, d.Blob, d.Size, d.SHA256, d.FetchedAt, d.FileName = model.Fetched, "blob", 3, []byte{1}, noon, "r.pdf"
+		update := func(d *model.Document) (changed bool) {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) { changed, err = tx.UpdateDocument(d); return err }))
 			return changed
 		}
 		require.True(t, update(d))
 		require.False(t, update(d), "a final document was changed")
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", Position: 1, SourceURL: []byte("z"), CreatedAt: noon})
+			return tx.InsertDocument(model.Document{ExportID: e.ID, Tenant: "acme", Position: 1, SourceURL: []byte("z"), CreatedAt: noon})
 		}))
 		docs, err = db.ListDocuments(t.Context(), e.ID)
 		require.NoError(t, err)
@@ -391,7 +391,7 @@ func TestDocumentsAndLinks(t *testing.T) {
 			if err := tx.InsertLink(hash, d.ID, noon.Add(time.Hour)); err != nil {
 				return err
 			}
-			made, err := tx.InsertOutgoing(e.ID, hiring.Rehost, kept("first"))
+			made, err := tx.InsertOutgoing(e.ID, model.Rehost, kept("first"))
 			require.True(t, made)
 			return err
 		}))
@@ -400,7 +400,7 @@ func TestDocumentsAndLinks(t *testing.T) {
 		require.Equal(t, d, got)
 		require.Equal(t, noon.Add(time.Hour), till)
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-			made, err := tx.InsertOutgoing(e.ID, hiring.Rehost, kept("second"))
+			made, err := tx.InsertOutgoing(e.ID, model.Rehost, kept("second"))
 			require.False(t, made)
 			if err := tx.ExtendLinks(e.ID, noon.Add(2*time.Hour)); err != nil {
 				return err
@@ -412,10 +412,10 @@ func TestDocumentsAndLinks(t *testing.T) {
 		_, till, err = db.DocumentByLink(t.Context(), hash)
 		require.NoError(t, err)
 		require.Equal(t, noon.Add(2*time.Hour), till)
-		body, err := db.Outgoing(t.Context(), e.ID, hiring.Rehost)
+		body, err := db.Outgoing(t.Context(), e.ID, model.Rehost)
 		require.NoError(t, err)
 		require.Equal(t, "first", string(body))
-		_, err = db.Outgoing(t.Context(), e.ID, hiring.Inline)
+		_, err = db.Outgoing(t.Context(), e.ID, model.Inline)
 		require.ErrorIs(t, err, store.ErrNotFound, "the body of another mode was given")
 	})
 }

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // UpsertTenant writes a tenant without its integrations if its version is still the one it was read with; version 0: if
 // there is none. It sets the next version and the times. ErrStale otherwise.
-func (tx *Tx) UpsertTenant(t *hiring.Tenant, now time.Time) error {
+func (tx *Tx) UpsertTenant(t *model.Tenant, now time.Time) error {
 	secrets, err := json.Marshal(t.SigningKeys())
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (tx *Tx) UpsertTenant(t *hiring.Tenant, now time.Time) error {
 
 // UpsertIntegration writes an integration of a stored tenant, as UpsertTenant does. An insertion raises the tenant's version,
 // too. Its status is written with UpsertIntegrationStatus.
-func (tx *Tx) UpsertIntegration(i *hiring.Integration, now time.Time) error {
+func (tx *Tx) UpsertIntegration(i *model.Integration, now time.Time) error {
 	if i.Row.Version == 0 {
 		if err := tx.raiseTenantVersion(i.Tenant, now); err != nil {
 			return err
@@ -76,7 +76,7 @@ func (tx *Tx) UpsertIntegration(i *hiring.Integration, now time.Time) error {
 }
 
 // upsertDirectory inserts or updates a row whose first columns are version and times.
-func (tx *Tx) upsertDirectory(row *hiring.Row, now time.Time, insert, update string, values ...any) error {
+func (tx *Tx) upsertDirectory(row *model.Row, now time.Time, insert, update string, values ...any) error {
 	next := nextVersion(*row, now)
 	args := append([]any{next.Version, micros(next.CreatedAt), micros(next.UpdatedAt)}, values...)
 	q := insert
@@ -103,7 +103,7 @@ func (tx *Tx) raiseDirectoryVersion() error {
 
 // DeleteTenant removes a stored tenant, which must have no integration any more; ErrStale when it was changed
 // meanwhile. Its exports and resources stay; see Remains.
-func (tx *Tx) DeleteTenant(t *hiring.Tenant) error {
+func (tx *Tx) DeleteTenant(t *model.Tenant) error {
 	if err := cmp.Or(tx.deleteSignatures(t.Name), tx.deleteEventCounts(t.Name)); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (tx *Tx) DeleteTenant(t *hiring.Tenant) error {
 
 // DeleteIntegration deletes an integration of a stored tenant and raises the tenant's version; ErrStale when it was
 // changed meanwhile.
-func (tx *Tx) DeleteIntegration(i *hiring.Integration, now time.Time) error {
+func (tx *Tx) DeleteIntegration(i *model.Integration, now time.Time) error {
 	if err := cmp.Or(tx.raiseTenantVersion(i.Tenant, now), tx.deleteConditions(i), tx.deleteHealth(i)); err != nil {
 		return err
 	}
@@ -136,9 +136,9 @@ func (db *DB) DirectoryVersion(ctx context.Context) (version int64, err error) {
 
 // ListTenants reads all stored tenants with their integrations, a page at a time, ordered by name; ErrSealed when a
 // secret can't be opened.
-func (db *DB) ListTenants(ctx context.Context) ([]*hiring.Tenant, error) {
-	var all []*hiring.Tenant
-	of := map[string]*hiring.Tenant{}
+func (db *DB) ListTenants(ctx context.Context) ([]*model.Tenant, error) {
+	var all []*model.Tenant
+	of := map[string]*model.Tenant{}
 	err := eachPage(ctx, db, scanTenant, func(last tenantRow) []any { return []any{last.Name} }, MaxPage,
 		`SELECT name, title, secrets, quarantine, rate, burst,
 		version, created_at, updated_at FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`,
@@ -177,11 +177,11 @@ func (db *DB) ListTenants(ctx context.Context) ([]*hiring.Tenant, error) {
 // tenantRow and integrationRow hold a row, with its secrets as they are stored.
 type (
 	tenantRow struct {
-		hiring.Tenant
+		model.Tenant
 		kept []byte
 	}
 	integrationRow struct {
-		hiring.Integration
+		model.Integration
 		secret, former, url []byte
 	}
 )
@@ -195,14 +195,14 @@ func scanTenant(r row) (one tenantRow, err error) {
 		return one, err
 	}
 	if perSecond != nil && burst != nil {
-		t.Rate = &hiring.Rate{PerSecond: *perSecond, Burst: *burst}
+		t.Rate = &model.Rate{PerSecond: *perSecond, Burst: *burst}
 	}
 	t.Row.Tenant = t.Name
 	return one, nil
 }
 
 // opened is the tenant with its secrets.
-func (k tenantRow) open(o opener) (*hiring.Tenant, error) {
+func (k tenantRow) open(o opener) (*model.Tenant, error) {
 	secrets, err := secretRow{tenant: k.Name, kept: k.kept}.openSecret(tenantSecrets, o)
 	if err != nil {
 		return nil, err
@@ -212,7 +212,7 @@ func (k tenantRow) open(o opener) (*hiring.Tenant, error) {
 		return nil, fmt.Errorf("reading the secrets of a tenant: %w", err)
 	}
 	for _, key := range keys {
-		k.Secrets = append(k.Secrets, hiring.Secret(key))
+		k.Secrets = append(k.Secrets, model.Secret(key))
 	}
 	return &k.Tenant, nil
 }
@@ -237,7 +237,7 @@ func scanIntegration(r row) (one integrationRow, err error) {
 }
 
 // opened is the integration with its secret and its address.
-func (k integrationRow) open(o opener) (*hiring.Integration, error) {
+func (k integrationRow) open(o opener) (*model.Integration, error) {
 	secret, err := secretRow{k.Integration.Tenant, k.Name, k.secret}.openSecret(integrationSecrets, o)
 	if err != nil {
 		return nil, err
@@ -246,13 +246,13 @@ func (k integrationRow) open(o opener) (*hiring.Integration, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.Secret, k.URL = hiring.Secret(secret), string(url)
+	k.Secret, k.URL = model.Secret(secret), string(url)
 	if k.former != nil {
 		former, err := secretRow{k.Integration.Tenant, k.Name, k.former}.openSecret(integrationFormerSecrets, o)
 		if err != nil {
 			return nil, err
 		}
-		k.FormerSecret = hiring.Secret(former)
+		k.FormerSecret = model.Secret(former)
 	}
 	return &k.Integration, nil
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // open is the condition on a delivery d that it is the last one at its integration, and not final.
@@ -82,8 +82,8 @@ type Waiting struct {
 
 // CountUndelivered counts the deliveries to each integration that are not final. What waits for Temporal and is for all
 // integrations that its tenant has then is counted at the place without an integration.
-func (db *DB) CountUndelivered(ctx context.Context) (map[hiring.Place]Waiting, error) {
-	return queryMap(ctx, db, func(r row) (at hiring.Place, w Waiting, err error) {
+func (db *DB) CountUndelivered(ctx context.Context) (map[model.Place]Waiting, error) {
+	return queryMap(ctx, db, func(r row) (at model.Place, w Waiting, err error) {
 		err = r.Scan(&at.Tenant, &at.Integration, &w.Count, moment{&w.Oldest}, moment{&w.Ends})
 		return at, w, err
 	}, `SELECT tenant, integration, count(*), min(since), min(ends) FROM (

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -15,15 +15,15 @@ import (
 func TestUndeliveredExports(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		dispatched := func(key string, integrations ...string) *hiring.Export {
+		dispatched := func(key string, integrations ...string) *model.Export {
 			e := export("acme", key, key)
 			require.True(t, insert(t, db, e))
 			write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, noon, integrations...) })
 			return e
 		}
-		put := func(e *hiring.Export, integration string, round int, outcome hiring.Outcome) {
+		put := func(e *model.Export, integration string, round int, outcome model.Outcome) {
 			write(t, db, func(tx *store.Tx) error {
-				return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: integration,
+				return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: integration,
 					Round: round, Outcome: outcome, CreatedAt: noon, UpdatedAt: noon})
 			})
 		}
@@ -32,17 +32,17 @@ func TestUndeliveredExports(t *testing.T) {
 		require.True(t, insert(t, db, fault))
 		write(t, db, func(tx *store.Tx) error { return tx.MarkFault(fault.ID, "invalid id") })
 		dispatched("pending", "crm", "hris")
-		put(dispatched("pending at crm", "crm", "hris"), "hris", 0, hiring.Delivered)
-		put(dispatched("held", "hris"), "hris", 0, hiring.Held)
-		put(dispatched("retrying", "hris"), "hris", 0, hiring.Retrying)
+		put(dispatched("pending at crm", "crm", "hris"), "hris", 0, model.Delivered)
+		put(dispatched("held", "hris"), "hris", 0, model.Held)
+		put(dispatched("retrying", "hris"), "hris", 0, model.Retrying)
 		failed := dispatched("failed", "hris")
-		put(failed, "hris", 0, hiring.Failed)
+		put(failed, "hris", 0, model.Failed)
 		delivered := dispatched("delivered", "hris")
-		put(delivered, "hris", 0, hiring.Delivered)
+		put(delivered, "hris", 0, model.Delivered)
 		moved := dispatched("held in an earlier round", "crm", "hris")
-		put(moved, "hris", 0, hiring.Held)
-		put(moved, "crm", 0, hiring.Failed)
-		begin := func(e *hiring.Export, integration string) {
+		put(moved, "hris", 0, model.Held)
+		put(moved, "crm", 0, model.Failed)
+		begin := func(e *model.Export, integration string) {
 			write(t, db, func(tx *store.Tx) error {
 				_, err := tx.BeginRound(e.ID, []string{integration}, noon, noon.Add(time.Hour))
 				return err
@@ -50,7 +50,7 @@ func TestUndeliveredExports(t *testing.T) {
 		}
 		begin(moved, "crm")
 		write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(moved.ID, 1, noon, "crm") })
-		put(moved, "crm", 1, hiring.Delivered)
+		put(moved, "crm", 1, model.Delivered)
 		require.True(t, insert(t, db, export("globex", "of another", "b")))
 
 		list := func(f store.ExportFilter) (keys []string) {
@@ -76,7 +76,7 @@ func TestUndeliveredExports(t *testing.T) {
 			require.Equal(t, []string{"pending at crm", "pending", "waits for Temporal"},
 				list(store.ExportFilter{Tenant: "acme", Integration: "crm"}))
 			require.Equal(t, []string{"held in an earlier round", "held"},
-				list(store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: hiring.Held}))
+				list(store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: model.Held}))
 		}
 		check()
 		settled, next, err := db.ListSettled(t.Context(), 0)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -22,20 +22,20 @@ func TestUnfetchedDocumentsAreCounted(t *testing.T) {
 			require.True(t, till.Equal(got), "%s", got)
 		}
 		requireUnfetched(0, time.Time{})
-		var all []*hiring.Export
+		var all []*model.Export
 		for n := range 3 {
 			e := export("acme", fmt.Sprint("u-", n), "b")
 			e.DocumentsTill = noon.Add(time.Duration(n+1) * time.Hour)
 			require.True(t, insert(t, db, e))
 			all = append(all, e)
 			write(t, db, func(tx *store.Tx) error {
-				return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte{}, CreatedAt: noon})
+				return tx.InsertDocument(model.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte{}, CreatedAt: noon})
 			})
 		}
 		requireUnfetched(3, noon.Add(time.Hour))
 		docs, err := db.ListDocuments(t.Context(), all[0].ID)
 		require.NoError(t, err)
-		docs[0].State = hiring.Fetched
+		docs[0].State = model.Fetched
 		write(t, db, func(tx *store.Tx) error { _, err := tx.UpdateDocument(docs[0]); return err })
 		requireUnfetched(2, noon.Add(2*time.Hour))
 	})

@@ -5,15 +5,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
 // Entry is what the entering of a step did.
 type Entry struct {
-	Application *hiring.JobApplication
-	Transition  hiring.Transition
-	Export      *hiring.Export // that the step's helper triggered; nil: the step has none
+	Application *model.JobApplication
+	Transition  model.Transition
+	Export      *model.Export // that the step's helper triggered; nil: the step has none
 }
 
 // EnterStep moves a job application into a step. When the step has a helper, the candidate is exported in the same
@@ -23,7 +23,7 @@ type Entry struct {
 //
 // Errors: ErrNotFound, *RefusedError when the application is in that step already, and those of the store.
 func (t *Trigger) EnterStep(tx *store.Tx, tenant, application, step string, configured []string,
-	by hiring.Author) (*Entry, error) {
+	by model.Author) (*Entry, error) {
 	a, ok, err := tx.JobApplication(tenant, application)
 	if err != nil {
 		return nil, err
@@ -42,19 +42,19 @@ func (t *Trigger) EnterStep(tx *store.Tx, tenant, application, step string, conf
 		return nil, &RefusedError{Reason: "the job application is in that step already"}
 	}
 	now := t.Now().UTC().Truncate(time.Microsecond)
-	a.Status = hiring.Status{Step: s.ID, Name: s.Name, Category: s.Category, EnteredAt: now}
+	a.Status = model.Status{Step: s.ID, Name: s.Name, Category: s.Category, EnteredAt: now}
 	if err := tx.UpsertJobApplication(a, now); err != nil {
 		return nil, err
 	}
-	in := &Entry{Application: a, Transition: hiring.Transition{ID: hiring.NewID(now), Tenant: tenant, Application: a.ID,
+	in := &Entry{Application: a, Transition: model.Transition{ID: model.NewID(now), Tenant: tenant, Application: a.ID,
 		Status: a.Status}}
 	if s.Helper != nil {
 		if in.Export, err = t.help(tx, a, s.Helper, configured); err != nil {
 			return nil, err
 		}
 		in.Transition.Export = in.Export.Key
-		if err := tx.InsertAudit(hiring.AuditEntry{At: now, Author: by, Action: hiring.ActionExport, Tenant: tenant,
-			Object: hiring.ExportObject(in.Export)}); err != nil {
+		if err := tx.InsertAudit(model.AuditEntry{At: now, Author: by, Action: model.ActionExport, Tenant: tenant,
+			Object: model.ExportObject(in.Export)}); err != nil {
 			return nil, err
 		}
 	}
@@ -66,8 +66,8 @@ const nobody = "no integration that the step's helper exports to was configured 
 
 // help exports for a helper.
 func (t *Trigger) help(
-	tx *store.Tx, a *hiring.JobApplication, h *hiring.Helper, configured []string,
-) (*hiring.Export, error) {
+	tx *store.Tx, a *model.JobApplication, h *model.Helper, configured []string,
+) (*model.Export, error) {
 	to := configured
 	if len(h.Integrations) > 0 {
 		to = nil

@@ -17,9 +17,9 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/hropen"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/schemas"
@@ -52,7 +52,7 @@ type Trigger struct {
 
 // ListConfigured are the names of a tenant's integrations that exports may go to, ordered. One that an operator disabled
 // is among them: what is for it is held, and goes out if it is enabled before the document URLs end.
-func (t *Trigger) ListConfigured(ctx context.Context, tenant *hiring.Tenant) ([]string, error) {
+func (t *Trigger) ListConfigured(ctx context.Context, tenant *model.Tenant) ([]string, error) {
 	var names []string
 	for n := range tenant.Integrations {
 		i := &tenant.Integrations[n]
@@ -80,7 +80,7 @@ type Request struct {
 // to the dispatcher once the transaction is committed.
 //
 // Errors: ErrNotFound, *RefusedError, and those of the store.
-func (t *Trigger) Export(tx *store.Tx, r Request) (*hiring.Export, error) {
+func (t *Trigger) Export(tx *store.Tx, r Request) (*model.Export, error) {
 	candidate, ok, err := tx.Candidate(r.Tenant, r.Candidate)
 	if err == nil && !ok {
 		err = fmt.Errorf("%w: the tenant has no candidate of that id", ErrNotFound)
@@ -126,7 +126,7 @@ func (t *Trigger) Export(tx *store.Tx, r Request) (*hiring.Export, error) {
 }
 
 // link is the header that leads to a candidate, no longer than a receiver of ours takes.
-func (t *Trigger) link(candidate *hiring.Candidate) ([]byte, error) {
+func (t *Trigger) link(candidate *model.Candidate) ([]byte, error) {
 	link := strings.ReplaceAll(t.Config.CandidateURL, "{candidate}", url.PathEscape(candidate.ID))
 	if len(link) > webhook.HeaderBound {
 		return nil, &RefusedError{Reason: fmt.Sprintf("the candidate's id makes a Link header of %d bytes, "+
@@ -137,17 +137,17 @@ func (t *Trigger) link(candidate *hiring.Candidate) ([]byte, error) {
 }
 
 // event is the export that a body becomes now.
-func (t *Trigger) event(r Request, body []byte) *hiring.Export {
+func (t *Trigger) event(r Request, body []byte) *model.Export {
 	e := inbox.NewExport(r.Tenant, uuid.NewString(), body, t.Now())
-	e.Origin = hiring.Triggered
+	e.Origin = model.Triggered
 	e.CandidateID = r.Candidate
-	e.Integrations = hiring.Distinct(r.Integrations)
+	e.Integrations = model.Distinct(r.Integrations)
 	e.DeliverTill = e.DocumentsTill
 	return e
 }
 
 // build makes the body, and makes sure that it is what we would accept.
-func (t *Trigger) build(candidate *hiring.Candidate, p *payload) ([]byte, error) {
+func (t *Trigger) build(candidate *model.Candidate, p *payload) ([]byte, error) {
 	body, err := hropen.Build(t.Config.Names, candidate, p.applications)
 	if err != nil {
 		return nil, fmt.Errorf("building an export: %w", err)
@@ -170,12 +170,12 @@ type payload struct {
 	tx           *store.Tx
 	config       *config.Config
 	applications []hropen.Application
-	documents    []*hiring.ApplicationDocument // in the order of the body's attachments
-	hashes       [][sha256.Size]byte           // of their URLs
+	documents    []*model.ApplicationDocument // in the order of the body's attachments
+	hashes       [][sha256.Size]byte          // of their URLs
 }
 
 // load reads the candidate's job applications, oldest first, with their jobs and documents.
-func (p *payload) load(candidate *hiring.Candidate) error {
+func (p *payload) load(candidate *model.Candidate) error {
 	all, err := p.tx.ListJobApplicationsOf(candidate.Tenant, candidate.ID, maxApplications+1)
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func (p *payload) load(candidate *hiring.Candidate) error {
 		return &RefusedError{Reason: fmt.Sprintf("the candidate has more than %d job applications, too many for one export",
 			maxApplications)}
 	}
-	slices.SortStableFunc(all, func(a, b *hiring.JobApplication) int {
+	slices.SortStableFunc(all, func(a, b *model.JobApplication) int {
 		return cmp.Compare(a.CreatedAt.UnixMicro(), b.CreatedAt.UnixMicro())
 	})
 	for _, a := range all {
@@ -201,7 +201,7 @@ func (p *payload) load(candidate *hiring.Candidate) error {
 			return err
 		}
 		for _, d := range docs {
-			if d.Scan == hiring.Refused {
+			if d.Scan == model.Refused {
 				continue
 			}
 			token, hash := documents.NewToken()

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
@@ -32,7 +32,7 @@ type bench struct {
 }
 
 // ada is who enters steps.
-var ada = hiring.Author{Actor: "console:7", Name: "Ada Lovelace", Email: "ada@example.com"}
+var ada = model.Author{Actor: "console:7", Name: "Ada Lovelace", Email: "ada@example.com"}
 
 func setup(t *testing.T) *bench {
 	t.Helper()
@@ -48,25 +48,25 @@ func setup(t *testing.T) *bench {
 		Config: &config.Config{
 			Names: names, PublicURL: "https://gate.example.com",
 			CandidateURL: "https://recruiting.example.com/c/{candidate}?tab=1"}}
-	row := hiring.Row{Tenant: "initech"}
+	row := model.Row{Tenant: "initech"}
 	b.write(func(tx *store.Tx) error {
-		if err := tx.UpsertCandidate(&hiring.Candidate{Row: row, ID: "c-1/é", Name: hiring.Name{Given: "Zoë"}},
+		if err := tx.UpsertCandidate(&model.Candidate{Row: row, ID: "c-1/é", Name: model.Name{Given: "Zoë"}},
 			noon); err != nil {
 			return err
 		}
-		if err := tx.UpsertJob(&hiring.Job{Row: row, BoardCode: "NURSE-1", ID: "job-1", Title: "Nurse"}, noon); err != nil {
+		if err := tx.UpsertJob(&model.Job{Row: row, BoardCode: "NURSE-1", ID: "job-1", Title: "Nurse"}, noon); err != nil {
 			return err
 		}
-		for _, s := range []*hiring.Step{
+		for _, s := range []*model.Step{
 			{Row: row, ID: "interview", Name: "Interview"},
-			{Row: row, ID: "hired", Name: "Offer accepted", Category: "Hired", Helper: &hiring.Helper{}},
-			{Row: row, ID: "archive", Name: "Archived", Helper: &hiring.Helper{Integrations: []string{"archive"}}},
+			{Row: row, ID: "hired", Name: "Offer accepted", Category: "Hired", Helper: &model.Helper{}},
+			{Row: row, ID: "archive", Name: "Archived", Helper: &model.Helper{Integrations: []string{"archive"}}},
 		} {
 			if err := tx.UpsertStep(s, noon); err != nil {
 				return err
 			}
 		}
-		_, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: 1, Tenant: "initech", Application: "a-1",
+		_, err := tx.InsertApplicationDocument(&model.ApplicationDocument{Key: 1, Tenant: "initech", Application: "a-1",
 			ID: "doc-1", Descriptions: []string{"Resume"},
 			FileName: "r.pdf", MediaType: "application/pdf", Blob: "blob-1", SHA256: []byte{7}, Size: 3, CreatedAt: noon})
 		return err
@@ -83,12 +83,12 @@ func (b *bench) write(fn func(*store.Tx) error) {
 func (b *bench) apply(id string) {
 	b.t.Helper()
 	b.write(func(tx *store.Tx) error {
-		return tx.UpsertJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: id, Candidate: "c-1/é",
+		return tx.UpsertJobApplication(&model.JobApplication{Row: model.Row{Tenant: "initech"}, ID: id, Candidate: "c-1/é",
 			Job: "NURSE-1", LanguageCode: "en-US"}, b.now)
 	})
 }
 
-func (b *bench) export(r trigger.Request) (e *hiring.Export, err error) {
+func (b *bench) export(r trigger.Request) (e *model.Export, err error) {
 	r.Tenant = "initech"
 	err = b.Store.Write(b.t.Context(), func(tx *store.Tx) (err error) {
 		e, err = b.Export(tx, r)
@@ -106,7 +106,7 @@ func (b *bench) enter(step string, configured ...string) (in *trigger.Entry, err
 }
 
 // kept are the exports that came to be.
-func (b *bench) kept() []*hiring.Export {
+func (b *bench) kept() []*model.Export {
 	b.t.Helper()
 	all, _, err := b.Store.ListExports(b.t.Context(), store.ExportFilter{Tenant: "initech"})
 	require.NoError(b.t, err)
@@ -114,7 +114,7 @@ func (b *bench) kept() []*hiring.Export {
 }
 
 // urls are the attachment URLs of an export, as it is kept.
-func (b *bench) urls(e *hiring.Export) (urls []string) {
+func (b *bench) urls(e *model.Export) (urls []string) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.LoadBody(b.t.Context(), e))
 	doc, err := schemas.Guard(e.Body)
@@ -132,7 +132,7 @@ func TestExportIsKeptAsItGoesOut(t *testing.T) {
 	require.NoError(t, err)
 	e, err := b.Store.ExportByKey(t.Context(), "initech", made.Key)
 	require.NoError(t, err)
-	require.Equal(t, hiring.Triggered, e.Origin)
+	require.Equal(t, model.Triggered, e.Origin)
 	require.Equal(t, []string{"hris"}, e.Integrations)
 	require.Equal(t, "c-1/é", e.CandidateID)
 	require.Equal(t, noon.Add(2*time.Hour+30*time.Minute), e.DocumentsTill)
@@ -147,7 +147,7 @@ func TestExportIsKeptAsItGoesOut(t *testing.T) {
 	docs, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Len(t, docs, 1)
-	require.Equal(t, hiring.Fetched, docs[0].State, "it would be fetched from ourselves")
+	require.Equal(t, model.Fetched, docs[0].State, "it would be fetched from ourselves")
 	require.Equal(t, "blob-1", docs[0].Blob)
 	urls := b.urls(e)
 	require.Len(t, urls, 1)
@@ -172,11 +172,11 @@ func TestContextIsTheJobOfTheApplicationItIsAbout(t *testing.T) {
 	b := setup(t)
 	b.now = noon.Add(time.Minute)
 	b.write(func(tx *store.Tx) error {
-		err := tx.UpsertCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: "c-2"}, noon)
+		err := tx.UpsertCandidate(&model.Candidate{Row: model.Row{Tenant: "initech"}, ID: "c-2"}, noon)
 		if err != nil {
 			return err
 		}
-		return tx.UpsertJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2",
+		return tx.UpsertJobApplication(&model.JobApplication{Row: model.Row{Tenant: "initech"}, ID: "a-2",
 			Candidate: "c-1/é",
 			Job:       "COOK-1"}, b.now)
 	})
@@ -205,11 +205,11 @@ func TestHeadersAreNoLongerThanAReceiverTakes(t *testing.T) {
 	short, long, code := strings.Repeat("é", fits/6), strings.Repeat("é", fits/6+1), strings.Repeat("🦀", 255)
 	b.write(func(tx *store.Tx) error {
 		for _, id := range []string{short, long} {
-			if err := tx.UpsertCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: id}, noon); err != nil {
+			if err := tx.UpsertCandidate(&model.Candidate{Row: model.Row{Tenant: "initech"}, ID: id}, noon); err != nil {
 				return err
 			}
 		}
-		return tx.UpsertJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: short,
+		return tx.UpsertJobApplication(&model.JobApplication{Row: model.Row{Tenant: "initech"}, ID: "a-2", Candidate: short,
 			Job: code}, noon)
 	})
 	e, err := b.export(trigger.Request{Candidate: short, Integrations: []string{"hris"}})
@@ -229,7 +229,7 @@ func TestExportOfAThousandApplicationsAndNoMore(t *testing.T) {
 	about := trigger.Request{Candidate: "c-1/é", Application: "a-1", Integrations: []string{"hris"}}
 	b.write(func(tx *store.Tx) error {
 		for n := 2; n <= 1000; n++ {
-			a := &hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: fmt.Sprint("a-", n), Candidate: about.Candidate,
+			a := &model.JobApplication{Row: model.Row{Tenant: "initech"}, ID: fmt.Sprint("a-", n), Candidate: about.Candidate,
 				Job: "NURSE-1"}
 			if err := tx.UpsertJobApplication(a, noon); err != nil {
 				return err
@@ -288,8 +288,8 @@ func TestEnteringAStepWithAHelperExportsOnce(t *testing.T) {
 	entries, _, err := b.Store.ListAudit(t.Context(), store.AuditFilter{})
 	require.NoError(t, err)
 	require.Len(t, entries, 2)
-	for n, e := range []*hiring.Export{again.Export, in.Export} {
-		require.Equal(t, hiring.AuditEntry{ID: entries[n].ID, At: entries[n].At, Author: ada, Action: "export",
+	for n, e := range []*model.Export{again.Export, in.Export} {
+		require.Equal(t, model.AuditEntry{ID: entries[n].ID, At: entries[n].At, Author: ada, Action: "export",
 			Tenant: "initech", Object: "exports/" + e.Key}, entries[n])
 	}
 }
@@ -366,14 +366,14 @@ func TestNothingIsLeftOfATransitionThatFails(t *testing.T) {
 func TestConfiguredAreThoseThatAreOpen(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	tenant := &hiring.Tenant{Name: "initech"}
+	tenant := &model.Tenant{Name: "initech"}
 	for _, name := range []string{"payroll", "crm", "archive", "hris", "board"} {
-		tenant.Integrations = append(tenant.Integrations, hiring.Integration{Tenant: "initech", Name: name,
+		tenant.Integrations = append(tenant.Integrations, model.Integration{Tenant: "initech", Name: name,
 			URL: "https://" + name + ".example/in", Secret: "s", Verify: name != "crm"})
 	}
 	b.write(func(tx *store.Tx) error {
-		for n, state := range []hiring.IntegrationState{hiring.Configured, hiring.NotConfigured, hiring.Disabled,
-			hiring.Configured, hiring.Disabled} {
+		for n, state := range []model.IntegrationState{model.Configured, model.NotConfigured, model.Disabled,
+			model.Configured, model.Disabled} {
 			status := store.IntegrationStatus{State: state, ByOperator: n == 4, UpdatedAt: noon}
 			if err := tx.UpsertIntegrationStatus(&tenant.Integrations[n], status); err != nil {
 				return err
@@ -394,9 +394,9 @@ func TestWhatAnExportHolds(t *testing.T) {
 	b.now = noon.Add(time.Hour)
 	b.apply("a-0")
 	b.write(func(tx *store.Tx) error {
-		_, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: 2, Tenant: "initech", Application: "a-1",
+		_, err := tx.InsertApplicationDocument(&model.ApplicationDocument{Key: 2, Tenant: "initech", Application: "a-1",
 			ID: "doc-2", Descriptions: []string{},
-			Blob: "blob-2", SHA256: []byte{8}, CreatedAt: noon, Scan: hiring.Refused})
+			Blob: "blob-2", SHA256: []byte{8}, CreatedAt: noon, Scan: model.Refused})
 		return err
 	})
 	e, err := b.export(trigger.Request{Candidate: "c-1/é", Application: "a-1", Integrations: []string{"hris"}})
@@ -426,7 +426,7 @@ func TestMoreThanAnExportMayHold(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write(func(tx *store.Tx) error {
-		return tx.UpsertCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: "c-2",
+		return tx.UpsertCandidate(&model.Candidate{Row: model.Row{Tenant: "initech"}, ID: "c-2",
 			CitizenShip: make([]string, 10_001)}, noon)
 	})
 	_, err := b.export(trigger.Request{Candidate: "c-2", Integrations: []string{"hris"}})
@@ -442,7 +442,7 @@ func TestHelperExportsForTheApplicationThatEntered(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write(func(tx *store.Tx) error {
-		return tx.UpsertJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2",
+		return tx.UpsertJobApplication(&model.JobApplication{Row: model.Row{Tenant: "initech"}, ID: "a-2",
 			Candidate: "c-1/é",
 			Job:       "COOK-1"}, noon)
 	})

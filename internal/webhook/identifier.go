@@ -4,7 +4,7 @@ import (
 	"encoding/base64"
 	"strings"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // HeaderBound is the most bytes a received Event, UUID, Link or Export-Context header may have. None of them is covered
@@ -31,7 +31,7 @@ const encodedKey = "~"
 // base64url where servers on the way would take parts of it for steps in the path, such as ../../x, even
 // percent-encoded.
 func KeySegment(key string) string {
-	if hiring.HasDotSegment(key) || strings.HasPrefix(key, encodedKey) {
+	if model.HasDotSegment(key) || strings.HasPrefix(key, encodedKey) {
 		return encodedKey + base64.RawURLEncoding.EncodeToString([]byte(key))
 	}
 	return key

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // progress is how far an attempt got, and how long that took. It tells errors apart that have no type. The transport may
@@ -16,7 +16,7 @@ type progress struct {
 	mu                             sync.Mutex
 	connected, tlsFailed, answered bool
 	address                        string
-	phases                         hiring.Phases
+	phases                         model.Phases
 
 	resolving, connecting, shaking, sent time.Time // when they began, or it was
 }
@@ -61,7 +61,7 @@ func (p *progress) trace(ctx context.Context) context.Context {
 }
 
 // measured returns where the attempt went, and its phases.
-func (p *progress) measured() (address string, phases hiring.Phases) {
+func (p *progress) measured() (address string, phases model.Phases) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.address, p.phases

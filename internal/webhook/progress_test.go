@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -40,7 +40,7 @@ func TestAnswerHasHeaderAddressAndPhases(t *testing.T) {
 	}
 	again, err := n.Send(t.Context(), srv.Client(), d)
 	require.NoError(t, err)
-	require.Equal(t, hiring.Phases{FirstByte: again.Phases.FirstByte}, again.Phases, "the connection was open")
+	require.Equal(t, model.Phases{FirstByte: again.Phases.FirstByte}, again.Phases, "the connection was open")
 	require.Equal(t, first.Address, again.Address)
 }
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 const (
@@ -53,7 +53,7 @@ type Answer struct {
 	Duration   time.Duration
 	Header     []byte // a line each, by name; at most AnswerHeaderBound bytes, without Set-Cookie
 	Address    string // IP address and port of the other end; empty: none was found
-	Phases     hiring.Phases
+	Phases     model.Phases
 }
 
 // Acknowledged reports whether the receiver took a CANDIDATE-EXPORT event: any 2xx (contract, "Events" rule 1).

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // The headers of the Standard Webhooks specification (standardwebhooks.com, version 1.0.0), spelled as they go onto the
@@ -28,7 +28,7 @@ const (
 const standardPrefix = "whsec_"
 
 // ValidateStandardSecrets is ValidateStandardSecret for the secrets of an integration.
-func ValidateStandardSecrets(i *hiring.Integration) error {
+func ValidateStandardSecrets(i *model.Integration) error {
 	return cmp.Or(ValidateStandardSecret(i.Secret.Reveal()), ValidateStandardSecret(i.FormerSecret.Reveal()))
 }
 

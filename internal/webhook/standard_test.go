@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -70,7 +70,7 @@ func TestStandardHeadersStandBesideTheContracts(t *testing.T) {
 	t.Cleanup(partner.Close)
 	names, err := webhook.NamesFor("Service")
 	require.NoError(t, err)
-	i := &hiring.Integration{URL: partner.URL + "/acme", Secret: "s", StandardWebhooks: true}
+	i := &model.Integration{URL: partner.URL + "/acme", Secret: "s", StandardWebhooks: true}
 	send := func(d webhook.Delivery) {
 		before := time.Now().Unix()
 		_, err := names.Send(t.Context(), http.DefaultClient, d)

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Verification is the VERIFY event that asks an integration whether it is there, with the signature sets it wants. Each
 // has a webhook-id of its own. The former secret of a rotation signs none: that would say nothing about the new one.
-func (n Names) Verification(i *hiring.Integration) Delivery {
+func (n Names) Verification(i *model.Integration) Delivery {
 	d := Delivery{URL: i.URL, Secret: i.Secret.Reveal(), Event: EventVerify, Body: n.VerifyBody()}
 	if i.StandardWebhooks {
 		d.WebhookID = rand.Text()
@@ -24,7 +24,7 @@ func (n Names) Verification(i *hiring.Integration) Delivery {
 // answered exactly 200 (contract, "States and transitions"). When no answer came, answer has no status. The error says
 // that the attempt was cancelled, which is nobody's failure.
 func (n Names) Verify(ctx context.Context, client *http.Client,
-	i *hiring.Integration) (answer Answer, reason string, err error) {
+	i *model.Integration) (answer Answer, reason string, err error) {
 	answer, err = n.Send(ctx, client, n.Verification(i))
 	failed := new(SendError)
 	switch {

@@ -16,25 +16,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/filetype"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/schemas"
 )
 
 // everyFormat are a question of each format, and one for a resume.
-func everyFormat() []hiring.Question {
+func everyFormat() []model.Question {
 	ten := 10
-	return []hiring.Question{
-		{ID: "1", Format: hiring.Checkbox, Label: "Shifts", Options: []string{"Day", `On\call`, "A | B"}},
-		{ID: "2", Format: hiring.Date, Label: "Day"},
-		{ID: "3", Format: hiring.File, Label: "Letter"},
-		{ID: "4", Format: hiring.Number, Label: "Years"},
-		{ID: "5", Format: hiring.Phone, Label: "Phone"},
-		{ID: "6", Format: hiring.Select, Label: "Ward", Options: []string{"A", "B"}},
-		{ID: "7", Format: hiring.Text, Label: "Motto", MaxLength: &ten},
-		{ID: "8", Format: hiring.Textarea, Label: "Why"},
-		{ID: "9", Format: hiring.Text, Label: "Referee", Check: hiring.CheckEmail},
-		{ID: "firstName", Format: hiring.Text, Label: "First name"},
-		{ID: "resume", Format: hiring.File, Label: "Resume"},
+	return []model.Question{
+		{ID: "1", Format: model.Checkbox, Label: "Shifts", Options: []string{"Day", `On\call`, "A | B"}},
+		{ID: "2", Format: model.Date, Label: "Day"},
+		{ID: "3", Format: model.File, Label: "Letter"},
+		{ID: "4", Format: model.Number, Label: "Years"},
+		{ID: "5", Format: model.Phone, Label: "Phone"},
+		{ID: "6", Format: model.Select, Label: "Ward", Options: []string{"A", "B"}},
+		{ID: "7", Format: model.Text, Label: "Motto", MaxLength: &ten},
+		{ID: "8", Format: model.Textarea, Label: "Why"},
+		{ID: "9", Format: model.Text, Label: "Referee", Check: model.CheckEmail},
+		{ID: "firstName", Format: model.Text, Label: "First name"},
+		{ID: "resume", Format: model.File, Label: "Resume"},
 	}
 }
 
@@ -60,7 +60,7 @@ func TestEveryFormat(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	me := b.bearer(partner)
-	b.job("acme", &hiring.Job{BoardCode: "EVERY", ID: "job-7", Questions: everyFormat()})
+	b.job("acme", &model.Job{BoardCode: "EVERY", ID: "job-7", Questions: everyFormat()})
 	encoded := func(content string) string { return base64.StdEncoding.EncodeToString([]byte(content)) }
 	pdf := func(size int) string { return encoded("%PDF-1.4\n" + strings.Repeat("x", size-9)) }
 	for _, c := range map[string]struct {
@@ -116,7 +116,7 @@ func TestFileTypes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	me := b.bearer(partner)
-	b.job("acme", &hiring.Job{BoardCode: "EVERY", ID: "job-7", Questions: everyFormat()})
+	b.job("acme", &model.Job{BoardCode: "EVERY", ID: "job-7", Questions: everyFormat()})
 	count := map[string]int{}
 	for _, folder := range []string{"accepted", "refused"} {
 		paths, err := filepath.Glob("../../testdata/files/" + folder + "/*")
@@ -170,15 +170,15 @@ func TestLargeAnswersTogether(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	me := b.bearer(partner)
-	var questions []hiring.Question
+	var questions []model.Question
 	var answers []answered
 	for _, id := range []string{"1", "2", "3", "4", "5"} {
-		questions = append(questions, hiring.Question{ID: id, Format: hiring.Textarea, Label: "Why"})
+		questions = append(questions, model.Question{ID: id, Format: model.Textarea, Label: "Why"})
 		answers = append(answers, answered{id, strings.Repeat("x", 1<<20)})
 	}
 	short := answered{"5", "x"} // stays in memory
 	half := answered{"4", strings.Repeat("x", 1<<19)}
-	b.job("acme", &hiring.Job{BoardCode: "LONG", ID: "job-9", Questions: questions})
+	b.job("acme", &model.Job{BoardCode: "LONG", ID: "job-9", Questions: questions})
 	for _, c := range []struct {
 		answers []answered
 		tooMuch string // the question; empty: none
@@ -205,15 +205,15 @@ func TestChangedQuestions(t *testing.T) {
 	b := setup(t)
 	me := b.bearer(partner)
 	body := application(t, "CHANGES", []answered{{"1", "soon"}})
-	for _, format := range []hiring.Format{hiring.Text, hiring.Date, hiring.Textarea, hiring.Number} {
-		b.job("acme", &hiring.Job{BoardCode: "CHANGES", ID: "job-8",
-			Questions: []hiring.Question{{ID: "1", Format: format, Label: "When"}}})
+	for _, format := range []model.Format{model.Text, model.Date, model.Textarea, model.Number} {
+		b.job("acme", &model.Job{BoardCode: "CHANGES", ID: "job-8",
+			Questions: []model.Question{{ID: "1", Format: format, Label: "When"}}})
 		w := b.apply(body, me...)
 		switch format {
-		case hiring.Date:
+		case model.Date:
 			b.requireError(w, http.StatusBadRequest, "some answers are not valid: see errors",
 				`[{"questionId":"1","messages":["When: `+schemas.NotDate+`"]}]`)
-		case hiring.Number:
+		case model.Number:
 			b.requireError(w, http.StatusBadRequest, "some answers are not valid: see errors",
 				`[{"questionId":"1","messages":["When: `+schemas.NotNumber+`"]}]`)
 		default:

@@ -19,7 +19,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/modules/apply"
@@ -39,13 +39,13 @@ func TestAnApplicationIsKept(t *testing.T) {
 		require.Equal(t, code, a.Job)
 		require.Equal(t, "en-US", a.LanguageCode)
 		require.Nil(t, a.StartDate, "the answer startDate is not the start date entry")
-		require.Equal(t, hiring.Status{}, a.Status, "the tenant has no steps")
+		require.Equal(t, model.Status{}, a.Status, "the tenant has no steps")
 		c, err := db.Candidate(t.Context(), "acme", a.Candidate)
 		require.NoError(t, err)
-		require.Equal(t, hiring.Candidate{ID: c.ID, Row: c.Row,
-			Name: hiring.Name{Given: "Ada", Family: "Lovelace", Formatted: "Ada Lovelace"}, Email: []string{"ada@example.com"},
+		require.Equal(t, model.Candidate{ID: c.ID, Row: c.Row,
+			Name: model.Name{Given: "Ada", Family: "Lovelace", Formatted: "Ada Lovelace"}, Email: []string{"ada@example.com"},
 			Phone: []string{"+1 555 0100"}, CitizenShip: []string{"Authorized"}, ApplyDate: "2026-11-20"},
-			hiring.Candidate{ID: c.ID, Row: c.Row, Name: c.Name, Email: c.Email,
+			model.Candidate{ID: c.ID, Row: c.Row, Name: c.Name, Email: c.Email,
 				Phone: c.Phone, CitizenShip: c.CitizenShip, ApplyDate: c.ApplyDate, Gender: c.Gender})
 		docs, _, err := db.ListApplicationDocuments(t.Context(), "acme", id, 0, 10)
 		require.NoError(t, err)
@@ -69,7 +69,7 @@ func TestAnApplicationIsKept(t *testing.T) {
 			"a blank answer is as if absent, and no compliance answer is among them")
 		counts, err := db.CountComplianceAnswers(t.Context(), "acme", code)
 		require.NoError(t, err)
-		require.Equal(t, []hiring.ComplianceCount{{Job: code, Group: "complianceOfccp", Question: "eeocDisability",
+		require.Equal(t, []model.ComplianceCount{{Job: code, Group: "complianceOfccp", Question: "eeocDisability",
 			Value: "I do not want to answer", Count: 1}}, counts)
 	})
 }
@@ -83,10 +83,10 @@ func TestLargeAnswersMakeACandidate(t *testing.T) {
 	for n := range countries {
 		countries[n] = fmt.Sprint("Country ", n)
 	}
-	b.job("acme", &hiring.Job{BoardCode: "LARGE", ID: "job-9", Questions: []hiring.Question{
-		{ID: "firstName", Format: hiring.Text, Label: "First name"},
-		{ID: "lastName", Format: hiring.Text, Label: "Last name"},
-		{ID: "citizenWorkStatus", Format: hiring.Checkbox, Label: "Countries", Options: countries},
+	b.job("acme", &model.Job{BoardCode: "LARGE", ID: "job-9", Questions: []model.Question{
+		{ID: "firstName", Format: model.Text, Label: "First name"},
+		{ID: "lastName", Format: model.Text, Label: "Last name"},
+		{ID: "citizenWorkStatus", Format: model.Checkbox, Label: "Countries", Options: countries},
 	}})
 	large := func(countries []string) string {
 		return application(t, "LARGE", []answered{{"firstName", strings.Repeat("x", 4092)},
@@ -106,7 +106,7 @@ func TestTheSameAddressIsTheSameCandidate(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	me := b.bearer(partner)
-	b.job("acme", &hiring.Job{BoardCode: "NURSE-2", ID: "job-9", Questions: sampleQuestions(t)})
+	b.job("acme", &model.Job{BoardCode: "NURSE-2", ID: "job-9", Questions: sampleQuestions(t)})
 	first := b.requireTaken(b.apply(application(t, code, fine(t)), me...))
 	again := b.requireTaken(b.apply(application(t, "NURSE-2",
 		with(fine(t), "email", "ADA@Example.com", "firstName", "Augusta", "eeocDisability", without,
@@ -125,12 +125,12 @@ func TestEnteringTheFirstStepExports(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.Write(t, func(tx *store.Tx) error {
-		if err := tx.UpsertStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "later", Name: "Later", Position: 1},
+		if err := tx.UpsertStep(&model.Step{Row: model.Row{Tenant: "acme"}, ID: "later", Name: "Later", Position: 1},
 			b.Clock.Now()); err != nil {
 			return err
 		}
-		return tx.UpsertStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "new", Name: "New", Category: "New",
-			Helper: &hiring.Helper{Integrations: []string{"hris"}}}, b.Clock.Now())
+		return tx.UpsertStep(&model.Step{Row: model.Row{Tenant: "acme"}, ID: "new", Name: "New", Category: "New",
+			Helper: &model.Helper{Integrations: []string{"hris"}}}, b.Clock.Now())
 	})
 	id := b.requireTaken(b.apply(application(t, code, fine(t)), b.bearer(partner)...))
 	a, err := b.Runtime.Store().JobApplication(t.Context(), "acme", id)
@@ -138,7 +138,7 @@ func TestEnteringTheFirstStepExports(t *testing.T) {
 	require.Equal(t, "new", a.Status.Step)
 	exports := b.Exports(t)
 	require.Len(t, exports, 1)
-	require.Equal(t, hiring.Triggered, exports[0].Origin)
+	require.Equal(t, model.Triggered, exports[0].Origin)
 	require.Equal(t, a.Candidate, exports[0].CandidateID)
 	require.NoError(t, b.Runtime.Store().LoadBody(t.Context(), exports[0]))
 	require.NotContains(t, string(exports[0].Body), "I do not want to answer", "a compliance answer was exported")
@@ -152,12 +152,12 @@ func TestRefusedExportKeepsNoApplicationOut(t *testing.T) {
 	b := setup(t)
 	b.Write(t, func(tx *store.Tx) error {
 		tooLong := strings.Repeat("é", 255) // for the header Link
-		if err := tx.UpsertCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "acme"}, ID: tooLong,
+		if err := tx.UpsertCandidate(&model.Candidate{Row: model.Row{Tenant: "acme"}, ID: tooLong,
 			Email: []string{"ada@example.com"}}, b.Clock.Now()); err != nil {
 			return err
 		}
-		return tx.UpsertStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "new", Name: "New",
-			Helper: &hiring.Helper{Integrations: []string{"hris"}}}, b.Clock.Now())
+		return tx.UpsertStep(&model.Step{Row: model.Row{Tenant: "acme"}, ID: "new", Name: "New",
+			Helper: &model.Helper{Integrations: []string{"hris"}}}, b.Clock.Now())
 	})
 	id := b.requireTaken(b.apply(application(t, code, fine(t)), b.bearer(partner)...))
 	a, err := b.Runtime.Store().JobApplication(t.Context(), "acme", id)
@@ -290,11 +290,11 @@ func TestRepeatsAreNotJudgedAnew(t *testing.T) {
 	for n, change := range []func(){
 		func() {},
 		func() {
-			b.job("acme", &hiring.Job{BoardCode: code, ID: "job-1",
-				Questions: []hiring.Question{{ID: "resume", Format: hiring.File, Label: "Resume"},
-					{ID: "why", Format: hiring.Text, Label: "Why", IsRequired: true}}})
+			b.job("acme", &model.Job{BoardCode: code, ID: "job-1",
+				Questions: []model.Question{{ID: "resume", Format: model.File, Label: "Resume"},
+					{ID: "why", Format: model.Text, Label: "Why", IsRequired: true}}})
 		},
-		func() { b.job("acme", &hiring.Job{BoardCode: code, ID: "job-1", Closed: true}) },
+		func() { b.job("acme", &model.Job{BoardCode: code, ID: "job-1", Closed: true}) },
 	} {
 		change()
 		require.Equal(t, id, b.requireTaken(b.apply(body, me...)), n)
@@ -368,9 +368,9 @@ func TestSizes(t *testing.T) {
 	require.Contains(t, w.Body.String(), `{"questionId":"resume","messages":["Resume: `)
 	require.Len(t, b.files(), 1)
 
-	b.job("acme", &hiring.Job{BoardCode: "FILES", ID: "job-5",
-		Questions: []hiring.Question{{ID: "letter", Format: hiring.File, Label: "Letter"},
-			{ID: "why", Format: hiring.Textarea, Label: "Why"}}})
+	b.job("acme", &model.Job{BoardCode: "FILES", ID: "job-5",
+		Questions: []model.Question{{ID: "letter", Format: model.File, Label: "Letter"},
+			{ID: "why", Format: model.Textarea, Label: "Why"}}})
 	b.requireTaken(b.apply(application(t, "FILES", []answered{{"letter", pdf(10*mega - 1)}}), me...))
 	require.Contains(t, b.apply(application(t, "FILES", []answered{{"letter", pdf(10 * mega)}}), me...).Body.String(),
 		`"questionId":"letter"`)
@@ -381,11 +381,11 @@ func TestSizes(t *testing.T) {
 	const tooLarge = "the application is larger than any job here asks for"
 	b.requireError(b.apply(application(t, "FILES", []answered{{"nobody", strings.Repeat("x", 64*mega)}}), me...),
 		http.StatusRequestEntityTooLarge, tooLarge, "null")
-	many := make([]hiring.Question, 6)
+	many := make([]model.Question, 6)
 	for n := range many {
-		many[n] = hiring.Question{ID: fmt.Sprint("f-", n), Format: hiring.File, Label: "File"}
+		many[n] = model.Question{ID: fmt.Sprint("f-", n), Format: model.File, Label: "File"}
 	}
-	b.job("acme", &hiring.Job{BoardCode: "MANY", ID: "job-6", Questions: many})
+	b.job("acme", &model.Job{BoardCode: "MANY", ID: "job-6", Questions: many})
 	w = b.apply(application(t, "FILES", []answered{{"nobody", strings.Repeat("x", 64*mega)}}), me...)
 	require.Equal(t, http.StatusBadRequest, w.Code, "6 files of 14 MiB and 2 MiB more make 86")
 	require.Contains(t, w.Body.String(), "nobody")

@@ -12,12 +12,12 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/front"
 	"github.com/hiregate/hiregate/internal/gateway"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/welcome"
 )
 
 // API serves the Apply API, below any path, which is stripped before. Make it with New.
@@ -26,7 +26,7 @@ type API struct {
 	// Tenant is the only tenant that is served here; empty: each user is served as its own tenant's.
 	Tenant string
 	// Rate is how many requests a user may send.
-	Rate hiring.Rate
+	Rate model.Rate
 	// Guards limit the rate of requests and of wrong passwords. Their state outlives a configuration.
 	Guards *Guards
 	// Address returns where a request comes from.
@@ -40,7 +40,7 @@ type API struct {
 }
 
 // DefaultRate is how many requests a user may send, unless configured otherwise.
-var DefaultRate = hiring.Rate{PerSecond: 20, Burst: 100}
+var DefaultRate = model.Rate{PerSecond: 20, Burst: 100}
 
 // handler answers a request. A *refusal is answered as it is; any other error is ours.
 type handler func(http.ResponseWriter, *http.Request) error
@@ -56,11 +56,11 @@ func New(a API) *API {
 	a.handle(http.MethodGet, "/openapi.json", a.openAPI)
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { notFound().write(w, r) })
 	a.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		if !front.WantsPage(r) {
+		if !welcome.WantsPage(r) {
 			notFound().write(w, r)
 			return
 		}
-		front.Show(w, r, http.StatusOK, front.Apply)
+		welcome.Show(w, r, http.StatusOK, welcome.Apply)
 	})
 	return &a
 }
@@ -131,7 +131,7 @@ func (a *API) refusalOf(w http.ResponseWriter, r *http.Request, err error) *refu
 
 // caller is the user whose token came with a request.
 type caller struct {
-	user  *hiring.APIUser
+	user  *model.APIUser
 	token identity.Hash
 }
 
@@ -162,7 +162,7 @@ func (a *API) forUsers(serve func(http.ResponseWriter, *http.Request, *caller) e
 }
 
 // holder reads the user of a token that is valid at a time.
-func (a *API) holder(r *http.Request, token identity.Hash, at time.Time) (*hiring.APIUser, error) {
+func (a *API) holder(r *http.Request, token identity.Hash, at time.Time) (*model.APIUser, error) {
 	user, err := a.db().APIUserByToken(r.Context(), token, at)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !a.serves(user.Tenant) {
 		return nil, badToken()

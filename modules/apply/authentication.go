@@ -12,11 +12,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/bodies"
 	"github.com/hiregate/hiregate/internal/identity"
-	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/jsonstream"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/store"
 )
@@ -50,13 +50,13 @@ func (a *API) authenticate(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) credentials(w http.ResponseWriter, r *http.Request) (c credentials, err error) {
-	body, err := a.Gateway.Runtime.Unverified.Read(w, r, inbound.Sender{Tenant: bodyName, Address: a.Address(r)},
+	body, err := a.Gateway.Runtime.Unverified.Read(w, r, bodies.Sender{Tenant: bodyName, Address: a.Address(r)},
 		maxCredentials)
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		return c, refuse(http.StatusRequestEntityTooLarge, "the body is larger than 16 KiB").closing()
-	case errors.Is(err, inbound.ErrBusy):
+	case errors.Is(err, bodies.ErrBusy):
 		return c, refuse(http.StatusServiceUnavailable,
 			"too many ask for a token at this moment: wait as long as the header Retry-After says").after(
 			5 * time.Second).closing()
@@ -137,9 +137,9 @@ func (a *API) issue(r *http.Request, c credentials) (token string, err error) {
 
 // userWith returns the user of a name whose password it is; nil if it is nobody's. A partner may have the same name
 // with several tenants, and the password tells them apart: one that is right for two of them is refused.
-func (a *API) userWith(ctx context.Context, attempt *password.Attempt, namesakes []*hiring.APIUser,
-	plain string) (user *hiring.APIUser, err error) {
-	namesakes = slices.DeleteFunc(namesakes, func(u *hiring.APIUser) bool { return !a.serves(u.Tenant) })
+func (a *API) userWith(ctx context.Context, attempt *password.Attempt, namesakes []*model.APIUser,
+	plain string) (user *model.APIUser, err error) {
+	namesakes = slices.DeleteFunc(namesakes, func(u *model.APIUser) bool { return !a.serves(u.Tenant) })
 	if len(namesakes) == 0 { // to take as long as for one
 		_, err := attempt.Verify(ctx, "", plain)
 		return nil, err

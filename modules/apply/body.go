@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/hiregate/hiregate/internal/documents"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/jsonstream"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/schemas"
 )
 
@@ -211,7 +211,7 @@ func (b *body) value(known bool, id string, r io.Reader) (content, error) {
 	switch {
 	case !asked || b.answered(id):
 		return content{}, nil
-	case q.Format == hiring.File:
+	case q.Format == model.File:
 		return b.file(q, r)
 	}
 	return b.text(r)
@@ -257,7 +257,7 @@ func (b *body) buffer(r io.Reader) (content, error) {
 }
 
 // file decodes a file into the document store.
-func (b *body) file(q *hiring.Question, r io.Reader) (content, error) {
+func (b *body) file(q *model.Question, r io.Reader) (content, error) {
 	value, err := documents.OpenValue(r)
 	switch {
 	case err != nil || value == nil:
@@ -283,11 +283,11 @@ func (b *body) file(q *hiring.Question, r io.Reader) (content, error) {
 }
 
 // settle makes a text or a file of a buffered value, when its question is known.
-func (b *body) settle(a *answer, q *hiring.Question) (err error) {
+func (b *body) settle(a *answer, q *model.Question) (err error) {
 	if a.file != nil || a.fault != "" || a.blank {
 		return nil
 	}
-	if q.Format == hiring.File {
+	if q.Format == model.File {
 		var r io.Reader = strings.NewReader(a.text)
 		if a.rest != nil {
 			r = a.rest

@@ -9,21 +9,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/modules/apply"
 )
 
 // large is a job that asks all that one may ask, and an application that chooses all of it.
-func large(t testing.TB) (job *hiring.Job, body string) {
+func large(t testing.TB) (job *model.Job, body string) {
 	t.Helper()
-	job = &hiring.Job{BoardCode: "ALL-OPTIONS", ID: "job-large", Title: "Large"}
+	job = &model.Job{BoardCode: "ALL-OPTIONS", ID: "job-large", Title: "Large"}
 	options := make([]string, 500)
 	for n := range options {
 		options[n] = fmt.Sprintf("o-%03d", n)
 	}
 	var answers []answered
-	for n := range hiring.MaxQuestions {
-		q := hiring.Question{ID: fmt.Sprintf("q-%03d", n), Label: "Which?", Format: hiring.Checkbox, Options: options}
+	for n := range model.MaxQuestions {
+		q := model.Question{ID: fmt.Sprintf("q-%03d", n), Label: "Which?", Format: model.Checkbox, Options: options}
 		job.Questions = append(job.Questions, q)
 		answers = append(answers, answered{q.ID, strings.Join(options, "|")})
 	}
@@ -32,7 +32,7 @@ func large(t testing.TB) (job *hiring.Job, body string) {
 
 // checkWithin has applications wait so long for a place to be checked.
 func (b *bench) checkWithin(d time.Duration) {
-	b.API = apply.New(apply.API{Gateway: b.Bench.Gateway, Rate: hiring.Rate{PerSecond: 1e6, Burst: 1e6},
+	b.API = apply.New(apply.API{Gateway: b.Bench.Gateway, Rate: model.Rate{PerSecond: 1e6, Burst: 1e6},
 		Guards: apply.NewGuards(b.Clock.Now), Log: b.Bench.Log, CheckWithin: d,
 		Address: func(r *http.Request) string { return r.RemoteAddr }})
 }

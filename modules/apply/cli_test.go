@@ -19,7 +19,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/cli/apply"
 	"github.com/hiregate/hiregate/internal/cli/clitest"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // line is the API at an address, for the command `hiregate apply`.
@@ -136,7 +136,7 @@ func TestApplyCommandSendsAnApplicationOfAClosedJobAgain(t *testing.T) {
 	}
 	first, err := apply()
 	require.NoError(t, err)
-	l.job("acme", &hiring.Job{BoardCode: code, ID: "job-1", Closed: true})
+	l.job("acme", &model.Job{BoardCode: code, ID: "job-1", Closed: true})
 	again, err := apply()
 	require.NoError(t, err)
 	require.Equal(t, first, again)
@@ -192,8 +192,8 @@ func TestApplyCommandSendsAgain(t *testing.T) {
 // A token that ends between the questions and the answers: the files are sent once the API wants them.
 func TestApplyCommandRenewsItsTokenForALargeFile(t *testing.T) {
 	l := newLine(t)
-	l.job("acme", &hiring.Job{BoardCode: "CV", ID: "job-9",
-		Questions: []hiring.Question{{ID: "work", Label: "Your work", Format: hiring.File, IsRequired: true}}})
+	l.job("acme", &model.Job{BoardCode: "CV", ID: "job-9",
+		Questions: []model.Question{{ID: "work", Label: "Your work", Format: model.File, IsRequired: true}}})
 	var once sync.Once
 	l.before = func() { once.Do(func() { l.Clock.Advance(49 * time.Hour) }) }
 	name := l.answersFile(`{"work":{"file":"work.txt"}}`)
@@ -299,9 +299,9 @@ func TestApplyCommandAsksAsAForm(t *testing.T) {
 // An option is chosen by its number, as the form says, also where another option is written like that number.
 func TestApplyCommandChoosesByNumber(t *testing.T) {
 	l := newLine(t)
-	l.job("acme", &hiring.Job{BoardCode: "YEARS", ID: "job-9", Questions: []hiring.Question{
-		{ID: "years", Format: hiring.Select, Label: "Years", Options: []string{"3", "1", "20"}},
-		{ID: "wards", Format: hiring.Checkbox, Label: "Wards", Options: []string{"2", "1", "30"}},
+	l.job("acme", &model.Job{BoardCode: "YEARS", ID: "job-9", Questions: []model.Question{
+		{ID: "years", Format: model.Select, Label: "Years", Options: []string{"3", "1", "20"}},
+		{ID: "wards", Format: model.Checkbox, Label: "Wards", Options: []string{"2", "1", "30"}},
 	}})
 	for in, want := range map[string][2]string{"1\n1\n": {"3", "2"}, "2\n2\n": {"1", "1"}, "20\n30\n": {"20", "30"}} {
 		id, _, err := l.run(in, "--job", "YEARS")

@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -40,7 +40,7 @@ func TestOurFault(t *testing.T) {
 	require.Empty(t, b.files())
 
 	b.Write(t, func(tx *store.Tx) error {
-		return tx.InsertAPIUser(&hiring.APIUser{Tenant: "acme", ID: "u-9", Name: "broken@example.com", Password: "no hash",
+		return tx.InsertAPIUser(&model.APIUser{Tenant: "acme", ID: "u-9", Name: "broken@example.com", Password: "no hash",
 			CreatedAt: b.Clock.Now()})
 	})
 	w = b.authenticate("broken@example.com", right)

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/modules/apply"
@@ -48,13 +48,13 @@ func setup(t testing.TB) *bench {
 func setupOn(t testing.TB, g *gatewaytest.Bench) *bench {
 	t.Helper()
 	b := &bench{Bench: g, t: t}
-	b.API = apply.New(apply.API{Gateway: g.Gateway, Rate: hiring.Rate{PerSecond: 1e6, Burst: 1e6},
+	b.API = apply.New(apply.API{Gateway: g.Gateway, Rate: model.Rate{PerSecond: 1e6, Burst: 1e6},
 		Guards: apply.NewGuards(g.Clock.Now), Log: g.Log,
 		Address: func(r *http.Request) string { return r.RemoteAddr }})
 	hash, err := hashed()
 	require.NoError(t, err)
 	b.Write(t, func(tx *store.Tx) error {
-		for id, u := range map[string]*hiring.APIUser{"u-1": {Tenant: "acme", Name: partner},
+		for id, u := range map[string]*model.APIUser{"u-1": {Tenant: "acme", Name: partner},
 			"u-2": {Tenant: "globex", Name: "globex@example.com"}} {
 			u.ID, u.Password, u.CreatedAt = id, hash, g.Clock.Now()
 			if err := tx.InsertAPIUser(u); err != nil {
@@ -63,15 +63,15 @@ func setupOn(t testing.TB, g *gatewaytest.Bench) *bench {
 		}
 		return nil
 	})
-	b.job("acme", &hiring.Job{BoardCode: code, ID: "job-1", Title: "Nurse", URI: "https://jobs.example.com/1",
+	b.job("acme", &model.Job{BoardCode: code, ID: "job-1", Title: "Nurse", URI: "https://jobs.example.com/1",
 		Questions: sampleQuestions(t), ComplianceGroups: []string{"complianceOfccp"}, Syndicate: true})
-	b.job("acme", &hiring.Job{BoardCode: "CLOSED", ID: "job-2", Title: "Gone", Closed: true, Syndicate: true})
-	b.job("acme", &hiring.Job{BoardCode: "a/b c", ID: "job-3", Title: "Slash"})
-	b.job("globex", &hiring.Job{BoardCode: "OTHER", ID: "job-1", Title: "Other", Syndicate: true})
+	b.job("acme", &model.Job{BoardCode: "CLOSED", ID: "job-2", Title: "Gone", Closed: true, Syndicate: true})
+	b.job("acme", &model.Job{BoardCode: "a/b c", ID: "job-3", Title: "Slash"})
+	b.job("globex", &model.Job{BoardCode: "OTHER", ID: "job-1", Title: "Other", Syndicate: true})
 	return b
 }
 
-func (b *bench) job(tenant string, j *hiring.Job) {
+func (b *bench) job(tenant string, j *model.Job) {
 	b.t.Helper()
 	b.Write(b.t, func(tx *store.Tx) error {
 		if before, ok, err := tx.Job(tenant, j.BoardCode); err != nil {
@@ -85,10 +85,10 @@ func (b *bench) job(tenant string, j *hiring.Job) {
 }
 
 // sampleQuestions are those of the sample that no compliance group asks.
-func sampleQuestions(t testing.TB) (all []hiring.Question) {
+func sampleQuestions(t testing.TB) (all []model.Question) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal(sample(t, "questions.json"), &all))
-	return slices.DeleteFunc(all, func(q hiring.Question) bool { return q.Group != nil })
+	return slices.DeleteFunc(all, func(q model.Question) bool { return q.Group != nil })
 }
 
 func sample(t testing.TB, name string) []byte {
@@ -217,7 +217,7 @@ func (b *bench) requireTaken(w *httptest.ResponseRecorder) string {
 }
 
 // applications are a tenant's job applications.
-func (b *bench) applications(tenant string) []*hiring.JobApplication {
+func (b *bench) applications(tenant string) []*model.JobApplication {
 	b.t.Helper()
 	all, next, err := b.Runtime.Store().ListJobApplications(b.t.Context(), tenant, store.ApplicationFilter{},
 		store.Page{Limit: store.MaxPage})
@@ -261,7 +261,7 @@ type closing struct {
 func (c *closing) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	if err == io.EOF {
-		c.b.job("acme", &hiring.Job{BoardCode: code, ID: "job-1", Questions: sampleQuestions(c.b.t),
+		c.b.job("acme", &model.Job{BoardCode: code, ID: "job-1", Questions: sampleQuestions(c.b.t),
 			ComplianceGroups: []string{"complianceOfccp"}, Closed: true})
 	}
 	return n, err

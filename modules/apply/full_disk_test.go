@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/fulldisk"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Room on the disk ends and comes back. What was not taken leaves neither a row nor a file, and is taken when it is
@@ -25,8 +25,8 @@ func fillDisk(t *testing.T, room func(bytes uint64)) {
 	me := b.bearer(partner)
 	before := b.requireTaken(b.apply(application(t, code, fine(t)), me...))
 	kept := b.files()
-	b.job("acme", &hiring.Job{BoardCode: "PLAIN", ID: "job-9", Title: "No file",
-		Questions: slices.DeleteFunc(sampleQuestions(t), func(q hiring.Question) bool { return q.Format == hiring.File })})
+	b.job("acme", &model.Job{BoardCode: "PLAIN", ID: "job-9", Title: "No file",
+		Questions: slices.DeleteFunc(sampleQuestions(t), func(q model.Question) bool { return q.Format == model.File })})
 
 	const away, noRoom = "the service can't use its database now: send the same again in a moment",
 		"the service has no room for documents now, and nothing was kept: send the same again later"

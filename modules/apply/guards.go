@@ -9,7 +9,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/time/rate"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/problem"
 )
@@ -31,7 +31,7 @@ type Guards struct {
 // limited is a user under a rate: sites may have different rates, and each applies.
 type limited struct {
 	user string
-	rate hiring.Rate
+	rate model.Rate
 }
 
 // NewGuards makes one without any state.
@@ -56,7 +56,7 @@ func (a allowance) writeHeaders(h http.Header) {
 }
 
 // limit uses up one request of a user's allowance, if there is one left.
-func (g *Guards) limit(user string, of hiring.Rate, now time.Time) allowance {
+func (g *Guards) limit(user string, of model.Rate, now time.Time) allowance {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	l, ok := g.limiters.Get(limited{user, of})

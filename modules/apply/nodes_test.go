@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
@@ -28,7 +28,7 @@ func beside(
 }
 
 func putAda(tx *store.Tx) error {
-	return tx.UpsertCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "acme"}, ID: "ada",
+	return tx.UpsertCandidate(&model.Candidate{Row: model.Row{Tenant: "acme"}, ID: "ada",
 		Email: []string{"ada@example.com"}}, gatewaytest.Noon)
 }
 

@@ -15,20 +15,20 @@ import (
 
 	"github.com/hiregate/hiregate/internal/compliance"
 	"github.com/hiregate/hiregate/internal/digest"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
 // shown is a question with the fields of the contract, and no others.
 type shown struct {
-	ID         string        `json:"id"`
-	Format     hiring.Format `json:"format"`
-	IsRequired bool          `json:"isRequired"`
-	Label      string        `json:"label"`
-	Options    []string      `json:"options"` // null where there are none
-	MaxLength  *int          `json:"maxLength"`
-	Group      *string       `json:"group"`
+	ID         string       `json:"id"`
+	Format     model.Format `json:"format"`
+	IsRequired bool         `json:"isRequired"`
+	Label      string       `json:"label"`
+	Options    []string     `json:"options"` // null where there are none
+	MaxLength  *int         `json:"maxLength"`
+	Group      *string      `json:"group"`
 }
 
 // questions answers with what a job asks.

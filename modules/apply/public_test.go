@@ -17,7 +17,7 @@ import (
 	_ "modernc.org/sqlite" // to break the database
 
 	"github.com/hiregate/hiregate/internal/compliance"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -41,11 +41,11 @@ func TestFeed(t *testing.T) {
 	status, _, _ = feed("If-None-Match", `"x"`)
 	require.Equal(t, http.StatusOK, status)
 	b.Clock.Advance(time.Second)
-	b.job("acme", &hiring.Job{BoardCode: code, ID: "job-1", Title: "Registered Nurse", Syndicate: true})
+	b.job("acme", &model.Job{BoardCode: code, ID: "job-1", Title: "Registered Nurse", Syndicate: true})
 	_, renamed, _ := feed()
 	require.NotEqual(t, tag, renamed)
 	for n := range store.MaxPage + 1 { // more than a page of the store
-		b.job("acme", &hiring.Job{BoardCode: fmt.Sprint("J-", n), ID: fmt.Sprint("j-", n), Title: "<b>", Syndicate: true})
+		b.job("acme", &model.Job{BoardCode: fmt.Sprint("J-", n), ID: fmt.Sprint("j-", n), Title: "<b>", Syndicate: true})
 	}
 	_, changed, body := feed()
 	require.NotEqual(t, renamed, changed)
@@ -80,7 +80,7 @@ func TestFeedThatIsCutOffLooksBroken(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for n := range store.MaxPage + 1 {
-		b.job("acme", &hiring.Job{BoardCode: fmt.Sprint("J-", n), ID: fmt.Sprint("j-", n), Title: strings.Repeat("t", 200),
+		b.job("acme", &model.Job{BoardCode: fmt.Sprint("J-", n), ID: fmt.Sprint("j-", n), Title: strings.Repeat("t", 200),
 			Syndicate: true})
 	}
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_pragma=busy_timeout(5000)")
@@ -142,7 +142,7 @@ func TestAnExpiredFormIsServedAndTold(t *testing.T) {
 func TestRates(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.Rate = hiring.Rate{PerSecond: 0.5, Burst: 3}
+	b.Rate = model.Rate{PerSecond: 0.5, Burst: 3}
 	me := b.bearer(partner)
 	ask := func() *http.Response { return b.ask(http.MethodGet, "/v2/job/"+code+"/question", "", me...).Result() }
 	for n := range 3 {
@@ -170,7 +170,7 @@ func TestEachSiteHasItsRate(t *testing.T) {
 	b := setup(t)
 	me := b.bearer(partner)
 	const path = "/v2/job/" + code + "/question"
-	slow, fast := hiring.Rate{PerSecond: 0.5, Burst: 2}, hiring.Rate{PerSecond: 1, Burst: 100}
+	slow, fast := model.Rate{PerSecond: 0.5, Burst: 2}, model.Rate{PerSecond: 1, Burst: 100}
 	var statuses []int
 	for range 4 {
 		b.Rate = fast

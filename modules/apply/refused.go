@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/batched"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/batch"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -17,7 +17,7 @@ import (
 // refusedAnswer is what refused answers are counted by.
 type refusedAnswer struct {
 	tenant, job, question string
-	format                hiring.Format
+	format                model.Format
 	hour                  time.Time
 }
 
@@ -27,7 +27,7 @@ func compareRefused(x, y refusedAnswer) int {
 }
 
 // refusedAnswers count the answers that were refused and are not written yet. Nothing of the answers is in them.
-type refusedAnswers = batched.Writer[refusedAnswer, int64]
+type refusedAnswers = batch.Writer[refusedAnswer, int64]
 
 func newRefusedAnswers(a *API) *refusedAnswers {
 	return &refusedAnswers{Most: 4096, Within: patience, Store: a.db,
@@ -46,7 +46,7 @@ func newRefusedAnswers(a *API) *refusedAnswers {
 
 // countRefused counts the refused answers of an application. The ids of questions that the job does not ask are the
 // partner's words, and are not kept.
-func (a *API) countRefused(job *hiring.Job, invalid []schemas.InvalidAnswer) {
+func (a *API) countRefused(job *model.Job, invalid []schemas.InvalidAnswer) {
 	hour := a.Gateway.Now().UTC().Truncate(time.Hour)
 	for _, one := range invalid {
 		key := refusedAnswer{job.Tenant, job.BoardCode, one.QuestionID, one.Format, hour}

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/gateway"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/modules/manage"
+	"github.com/hiregate/hiregate/modules/manageapi"
 )
 
 // requireSameCheck has the management API check answers: it must find what the Apply API refuses, and store nothing.
@@ -27,7 +27,7 @@ func (b *bench) requireSameCheck(board string, answers []answered, items []any) 
 		strings.NewReader(string(raw)))
 	r.Header.Set(contentType, asJSON)
 	w := httptest.NewRecorder()
-	manage.New(func() *gateway.Gateway { return b.Bench.Gateway }, b.Bench.Log).ServeHTTP(w, r)
+	manageapi.New(func() *gateway.Gateway { return b.Bench.Gateway }, b.Bench.Log).ServeHTTP(w, r)
 	require.Equal(b.t, http.StatusOK, w.Code, w.Body)
 	want, err := json.Marshal(map[string]any{"errors": items})
 	require.NoError(b.t, err)
@@ -41,7 +41,7 @@ func TestRefusedAnswersAreCounted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	me := b.bearer(partner)
-	b.job("acme", &hiring.Job{BoardCode: "EVERY", ID: "job-7", Questions: everyFormat()})
+	b.job("acme", &model.Job{BoardCode: "EVERY", ID: "job-7", Questions: everyFormat()})
 	for range 3 {
 		w := b.apply(application(t, "EVERY", []answered{{"2", "Ada"}, {"4", "Lovelace"}, {"ada@example.com", "x"}}), me...)
 		require.Equal(t, http.StatusBadRequest, w.Code)
@@ -52,7 +52,7 @@ func TestRefusedAnswersAreCounted(t *testing.T) {
 	require.Eventually(t, func() bool {
 		all, err := b.Runtime.Store().ListRefusedAnswers(t.Context(), "acme", "EVERY", time.Unix(0, 0))
 		require.NoError(t, err)
-		return slices.Equal(all, []store.RefusedAnswers{{Question: "2", Format: hiring.Date, Count: 4, LastHour: hour},
-			{Count: 3, LastHour: hour}, {Question: "4", Format: hiring.Number, Count: 3, LastHour: hour}})
+		return slices.Equal(all, []store.RefusedAnswers{{Question: "2", Format: model.Date, Count: 4, LastHour: hour},
+			{Count: 3, LastHour: hour}, {Question: "4", Format: model.Number, Count: 3, LastHour: hour}})
 	}, time.Minute, 10*time.Millisecond)
 }

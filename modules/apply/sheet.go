@@ -12,7 +12,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/filetype"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -22,8 +22,8 @@ var jobs = schemas.NewJobs()
 
 // openJob finds a job that can be applied for, as read reads it: nil when there is none, it is closed or another
 // tenant's.
-func openJob(ctx context.Context, read func(ctx context.Context, tenant, code string) (*hiring.Job, error), tenant,
-	code string) (*hiring.Job, error) {
+func openJob(ctx context.Context, read func(ctx context.Context, tenant, code string) (*model.Job, error), tenant,
+	code string) (*model.Job, error) {
 	if code == "" || !utf8.ValidString(code) || strings.ContainsRune(code, 0) {
 		return nil, nil
 	}
@@ -36,13 +36,13 @@ func openJob(ctx context.Context, read func(ctx context.Context, tenant, code st
 
 // sheet holds what a job asks and, once it is filled, what is stored of the answers.
 type sheet struct {
-	job    *hiring.Job
+	job    *model.Job
 	schema *schemas.Answers
 
-	candidate  hiring.Candidate // as far as the answers describe them
-	given      []hiring.Given
-	compliance []hiring.ComplianceAnswer
-	documents  []hiring.ApplicationDocument
+	candidate  model.Candidate // as far as the answers describe them
+	given      []model.Given
+	compliance []model.ComplianceAnswer
+	documents  []model.ApplicationDocument
 }
 
 // newSheet makes the sheet of an open job; nil if there is no such job. What the job asks, which may be 4 MiB, is read and
@@ -136,26 +136,26 @@ func typeOf(blob *documents.Blob, files *documents.Files) (t filetype.Type, err 
 	return filetype.Detect(content, size)
 }
 
-func (s *sheet) addDocument(q *hiring.Question, blob *documents.Blob, found filetype.Type) {
-	d := hiring.ApplicationDocument{
+func (s *sheet) addDocument(q *model.Question, blob *documents.Blob, found filetype.Type) {
+	d := model.ApplicationDocument{
 		ID: uuid.NewString(), Descriptions: []string{q.Label},
 		FileName:  strings.NewReplacer("/", "_", `\`, "_").Replace(q.ID) + found.Extension,
 		MediaType: found.Name, Blob: blob.Name, SHA256: blob.SHA256[:], Size: blob.Size,
 	}
 	s.documents = append(s.documents, d)
-	s.given = append(s.given, hiring.Given{Question: q.ID, Label: q.Label, Format: string(q.Format), Document: d.ID})
+	s.given = append(s.given, model.Given{Question: q.ID, Label: q.Label, Format: string(q.Format), Document: d.ID})
 }
 
 // addText adds an answer that is not a file. Answers of the compliance groups are stored apart, and some others
 // describe the candidate.
-func (s *sheet) addText(q *hiring.Question, text string) {
+func (s *sheet) addText(q *model.Question, text string) {
 	values := []string{text}
-	if q.Format == hiring.Checkbox {
+	if q.Format == model.Checkbox {
 		values = s.schema.Choices(q, text)
 	}
 	if q.Group != nil {
-		s.compliance = append(s.compliance, hiring.ComplianceAnswer{Question: q.ID, Group: *q.Group,
-			Choice: q.Format == hiring.Select, Value: strings.Join(values, "\n")})
+		s.compliance = append(s.compliance, model.ComplianceAnswer{Question: q.ID, Group: *q.Group,
+			Choice: q.Format == model.Select, Value: strings.Join(values, "\n")})
 		return
 	}
 	value := values[0]
@@ -172,6 +172,6 @@ func (s *sheet) addText(q *hiring.Question, text string) {
 	case "citizenWorkStatus":
 		c.CitizenShip = values
 	}
-	c.Name.Formatted = hiring.FormattedName(c.Name.Given, c.Name.Family)
-	s.given = append(s.given, hiring.Given{Question: q.ID, Label: q.Label, Format: string(q.Format), Values: values})
+	c.Name.Formatted = model.FormattedName(c.Name.Given, c.Name.Family)
+	s.given = append(s.given, model.Given{Question: q.ID, Label: q.Label, Format: string(q.Format), Values: values})
 }

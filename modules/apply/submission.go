@@ -16,12 +16,12 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/bodies"
 	"github.com/hiregate/hiregate/internal/digest"
 	"github.com/hiregate/hiregate/internal/documents"
-	"github.com/hiregate/hiregate/internal/hiring"
-	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/jsonstream"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/trigger"
 	"github.com/hiregate/hiregate/internal/webhook"
@@ -144,7 +144,7 @@ func (s *submission) accept(w http.ResponseWriter) (err error) {
 }
 
 // idempotencyKey reads the header Idempotency-Key; each user has keys of its own.
-func idempotencyKey(r *http.Request, user *hiring.APIUser) (*[32]byte, error) {
+func idempotencyKey(r *http.Request, user *model.APIUser) (*[32]byte, error) {
 	sent := r.Header.Values("Idempotency-Key")
 	if len(sent) == 0 {
 		return nil, nil
@@ -167,7 +167,7 @@ func (s *submission) read(w http.ResponseWriter) (fingerprint [32]byte, err erro
 	if s.r.ContentLength > most {
 		return fingerprint, tooLarge()
 	}
-	inbound.Within(w, receiveTime)
+	bodies.Within(w, receiveTime)
 	// Keyed with what the database has only the hash of: otherwise a copy of the database would let anyone verify a
 	// guessed application.
 	sum := hmac.New(sha256.New, []byte(s.r.Header.Get("Idempotency-Key")))
@@ -282,7 +282,7 @@ func (s *submission) store(sheet *sheet) error {
 		return err
 	}
 	var before string
-	var export *hiring.Export
+	var export *model.Export
 	write := func(tx *store.Tx) (err error) {
 		before, export, err = s.write(tx, sheet, t, configured)
 		return err
@@ -307,7 +307,7 @@ func (s *submission) store(sheet *sheet) error {
 // write is the transaction, which may run more than once. before is the application of an earlier request with
 // the Idempotency-Key, and export what the first step's helper exports. Without a trigger no step is entered.
 func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger,
-	configured []string) (before string, export *hiring.Export, err error) {
+	configured []string) (before string, export *model.Export, err error) {
 	valid, err := tx.LockAPIToken(s.caller.token, s.began)
 	if err == nil && !valid {
 		err = badToken()
@@ -332,8 +332,8 @@ func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger,
 	if err != nil {
 		return before, nil, err
 	}
-	a := &hiring.JobApplication{Row: hiring.Row{Tenant: tenant}, ID: s.id, Candidate: candidate, Job: job.BoardCode,
-		LanguageCode: hiring.DefaultLanguage}
+	a := &model.JobApplication{Row: model.Row{Tenant: tenant}, ID: s.id, Candidate: candidate, Job: job.BoardCode,
+		LanguageCode: model.DefaultLanguage}
 	if err := tx.UpsertJobApplication(a, s.began); err != nil {
 		return before, nil, err
 	}
@@ -345,7 +345,7 @@ func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger,
 }
 
 // writeCandidate returns the candidate with the applicant's e-mail address, unchanged, or inserts one.
-func (s *submission) writeCandidate(tx *store.Tx, c hiring.Candidate) (id string, err error) {
+func (s *submission) writeCandidate(tx *store.Tx, c model.Candidate) (id string, err error) {
 	tenant := s.caller.user.Tenant
 	if len(c.Email) > 0 {
 		known, ok, err := tx.LockCandidateByEmail(tenant, c.Email[0])
@@ -356,14 +356,14 @@ func (s *submission) writeCandidate(tx *store.Tx, c hiring.Candidate) (id string
 			return known.ID, nil
 		}
 	}
-	c.Row, c.ID, c.ApplyDate = hiring.Row{Tenant: tenant}, uuid.NewString(), s.began.Format(time.DateOnly)
+	c.Row, c.ID, c.ApplyDate = model.Row{Tenant: tenant}, uuid.NewString(), s.began.Format(time.DateOnly)
 	return c.ID, tx.UpsertCandidate(&c, s.began)
 }
 
 // writeAnswers writes documents and answers.
-func (s *submission) writeAnswers(tx *store.Tx, a *hiring.JobApplication, sheet *sheet) error {
+func (s *submission) writeAnswers(tx *store.Tx, a *model.JobApplication, sheet *sheet) error {
 	for _, d := range sheet.documents {
-		d.Key, d.Tenant, d.Application, d.CreatedAt = hiring.NewID(s.began), a.Tenant, a.ID, s.began
+		d.Key, d.Tenant, d.Application, d.CreatedAt = model.NewID(s.began), a.Tenant, a.ID, s.began
 		if _, err := s.api.Gateway.Runtime.Archive.InsertDocument(tx, &d); err != nil {
 			return err
 		}
@@ -373,7 +373,7 @@ func (s *submission) writeAnswers(tx *store.Tx, a *hiring.JobApplication, sheet 
 			return fmt.Errorf("taking in a file of the application: %w", err)
 		}
 	}
-	submitted := &hiring.Submission{Source: s.body.source, Answers: sheet.given}
+	submitted := &model.Submission{Source: s.body.source, Answers: sheet.given}
 	if err := tx.InsertSubmission(a.Tenant, a.ID, submitted); err != nil {
 		return err
 	}
@@ -387,15 +387,15 @@ func (s *submission) writeAnswers(tx *store.Tx, a *hiring.JobApplication, sheet 
 
 // enterFirstStep enters the first step of the tenant's workflow, where there is one. export is what its helper exports.
 func (s *submission) enterFirstStep(tx *store.Tx, t *trigger.Trigger,
-	configured []string) (export *hiring.Export, err error) {
+	configured []string) (export *model.Export, err error) {
 	tenant := s.caller.user.Tenant
 	steps, err := tx.ListSteps(tenant)
 	if err != nil || len(steps) == 0 {
 		return nil, err
 	}
-	first := slices.MinFunc(steps, func(a, b *hiring.Step) int { return cmp.Compare(a.Position, b.Position) })
+	first := slices.MinFunc(steps, func(a, b *model.Step) int { return cmp.Compare(a.Position, b.Position) })
 	in, err := t.EnterStep(tx, tenant, s.id, first.ID, configured,
-		hiring.Author{Actor: "api-user:" + s.caller.user.ID, Name: s.caller.user.Name})
+		model.Author{Actor: "api-user:" + s.caller.user.ID, Name: s.caller.user.Name})
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -16,7 +16,7 @@ func TestAnApplicationsTransactionLooksAtTheToken(t *testing.T) {
 	t.Parallel()
 	b := gatewaytest.New(t)
 	_, token := identity.NewSecret()
-	u := &hiring.APIUser{ID: "u-1", Tenant: "acme", Name: "partner@example.com", Password: "hash",
+	u := &model.APIUser{ID: "u-1", Tenant: "acme", Name: "partner@example.com", Password: "hash",
 		CreatedAt: b.Clock.Now()}
 	b.Write(t, func(tx *store.Tx) error {
 		if err := tx.InsertAPIUser(u); err != nil {
@@ -29,7 +29,7 @@ func TestAnApplicationsTransactionLooksAtTheToken(t *testing.T) {
 	requireRefused := func(want *refusal) {
 		t.Helper()
 		err := b.Runtime.Store().Write(t.Context(), func(tx *store.Tx) error {
-			_, _, err := s.write(tx, &sheet{job: &hiring.Job{BoardCode: "NURSE-1"}}, nil, nil)
+			_, _, err := s.write(tx, &sheet{job: &model.Job{BoardCode: "NURSE-1"}}, nil, nil)
 			return err
 		})
 		var refused *refusal

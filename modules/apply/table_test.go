@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/store"
 )
@@ -61,7 +61,7 @@ func TestPasswordChoosesAmongTenants(t *testing.T) {
 	other, err := password.Hash(t.Context(), "another horse")
 	require.NoError(t, err)
 	b.Write(t, func(tx *store.Tx) error {
-		return tx.InsertAPIUser(&hiring.APIUser{ID: "u-3", Tenant: "globex", Name: strings.ToUpper(partner), Password: other,
+		return tx.InsertAPIUser(&model.APIUser{ID: "u-3", Tenant: "globex", Name: strings.ToUpper(partner), Password: other,
 			CreatedAt: b.Clock.Now()})
 	})
 	asks := func(plain, job string) int {
@@ -113,7 +113,7 @@ func TestTokens(t *testing.T) {
 		require.Equal(t, `Bearer realm="apply", error="invalid_token"`, w.Header().Get("WWW-Authenticate"))
 	}
 	refused("x" + token)
-	b.Clock.Advance(hiring.TokenLife - time.Microsecond)
+	b.Clock.Advance(model.TokenLife - time.Microsecond)
 	require.Equal(t, http.StatusOK, b.ask(http.MethodGet, path, "", "Authorization", "Bearer "+token).Code,
 		"it is good for 48 hours")
 	b.Clock.Advance(time.Microsecond)

@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -51,7 +51,7 @@ func (v *visitor) call(method, path string, query url.Values, body, into any) er
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}
-	ctx := hiring.WithPerson(v.Context(), v.person)
+	ctx := model.WithPerson(v.Context(), v.person)
 	r, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(sent))
 	if err != nil {
 		return fmt.Errorf("asking the management API: %w", err)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // health is an integration and how it does, as the management API has it.
@@ -26,11 +26,11 @@ type health struct {
 		State     string    `json:"state"`
 		NextProbe time.Time `json:"nextProbe"`
 	} `json:"breaker"`
-	Day      rates        `json:"lastDay"`
-	Week     rates        `json:"lastWeek"`
-	Need     *hiring.Need `json:"need"`
-	Declared bool         `json:"declared"`
-	Hours    []hour       `json:"hours"`
+	Day      rates       `json:"lastDay"`
+	Week     rates       `json:"lastWeek"`
+	Need     *model.Need `json:"need"`
+	Declared bool        `json:"declared"`
+	Hours    []hour      `json:"hours"`
 }
 
 // rates are the attempts of some time.
@@ -93,8 +93,8 @@ func attention(v *visitor) error {
 	}
 	var shown struct {
 		Status struct {
-			Integrations []health      `json:"integrations"`
-			Needs        []hiring.Need `json:"needs"`
+			Integrations []health     `json:"integrations"`
+			Needs        []model.Need `json:"needs"`
 		}
 		Needing           []health
 		Failures          listOf[failures]

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -21,8 +21,8 @@ func TestAnIntegrationThatRefusesIsSaidToDo(t *testing.T) {
 	require.NotContains(t, text, ">delivers<")
 	b.Write(t, func(tx *store.Tx) error {
 		for n := range int64(15) {
-			tx.CountAttempt(hiring.Place{Tenant: "acme", Integration: "hris"}, n, &hiring.Attempt{
-				StartedAt: b.Clock.Now(), Duration: time.Second, Fault: hiring.ClassDataFault, Status: 422})
+			tx.CountAttempt(model.Place{Tenant: "acme", Integration: "hris"}, n, &model.Attempt{
+				StartedAt: b.Clock.Now(), Duration: time.Second, Fault: model.ClassDataFault, Status: 422})
 		}
 		return nil
 	})

@@ -5,13 +5,13 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // entry is who did what, as the management API has it.
 type entry struct {
 	At time.Time `json:"at"`
-	hiring.Author
+	model.Author
 	Action string `json:"action"`
 	Tenant string `json:"tenant"`
 	Object string `json:"object"`

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -15,10 +15,10 @@ import (
 func TestAuthorOfAnExport(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.export("acme", uuid(1), hiring.Delivered, func(e *hiring.Export) { e.Origin = hiring.Triggered })
+	b.export("acme", uuid(1), model.Delivered, func(e *model.Export) { e.Origin = model.Triggered })
 	b.Write(t, func(tx *store.Tx) error {
-		return tx.InsertAudit(hiring.AuditEntry{At: b.Clock.Now(), Action: hiring.ActionExport, Tenant: "acme",
-			Object: "exports/" + uuid(1), Author: hiring.Author{Actor: "console:7", Name: "Rosa Recruiter",
+		return tx.InsertAudit(model.AuditEntry{At: b.Clock.Now(), Action: model.ActionExport, Tenant: "acme",
+			Object: "exports/" + uuid(1), Author: model.Author{Actor: "console:7", Name: "Rosa Recruiter",
 				Email: "rosa@example.com"}})
 	})
 	page := "/exports/acme/" + uuid(1)

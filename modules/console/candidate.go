@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/wait"
 )
 
@@ -24,18 +24,18 @@ type candidatePage struct {
 	candidate
 	Applications []application
 	More         string // the query of the next page of job applications; empty: this is the last one
-	Steps        []hiring.Step
+	Steps        []model.Step
 	Integrations []health
 	Exports      listOf[export]
-	Exported     *export              // that was just made; nil: none was
-	Refused      string               // why what was just asked for was refused, in English; empty: it was not
-	Tag          string               // of the candidate; a change is refused if somebody changed them meanwhile
-	Typed        []hiring.CustomField // custom fields that were refused; nil: none were
+	Exported     *export             // that was just made; nil: none was
+	Refused      string              // why what was just asked for was refused, in English; empty: it was not
+	Tag          string              // of the candidate; a change is refused if somebody changed them meanwhile
+	Typed        []model.CustomField // custom fields that were refused; nil: none were
 }
 
 // Following is the id of the step after another; of the first one, where there is none.
 func (c *candidatePage) Following(step string) string {
-	after := slices.IndexFunc(c.Steps, func(s hiring.Step) bool { return s.ID == step }) + 1
+	after := slices.IndexFunc(c.Steps, func(s model.Step) bool { return s.ID == step }) + 1
 	if after == len(c.Steps) {
 		return ""
 	}
@@ -43,18 +43,18 @@ func (c *candidatePage) Following(step string) string {
 }
 
 // Rows are the custom fields of the form, the last one to be filled in.
-func (c *candidatePage) Rows() []hiring.CustomField {
+func (c *candidatePage) Rows() []model.CustomField {
 	rows := c.CustomFields
 	if c.Typed != nil {
 		rows = c.Typed
 	}
-	return append(slices.Clone(rows), hiring.CustomField{})
+	return append(slices.Clone(rows), model.CustomField{})
 }
 
 // application is a job application with what belongs to it.
 type application struct {
-	hiring.JobApplication
-	Opening     *hiring.Job // nil: it names none, or one that is gone
+	model.JobApplication
+	Opening     *model.Job // nil: it names none, or one that is gone
 	Documents   []applicationDocument
 	Transitions listOf[transition]
 }
@@ -96,7 +96,7 @@ func (v *visitor) showCandidate(status int, shown *candidatePage) error {
 	if err := v.loadApplications(shown); err != nil {
 		return err
 	}
-	var steps listOf[hiring.Step]
+	var steps listOf[model.Step]
 	if err := v.get(at("tenants", of, "steps"), nil, &steps); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (v *visitor) loadApplications(shown *candidatePage) error {
 	if err != nil {
 		return err
 	}
-	openings, most := map[string]*hiring.Job{}, url.Values{"limit": {mostOfEach}}
+	openings, most := map[string]*model.Job{}, url.Values{"limit": {mostOfEach}}
 	for n := range all.Items {
 		a := &all.Items[n]
 		path := []string{"tenants", shown.Tenant, "job-applications", a.ID}
@@ -139,7 +139,7 @@ func (v *visitor) loadApplications(shown *candidatePage) error {
 			return err
 		}
 		if _, known := openings[a.Job]; !known && a.Job != "" {
-			j := new(hiring.Job)
+			j := new(model.Job)
 			switch err := v.get(at("tenants", shown.Tenant, "jobs", a.Job), nil, j); {
 			case err == nil:
 				openings[a.Job] = j
@@ -178,13 +178,13 @@ func (v *visitor) firstOutcome(tenant, candidate, uuid string) (*export, error) 
 func (e *export) UnderWay() bool {
 	current := e.Current()
 	return e.Fault == "" && (len(current) == 0 ||
-		slices.ContainsFunc(current, func(d delivery) bool { return d.Outcome == string(hiring.Pending) }))
+		slices.ContainsFunc(current, func(d delivery) bool { return d.Outcome == string(model.Pending) }))
 }
 
 // Open reports whether more is to come of it by itself.
 func (e *export) Open() bool {
 	return e.UnderWay() ||
-		slices.ContainsFunc(e.Current(), func(d delivery) bool { return d.Outcome == string(hiring.Retrying) })
+		slices.ContainsFunc(e.Current(), func(d delivery) bool { return d.Outcome == string(model.Retrying) })
 }
 
 // Last is the last attempt; nil: none was made.

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // exportCandidate exports a candidate, and leads to what came of the first attempts: the management API waits for them.
@@ -47,7 +47,7 @@ func enterStep(v *visitor) error {
 }
 
 // applicationOfPath returns the job application that the path names, and its own path in the management API.
-func (v *visitor) applicationOfPath() (path string, a hiring.JobApplication, err error) {
+func (v *visitor) applicationOfPath() (path string, a model.JobApplication, err error) {
 	path = at("tenants", v.PathValue("tenant"), "job-applications", v.PathValue("application"))
 	if err = v.get(path, nil, &a); err == nil && a.Candidate != v.PathValue("id") {
 		err = errNotFound
@@ -61,7 +61,7 @@ func saveStartDate(v *visitor) error {
 	if err != nil {
 		return err
 	}
-	start := hiring.StartDate{ID: rand.Text()}
+	start := model.StartDate{ID: rand.Text()}
 	if a.StartDate != nil {
 		start.ID = a.StartDate.ID
 	}
@@ -83,7 +83,7 @@ func saveFields(v *visitor) error {
 		return err
 	}
 	path := at("tenants", v.PathValue("tenant"), "candidates", v.PathValue("id"))
-	var c hiring.Candidate
+	var c model.Candidate
 	if err := v.get(path, nil, &c); err != nil {
 		return err
 	}
@@ -95,14 +95,14 @@ func saveFields(v *visitor) error {
 }
 
 // fieldsOf reads the rows of the form; those without an id get one.
-func fieldsOf(form url.Values) ([]hiring.CustomField, error) {
-	fields := []hiring.CustomField{}
+func fieldsOf(form url.Values) ([]model.CustomField, error) {
+	fields := []model.CustomField{}
 	for n, id := range form["field"] {
 		if n >= min(len(form["name"]), len(form["type"]), len(form["value"])) {
 			return nil, errUnreadable
 		}
-		f := hiring.CustomField{ID: id, Name: form["name"][n], Type: form["type"][n], Value: form["value"][n]}
-		if f != (hiring.CustomField{}) {
+		f := model.CustomField{ID: id, Name: form["name"][n], Type: form["type"][n], Value: form["value"][n]}
+		if f != (model.CustomField{}) {
 			f.ID = cmp.Or(f.ID, rand.Text())
 			fields = append(fields, f)
 		}

@@ -12,12 +12,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
 // attempted does what the workflow of the next export of acme would: it makes the first attempt.
-func (b *bench) attempted(outcome hiring.Outcome, status int) {
+func (b *bench) attempted(outcome model.Outcome, status int) {
 	known := len(b.Exports(b.t))
 	go func() {
 		tick := time.NewTicker(5 * time.Millisecond)
@@ -35,14 +35,14 @@ func (b *bench) attempted(outcome hiring.Outcome, status int) {
 // Whoever has exported a candidate sees what came of the first attempt, and what the partner answered.
 func TestExportingACandidate(t *testing.T) {
 	t.Parallel()
-	for outcome, want := range map[hiring.Outcome]struct {
+	for outcome, want := range map[model.Outcome]struct {
 		status int
 		text   string
 	}{
-		hiring.Delivered: {202, "It was received."},
-		hiring.Retrying:  {422, "It was not received. It is tried again by itself, next in 5 min 0 s."},
-		hiring.Failed:    {400, "It was not received, and is not tried again."},
-		hiring.Held:      {410, "It waits until the integration delivers again."},
+		model.Delivered: {202, "It was received."},
+		model.Retrying:  {422, "It was not received. It is tried again by itself, next in 5 min 0 s."},
+		model.Failed:    {400, "It was not received, and is not tried again."},
+		model.Held:      {410, "It waits until the integration delivers again."},
 	} {
 		t.Run(string(outcome), func(t *testing.T) {
 			t.Parallel()
@@ -60,7 +60,7 @@ func TestExportingACandidate(t *testing.T) {
 			require.Contains(t, text, "&lt;script&gt;alert(1)")
 			require.Contains(t, text, fmt.Sprintf("What it answered (%d)", want.status))
 			require.Contains(t, text, `href="/console/exports/acme/`+e.Key+`"`)
-			require.Equal(t, outcome == hiring.Retrying, strings.Contains(text, "Look again"))
+			require.Equal(t, outcome == model.Retrying, strings.Contains(text, "Look again"))
 
 			again := b.send(ops, http.MethodPost, "/candidates/acme/c-1/exports", form)
 			require.Equal(t, w.Header().Get("Location"), again.Header().Get("Location"), "the form was sent twice")
@@ -77,7 +77,7 @@ func TestExportUnderWay(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.candidate("acme", "c-1", "Zoë")
-	b.export("acme", uuid(1), hiring.Pending, func(e *hiring.Export) { e.CandidateID = "c-1" })
+	b.export("acme", uuid(1), model.Pending, func(e *model.Export) { e.CandidateID = "c-1" })
 	text := b.see(ops, "/candidates/acme/c-1?exported="+uuid(1), http.StatusOK)
 	require.Contains(t, text, "It is under way.")
 	require.Contains(t, text, `href="/console/candidates/acme/c-1?exported=`+uuid(1)+`">Look again`)
@@ -133,7 +133,7 @@ func TestStepsAndHelpers(t *testing.T) {
 	require.Contains(t, post("/steps/acme/hired/helper", nil), "exports to every configured integration")
 
 	const move = "/candidates/acme/c-1/applications/a-c-1/step"
-	b.attempted(hiring.Delivered, 200)
+	b.attempted(model.Delivered, 200)
 	text = post(move, url.Values{"step": {"hired"}})
 	require.Contains(t, text, "exported="+b.Exports(t)[0].Key)
 	require.Contains(t, text, "The job application has entered the step.")
@@ -222,7 +222,7 @@ func TestCustomFields(t *testing.T) {
 	c, err := b.Runtime.Store().Candidate(t.Context(), "acme", "c-1")
 	require.NoError(t, err)
 	require.Len(t, c.CustomFields, 2)
-	require.Equal(t, hiring.CustomField{ID: "cf-1", Name: "Shift", Type: "text", Value: hostile[0]}, c.CustomFields[0])
+	require.Equal(t, model.CustomField{ID: "cf-1", Name: "Shift", Type: "text", Value: hostile[0]}, c.CustomFields[0])
 	require.Equal(t, hostile[2], c.CustomFields[1].Name)
 	require.NotEmpty(t, c.CustomFields[1].ID)
 	require.Equal(t, []string{"x" + hostile[0] + "@example.org"}, c.Email, "the rest stays")

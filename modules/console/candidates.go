@@ -7,15 +7,15 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // candidate is a candidate as the management API has them.
-type candidate struct{ hiring.Candidate }
+type candidate struct{ model.Candidate }
 
 // Called is what people call them; the id where no name is known.
 func (c *candidate) Called() string {
-	return cmp.Or(c.Name.Formatted, hiring.FormattedName(c.Name.Given, c.Name.Family), c.ID)
+	return cmp.Or(c.Name.Formatted, model.FormattedName(c.Name.Given, c.Name.Family), c.ID)
 }
 
 // candidateList is a tenant's candidates.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -19,28 +19,28 @@ import (
 func (b *bench) candidate(tenant, id, text string) {
 	b.t.Helper()
 	now := b.Clock.Now()
-	row := hiring.Row{Tenant: tenant}
-	fields := []hiring.CustomField{{ID: text, Name: text, Type: text, Value: text}}
+	row := model.Row{Tenant: tenant}
+	fields := []model.CustomField{{ID: text, Name: text, Type: text, Value: text}}
 	b.Write(b.t, func(tx *store.Tx) error {
-		c := &hiring.Candidate{Row: row, ID: id, Name: hiring.Name{Formatted: text, Given: text, Family: text},
+		c := &model.Candidate{Row: row, ID: id, Name: model.Name{Formatted: text, Given: text, Family: text},
 			Email: []string{"x" + text + "@example.org"}, Phone: []string{text}, Gender: text, CitizenShip: []string{text},
 			Web: text, ApplyDate: "2026-11-03", AlternateIDs: []string{text}, CustomFields: fields,
-			Address: []hiring.Address{{Formatted: text}, {City: text, PostalCode: text, Line: text,
-				Subdivisions: []hiring.Subdivision{{Type: text, Value: text}}}}}
-		job := &hiring.Job{Row: row, BoardCode: "JOB-1", ID: "job-1", Title: text, URI: "javascript:alert(1)",
+			Address: []model.Address{{Formatted: text}, {City: text, PostalCode: text, Line: text,
+				Subdivisions: []model.Subdivision{{Type: text, Value: text}}}}}
+		job := &model.Job{Row: row, BoardCode: "JOB-1", ID: "job-1", Title: text, URI: "javascript:alert(1)",
 			CustomFields: fields}
-		a := &hiring.JobApplication{Row: row, ID: "a-" + id, Candidate: id, Job: job.BoardCode, LanguageCode: "en-US",
-			Education: []hiring.Education{{Levels: []string{text}}},
-			StartDate: &hiring.StartDate{ID: "sd-1", Date: "2026-12-07"},
-			Status:    hiring.Status{Step: "applied", Name: text, Category: text, EnteredAt: now}}
-		d := &hiring.ApplicationDocument{Key: hiring.NewID(now), Tenant: tenant, Application: a.ID, ID: text,
+		a := &model.JobApplication{Row: row, ID: "a-" + id, Candidate: id, Job: job.BoardCode, LanguageCode: "en-US",
+			Education: []model.Education{{Levels: []string{text}}},
+			StartDate: &model.StartDate{ID: "sd-1", Date: "2026-12-07"},
+			Status:    model.Status{Step: "applied", Name: text, Category: text, EnteredAt: now}}
+		d := &model.ApplicationDocument{Key: model.NewID(now), Tenant: tenant, Application: a.ID, ID: text,
 			FileName: text, Descriptions: []string{text}, MediaType: "application/pdf", Size: 4711, CreatedAt: now,
-			SHA256: make([]byte, 32), Blob: fmt.Sprint(hiring.NewID(now)), Scan: hiring.Refused, Finding: text}
+			SHA256: make([]byte, 32), Blob: fmt.Sprint(model.NewID(now)), Scan: model.Refused, Finding: text}
 		_, known, err := tx.Job(tenant, job.BoardCode)
 		if err == nil && !known {
 			err = errors.Join(tx.UpsertJob(job, now),
-				tx.UpsertStep(&hiring.Step{Row: row, ID: "applied", Name: text, Category: text}, now),
-				tx.UpsertStep(&hiring.Step{Row: row, ID: "hired", Name: text, Position: 1}, now))
+				tx.UpsertStep(&model.Step{Row: row, ID: "applied", Name: text, Category: text}, now),
+				tx.UpsertStep(&model.Step{Row: row, ID: "hired", Name: text, Position: 1}, now))
 		}
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ func (b *bench) candidate(tenant, id, text string) {
 		if _, err := tx.InsertApplicationDocument(d); err != nil {
 			return err
 		}
-		return tx.InsertTransition(&hiring.Transition{ID: hiring.NewID(now), Tenant: tenant, Application: a.ID,
+		return tx.InsertTransition(&model.Transition{ID: model.NewID(now), Tenant: tenant, Application: a.ID,
 			Status: a.Status})
 	})
 }
@@ -124,14 +124,14 @@ func TestApplicationsArePaged(t *testing.T) {
 	b := newBench(t)
 	b.candidate("acme", "c-1", "Zoë")
 	b.Write(t, func(tx *store.Tx) error {
-		row := hiring.Row{Tenant: "acme"}
+		row := model.Row{Tenant: "acme"}
 		for n := range 44 {
-			a := &hiring.JobApplication{Row: row, ID: fmt.Sprintf("b-%02d", n), Candidate: "c-1", LanguageCode: "de"}
+			a := &model.JobApplication{Row: row, ID: fmt.Sprintf("b-%02d", n), Candidate: "c-1", LanguageCode: "de"}
 			if err := tx.UpsertJobApplication(a, b.Clock.Now()); err != nil {
 				return err
 			}
 		}
-		return tx.UpsertCandidate(&hiring.Candidate{Row: row, ID: "c-2"}, b.Clock.Now())
+		return tx.UpsertCandidate(&model.Candidate{Row: row, ID: "c-2"}, b.Clock.Now())
 	})
 	seen := map[string]bool{}
 	for path := "/candidates/acme/c-1"; path != ""; {
@@ -150,7 +150,7 @@ func TestApplicationsArePaged(t *testing.T) {
 	}
 	require.Len(t, seen, 45)
 
-	b.attempted(hiring.Delivered, 200)
+	b.attempted(model.Delivered, 200)
 	text := b.see(ops, "/candidates/acme/c-2", http.StatusOK)
 	require.Contains(t, text, "There is no job application.")
 	require.NotContains(t, text, `name="jobApplication"`)

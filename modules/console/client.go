@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/hiregate/hiregate/internal/digest"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/identity"
-	"github.com/hiregate/hiregate/internal/relying"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/vault"
 )
@@ -18,7 +18,7 @@ const forClient = "hiregate client of the console at its own sign-in"
 
 // OwnClient makes the console at an address a client of this gateway's own sign-in. Its secret comes from the key, so
 // that all nodes have the same; another key makes it another client.
-func OwnClient(p *relying.Provider, keys *vault.Vault, address string) (err error) {
+func OwnClient(p *oidcclient.Provider, keys *vault.Vault, address string) (err error) {
 	if p.Secret, err = keys.Derive(forClient, address); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (c *Console) register(ctx context.Context) error {
 		if err := tx.InsertClientSecret(id, secret, now); err != nil {
 			return err
 		}
-		return tx.InsertAudit(hiring.AuditEntry{At: now, Author: hiring.Author{Actor: "console"}, Action: "set", Object: "oauth-clients/" + id})
+		return tx.InsertAudit(model.AuditEntry{At: now, Author: model.Author{Actor: "console"}, Action: "set", Object: "oauth-clients/" + id})
 	})
 	if errors.Is(err, store.ErrTaken) { // another node was faster
 		return nil

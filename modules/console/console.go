@@ -15,8 +15,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/gateway"
-	"github.com/hiregate/hiregate/internal/hiring"
-	"github.com/hiregate/hiregate/internal/relying"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/vault"
 )
@@ -27,7 +27,7 @@ type Console struct {
 	URL     string // its address as browsers reach it: https, without a slash at the end
 	Title   string // the service, for people
 	API     http.Handler
-	Issuer  *relying.Provider
+	Issuer  *oidcclient.Provider
 	Own     bool                       // the issuer is this gateway's own sign-in, and the console its OwnClient
 	Vault   *vault.Vault               // seals the cookies
 	Grants  []Grant                    // the first one that fits a person counts
@@ -171,7 +171,7 @@ type visitor struct {
 	*http.Request
 	w       http.ResponseWriter
 	console *Console
-	person  hiring.Person
+	person  model.Person
 	duties  duty
 	portal  bool // they came by a link, and are not signed in
 	email   string

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -138,7 +138,7 @@ func (v *visitor) receivedAlready(tenant, uuid, integration string) (*again, err
 	}
 	asked := &again{Integration: integration}
 	for _, d := range e.Current() {
-		if d.Outcome == string(hiring.Delivered) && (integration == "" || integration == d.Integration) {
+		if d.Outcome == string(model.Delivered) && (integration == "" || integration == d.Integration) {
 			asked.Received = append(asked.Received, d)
 		}
 	}

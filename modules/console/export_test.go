@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // An attempt is shown with all that is known of it. The body is only shown to those who may see it, by a POST that is
@@ -17,7 +17,7 @@ import (
 func TestExportPage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.export("acme", uuid(1), hiring.Failed)
+	b.export("acme", uuid(1), model.Failed)
 	export := "/exports/acme/" + uuid(1)
 	for _, who := range []string{ops, viewer, operator} {
 		text := b.see(who, export, http.StatusOK)
@@ -62,7 +62,7 @@ func TestSearchForACandidate(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	const id = `c-1 "'><x>`
-	b.export("acme", uuid(1), hiring.Delivered, func(e *hiring.Export) { e.CandidateID = id })
+	b.export("acme", uuid(1), model.Delivered, func(e *model.Export) { e.CandidateID = id })
 	for who, sought := range map[string]string{ops: "acme/" + id, viewer: id} {
 		w := b.send(who, http.MethodGet, "/exports?"+url.Values{"q": {sought}}.Encode(), nil)
 		require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
@@ -77,7 +77,7 @@ func TestSearchForACandidate(t *testing.T) {
 func TestARangeLeadsToItsRedelivery(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.export("acme", uuid(1), hiring.Failed)
+	b.export("acme", uuid(1), model.Failed)
 	const matching = "Redeliver all that match"
 	list := "/exports?tenant=acme&integration=hris&since=2026-11-01T00:00"
 	text := b.see(ops, list+"&outcome=failed", http.StatusOK)
@@ -98,10 +98,10 @@ func TestFailuresOfTheLastDay(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for n := range 7 {
-		b.export("acme", uuid(n), hiring.Failed)
+		b.export("acme", uuid(n), model.Failed)
 	}
-	b.export("acme", uuid(7), hiring.Expired)
-	b.export("acme", uuid(8), hiring.Delivered)
+	b.export("acme", uuid(7), model.Expired)
+	b.export("acme", uuid(8), model.Delivered)
 	text := b.see(ops, "/", http.StatusOK)
 	require.Contains(t, text, "the partner&#39;s fault, 500")
 	const noon = `&amp;since=2026-11-20T12%3A00&amp;tenant=acme`

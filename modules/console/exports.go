@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // export is an export as the management API has it.
@@ -34,7 +34,7 @@ type export struct {
 	Deliveries  []delivery      `json:"deliveries"`
 	Documents   []document      `json:"documents"`
 	URLsTill    time.Time       `json:"documentsTill"` // when the URLs of its documents end
-	Author      *hiring.Author  `json:"author"`        // who triggered it; nil: it was received
+	Author      *model.Author   `json:"author"`        // who triggered it; nil: it was received
 	Audit       []entry         `json:"audit"`
 }
 
@@ -70,7 +70,7 @@ func (e *export) Current() []delivery {
 // Received are the deliveries that an integration received, the first one first.
 func (e *export) Received(integration string) (received []delivery) {
 	for _, d := range e.Deliveries {
-		if d.Integration == integration && d.Outcome == string(hiring.Delivered) {
+		if d.Integration == integration && d.Outcome == string(model.Delivered) {
 			received = append(received, d)
 		}
 	}
@@ -78,13 +78,13 @@ func (e *export) Received(integration string) (received []delivery) {
 }
 
 // AskedBy is who asked for the round of a delivery, named as in the audit of the export where that has them.
-func (e *export) AskedBy(d delivery) hiring.Author {
+func (e *export) AskedBy(d delivery) model.Author {
 	for _, one := range e.Audit {
 		if one.Actor == d.BegunBy && !one.Claimed { // several may claim to be behind one actor
 			return one.Author
 		}
 	}
-	return hiring.Author{Actor: d.BegunBy}
+	return model.Author{Actor: d.BegunBy}
 }
 
 // Attempts are those of all deliveries.
@@ -120,7 +120,7 @@ func listExports(v *visitor) error {
 	if sought := strings.TrimSpace(asked.Get("q")); sought != "" {
 		within := cmp.Or(asked.Get("tenant"), v.person.Tenant)
 		tenant, uuid, found := strings.Cut(sought, "/")
-		if !found || hiring.ValidateTenantName(tenant) != nil {
+		if !found || model.ValidateTenantName(tenant) != nil {
 			tenant, uuid = within, sought
 		}
 		to, err := v.seek(tenant, uuid)

@@ -13,12 +13,12 @@ import (
 
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
-	"github.com/hiregate/hiregate/internal/relying"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/vault"
-	"github.com/hiregate/hiregate/modules/manage"
+	"github.com/hiregate/hiregate/modules/manageapi"
 )
 
 const (
@@ -41,15 +41,15 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	acme, globex := gatewaytest.Tenant("acme"), gatewaytest.Tenant("globex")
-	acme.Integrations = []hiring.Integration{{Tenant: "acme", Name: "hris", URL: "https://hr.acme.example/in?client=1",
+	acme.Integrations = []model.Integration{{Tenant: "acme", Name: "hris", URL: "https://hr.acme.example/in?client=1",
 		Secret: "s"}}
 	b := &bench{Bench: gatewaytest.New(t, acme, globex), t: t}
 	sealing, err := vault.New("a text of more than thirty-two characters")
 	require.NoError(t, err)
 	b.Console, err = New(Console{Gateway: b.Bench.Gateway, URL: here, Title: "Gate", Vault: sealing, Log: b.Bench.Log,
 		Address: func(*http.Request) string { return "192.0.2.1" },
-		API:     manage.NewForPeople(func() *gateway.Gateway { return b.Bench.Gateway }, b.Bench.Log),
-		Issuer: &relying.Provider{Issuer: "https://login.example", ClientID: "console", Client: http.DefaultClient,
+		API:     manageapi.NewForPeople(func() *gateway.Gateway { return b.Bench.Gateway }, b.Bench.Log),
+		Issuer: &oidcclient.Provider{Issuer: "https://login.example", ClientID: "console", Client: http.DefaultClient,
 			Now: b.Clock.Now},
 		Grants: []Grant{
 			{Role: "administrator", Emails: []string{ops}},
@@ -84,7 +84,7 @@ func (b *bench) send(who, method, path string, form url.Values, change ...func(*
 func (b *bench) signedIn(r *http.Request, subject string, k known) {
 	b.t.Helper()
 	w := httptest.NewRecorder()
-	them := &relying.Account{Subject: subject, Email: k.Email, EmailVerified: k.Email != "", Groups: k.Groups}
+	them := &oidcclient.Account{Subject: subject, Email: k.Email, EmailVerified: k.Email != "", Groups: k.Groups}
 	require.NoError(b.t, b.begin(w, r, them, ""))
 	r.AddCookie(w.Result().Cookies()[0])
 }
@@ -103,7 +103,7 @@ func (b *bench) see(who, path string, status int) string {
 }
 
 // export puts an export of a tenant into the store, with a delivery of an outcome.
-func (b *bench) export(tenant, key string, outcome hiring.Outcome, change ...func(*hiring.Export)) {
+func (b *bench) export(tenant, key string, outcome model.Outcome, change ...func(*model.Export)) {
 	b.t.Helper()
 	body := fmt.Sprintf(`{"candidate":{},"zoe@example.com":%q,"key":%q}`, hidden, key)
 	e := inbox.NewExport(tenant, key, []byte(body), b.Clock.Now())
@@ -118,18 +118,18 @@ func (b *bench) export(tenant, key string, outcome hiring.Outcome, change ...fun
 }
 
 // attempt puts the delivery of an export into the store, with an attempt that was answered with a status.
-func (b *bench) attempt(e *hiring.Export, outcome hiring.Outcome, status int) {
+func (b *bench) attempt(e *model.Export, outcome model.Outcome, status int) {
 	b.t.Helper()
 	b.Write(b.t, func(tx *store.Tx) error {
 		if err := tx.MarkDispatched(e.ID, e.Round, b.Clock.Now(), "hris"); err != nil {
 			return err
 		}
-		d := &hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: outcome, Attempts: 1,
+		d := &model.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: outcome, Attempts: 1,
 			CreatedAt: b.Clock.Now(), UpdatedAt: b.Clock.Now().Add(161 * time.Second)}
 		switch outcome {
-		case hiring.Failed:
-			d.Fault, d.Reason = hiring.ClassPartnerFault, "answered 500; only 2xx means received"
-		case hiring.Retrying:
+		case model.Failed:
+			d.Fault, d.Reason = model.ClassPartnerFault, "answered 500; only 2xx means received"
+		case model.Retrying:
 			d.NextAt = b.Clock.Now().Add(5 * time.Minute)
 		}
 		if err := tx.UpsertDelivery(d); err != nil {
@@ -139,10 +139,10 @@ func (b *bench) attempt(e *hiring.Export, outcome hiring.Outcome, status int) {
 		if status >= 300 {
 			failure = "answered with a status that does not mean received"
 		}
-		return tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: b.Clock.Now(), Duration: time.Millisecond,
+		return tx.InsertAttempt(&model.Attempt{DeliveryID: d.ID, StartedAt: b.Clock.Now(), Duration: time.Millisecond,
 			Status: status, Error: failure, Answer: []byte("<script>alert(1)</script>"),
 			Header:  []byte("X-Html: <script>\nX-Key: <img>\n"),
-			Address: "192.0.2.1:443", Phases: hiring.Phases{DNS: time.Microsecond, FirstByte: time.Microsecond}})
+			Address: "192.0.2.1:443", Phases: model.Phases{DNS: time.Microsecond, FirstByte: time.Microsecond}})
 	})
 }
 

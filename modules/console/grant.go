@@ -3,8 +3,8 @@ package console
 import (
 	"slices"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Grant gives a role to people who are known by their e-mail address or by a group of theirs.
@@ -29,29 +29,29 @@ const (
 
 // Role is a role of the console.
 type Role struct {
-	API    hiring.Role // at the management API
+	API    model.Role // at the management API
 	duties duty
 }
 
 // Roles are the roles of the console. Each may look at exports and at how integrations do.
 var Roles = map[string]Role{
-	"viewer":        {hiring.Viewer, oversees},
-	"recruiter":     {hiring.Operator, oversees | redelivers | recruits},
-	"operator":      {hiring.Operator, oversees | redelivers | reads | operates},
-	"administrator": {hiring.Admin, oversees | redelivers | reads | operates | recruits | administers},
+	"viewer":        {model.Viewer, oversees},
+	"recruiter":     {model.Operator, oversees | redelivers | recruits},
+	"operator":      {model.Operator, oversees | redelivers | reads | operates},
+	"administrator": {model.Admin, oversees | redelivers | reads | operates | recruits | administers},
 }
 
 // personOf returns what the portal of a session, or else the first grant that fits, gives; false: none does.
-func (c *Console) personOf(s *session) (hiring.Person, duty, bool) {
+func (c *Console) personOf(s *session) (model.Person, duty, bool) {
 	if p := s.Portal; p != nil {
-		return hiring.Person{ID: "portal:" + p.ID, Tenant: p.Tenant, Role: hiring.Operator}, portalDuties(p), true
+		return model.Person{ID: "portal:" + p.ID, Tenant: p.Tenant, Role: model.Operator}, portalDuties(p), true
 	}
 	g := c.grantOf(s)
 	if g == nil {
-		return hiring.Person{}, 0, false
+		return model.Person{}, 0, false
 	}
 	role := Roles[g.Role]
-	return hiring.Person{ID: "console:" + s.subject, Name: s.Name, Email: s.Email, Tenant: g.Tenant,
+	return model.Person{ID: "console:" + s.subject, Name: s.Name, Email: s.Email, Tenant: g.Tenant,
 		Role: role.API}, role.duties, true
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // value is what a field of a form holds.
@@ -35,7 +35,7 @@ func TestSetUpOfAnIntegration(t *testing.T) {
 	t.Cleanup(partner.Close)
 	b.AllowLoopback(t)
 	admin := &visitor{Request: httptest.NewRequestWithContext(t.Context(), http.MethodPost, "https://gate.example/", nil),
-		console: b.Console, person: hiring.Person{ID: "console:1", Role: hiring.Admin}}
+		console: b.Console, person: model.Person{ID: "console:1", Role: model.Admin}}
 	require.NoError(t, admin.call(http.MethodPut, "/v1/tenants/initech", nil, map[string]any{"name": "Initech"}, nil))
 
 	const add, hris = "/tenants/initech/new-integration", "/tenants/initech/integrations/hris"

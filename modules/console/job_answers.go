@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/hiregate/hiregate/internal/filetype"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/schemas"
 )
 
@@ -15,7 +15,7 @@ const (
 	maxUpload = 16 << 20 // bytes of the body of a form with files
 	// What such a form may have beside its files: as many parts as the page has fields, and as much text as the Apply API
 	// takes.
-	maxParts = hiring.MaxQuestions * (shownOptions + 20)
+	maxParts = model.MaxQuestions * (shownOptions + 20)
 	maxTexts = schemas.MaxTexts
 )
 
@@ -134,14 +134,14 @@ func (v *visitor) readFile(in io.Reader) (s *sent, err error) {
 // answerTo is what a form has as the answer to a question. It notes in the field what was filled in.
 func (f *filled) answerTo(to *field) (a answerOf, given bool) {
 	a.QuestionID = to.ID
-	if to.Format == hiring.File {
+	if to.Format == model.File {
 		a.File = f.files[to.Name()]
 		return a, a.File != nil
 	}
 	to.Given = f.texts[to.Name()]
 	a.Value = to.Value()
-	if to.Format == hiring.Checkbox {
-		a.Value = hiring.JoinOptions(to.Given)
+	if to.Format == model.Checkbox {
+		a.Value = model.JoinOptions(to.Given)
 	}
 	return a, len(to.Given) > 0
 }

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // listJobs shows the jobs of a tenant.
 func listJobs(v *visitor) error {
-	shown, err := ofTenant[hiring.Job](v, "jobs")
+	shown, err := ofTenant[model.Job](v, "jobs")
 	if err != nil {
 		return err
 	}
@@ -21,15 +21,15 @@ func listJobs(v *visitor) error {
 // jobPage is a job as its applicants see it, and what came of it.
 type jobPage struct {
 	Tenant   string
-	Job      hiring.Job
+	Job      model.Job
 	Received struct {
 		Applications int64     `json:"applications"`
 		Latest       time.Time `json:"latest"`
 		Refused      []struct {
-			Question string        `json:"questionId"`
-			Format   hiring.Format `json:"format"`
-			Count    int64         `json:"count"`
-			LastHour time.Time     `json:"lastHour"`
+			Question string       `json:"questionId"`
+			Format   model.Format `json:"format"`
+			Count    int64        `json:"count"`
+			LastHour time.Time    `json:"lastHour"`
 		} `json:"refused"`
 	}
 	Days    string     // how far back refused answers are counted
@@ -56,7 +56,7 @@ type notice struct {
 
 // field is a question with what was filled in. What the Apply API would say against that is in Wrong.
 type field struct {
-	hiring.Question
+	model.Question
 	N     int // of the page
 	Given []string
 	Wrong []string
@@ -102,11 +102,11 @@ func (f *field) Value() string {
 // Kind is the type of the input that answers a question.
 func (f *field) Kind() string {
 	switch f.Format {
-	case hiring.Date:
+	case model.Date:
 		return "date"
-	case hiring.File:
+	case model.File:
 		return "file"
-	case hiring.Phone:
+	case model.Phone:
 		return "tel"
 	}
 	return "text"
@@ -137,8 +137,8 @@ func (v *visitor) job() (*jobPage, error) {
 		return nil, err
 	}
 	var asked struct {
-		Questions []hiring.Question `json:"questions"`
-		Groups    []notice          `json:"groups"`
+		Questions []model.Question `json:"questions"`
+		Groups    []notice         `json:"groups"`
 	}
 	if err := v.get(path+"/questions", nil, &asked); err != nil {
 		return nil, err

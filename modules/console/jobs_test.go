@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -20,11 +20,11 @@ import (
 // wrote is text.
 func (b *bench) job(tenant, code, text string) {
 	b.t.Helper()
-	j := &hiring.Job{Row: hiring.Row{Tenant: tenant}, BoardCode: code, ID: "id-" + code, Title: text,
+	j := &model.Job{Row: model.Row{Tenant: tenant}, BoardCode: code, ID: "id-" + code, Title: text,
 		ComplianceGroups: []string{"complianceEeo", "complianceOfccp", "complianceVevraa"}}
-	for n, format := range hiring.Formats {
-		q := hiring.Question{ID: fmt.Sprintf("%d %s", n, text), Format: format, Label: text, IsRequired: true}
-		if format == hiring.Checkbox || format == hiring.Select {
+	for n, format := range model.Formats {
+		q := model.Question{ID: fmt.Sprintf("%d %s", n, text), Format: format, Label: text, IsRequired: true}
+		if format == model.Checkbox || format == model.Select {
 			q.Options = []string{text, "Day", "A | B"}
 		}
 		j.Questions = append(j.Questions, q)
@@ -34,7 +34,7 @@ func (b *bench) job(tenant, code, text string) {
 			return err
 		}
 		return tx.CountRefusedAnswers(tenant, code, store.RefusedAnswers{Question: j.Questions[0].ID,
-			Format: hiring.Checkbox, Count: 4711, LastHour: b.Clock.Now()})
+			Format: model.Checkbox, Count: 4711, LastHour: b.Clock.Now()})
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -25,7 +25,7 @@ func TestEachExportIsReachedByItsOwnUUID(t *testing.T) {
 		b := newBench(t)
 		others := append([]string{"u-1"}, hostileKeys...)
 		for _, one := range others {
-			b.export("acme", one, hiring.Failed, func(e *hiring.Export) { e.CandidateID = "candidate of " + one + "." })
+			b.export("acme", one, model.Failed, func(e *model.Export) { e.CandidateID = "candidate of " + one + "." })
 		}
 		list := b.see(ops, "/exports?tenant=acme", http.StatusOK)
 		link := regexp.MustCompile(`href="/console(/exports/[^"]*)">` + regexp.QuoteMeta(html.EscapeString(key)) + `</a>`)
@@ -48,7 +48,7 @@ func TestEachExportIsReachedByItsOwnUUID(t *testing.T) {
 		api := html.UnescapeString(cmp.Or(lines[0][1], lines[0][2]))
 		require.NotContains(t, api, "'")
 		var shown export
-		v := &visitor{Request: request(t), console: b.Console, person: hiring.Person{ID: "p", Role: hiring.Admin}}
+		v := &visitor{Request: request(t), console: b.Console, person: model.Person{ID: "p", Role: model.Admin}}
 		require.NoError(t, v.get(api, nil, &shown))
 		require.Equal(t, key, shown.ID)
 
@@ -80,7 +80,7 @@ func TestEachExportIsReachedByItsOwnUUID(t *testing.T) {
 func TestNoFormTakesHostileNames(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.export("acme", "u-1", hiring.Failed)
+	b.export("acme", "u-1", model.Failed)
 	parameter := regexp.MustCompile(`\{\w+\}`)
 	tried := 0
 	for _, to := range routes {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -24,10 +24,10 @@ func (b *bench) largeJob() {
 	for n := range options {
 		options[n] = fmt.Sprintf("option %03d", n)
 	}
-	j := &hiring.Job{Row: hiring.Row{Tenant: "acme"}, BoardCode: "LARGE", ID: "large", Title: "Large"}
-	for n := range hiring.MaxQuestions {
-		j.Questions = append(j.Questions, hiring.Question{ID: fmt.Sprintf("q%03d", n), Label: "Which?",
-			Format: []hiring.Format{hiring.Checkbox, hiring.Select}[n%2], Options: options})
+	j := &model.Job{Row: model.Row{Tenant: "acme"}, BoardCode: "LARGE", ID: "large", Title: "Large"}
+	for n := range model.MaxQuestions {
+		j.Questions = append(j.Questions, model.Question{ID: fmt.Sprintf("q%03d", n), Label: "Which?",
+			Format: []model.Format{model.Checkbox, model.Select}[n%2], Options: options})
 	}
 	b.Write(b.t, func(tx *store.Tx) error { return tx.UpsertJob(j, b.Clock.Now()) })
 }
@@ -39,7 +39,7 @@ func TestThePageOfALargeJobIsSmall(t *testing.T) {
 	b.largeJob()
 	text := b.see(ops, "/jobs/acme/LARGE", http.StatusOK)
 	require.Less(t, len(text), 4<<20, "it was 19.8 MB")
-	require.Equal(t, hiring.MaxQuestions, strings.Count(text, "450 more options are not shown."))
+	require.Equal(t, model.MaxQuestions, strings.Count(text, "450 more options are not shown."))
 	require.Contains(t, text, "option 049")
 	require.NotContains(t, text, "option 050")
 	w := b.upload(ops, "/jobs/acme/LARGE/check",

@@ -10,14 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/front"
+	"github.com/hiregate/hiregate/internal/welcome"
 )
 
 //go:embed style.css
 var sheet string
 
 // style is the style sheet of the pages.
-var style = front.Colours + sheet
+var style = welcome.Colours + sheet
 
 //go:embed pages/*.html
 var markup embed.FS
@@ -41,7 +41,7 @@ var pages = func() map[string]*template.Template {
 }()
 
 // policy is the Content-Security-Policy: our style and our forms, nothing else.
-var policy = "default-src 'none'; style-src " + front.SourceOf(style) +
+var policy = "default-src 'none'; style-src " + welcome.SourceOf(style) +
 	"; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // view is what a template gets: the frame of the page, and its own data.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // everyPage are the addresses of the pages that need no id.
@@ -35,7 +35,7 @@ func TestPages(t *testing.T) {
 	for name, fill := range map[string]func(*bench){
 		"empty": func(*bench) {},
 		"one": func(b *bench) {
-			b.export("acme", uuid(1), hiring.Delivered)
+			b.export("acme", uuid(1), model.Delivered)
 			b.candidate("acme", "c-1", "Zoë Ødegård")
 			b.job("acme", "NURSE-1", "Nurse")
 			b.user("ada")
@@ -44,7 +44,7 @@ func TestPages(t *testing.T) {
 		},
 		"500 rows": func(b *bench) {
 			for n := range 500 {
-				b.export("acme", uuid(n), []hiring.Outcome{hiring.Failed, hiring.Retrying, hiring.Delivered}[n%3])
+				b.export("acme", uuid(n), []model.Outcome{model.Failed, model.Retrying, model.Delivered}[n%3])
 				b.candidate("acme", fmt.Sprintf("c-%03d", n), "Zoë Ødegård")
 				b.job("acme", fmt.Sprintf("N-%d", n), "Nurse")
 				b.user(fmt.Sprintf("user-%d", n))
@@ -56,7 +56,7 @@ func TestPages(t *testing.T) {
 		"hostile": func(b *bench) {
 			for n, text := range hostile {
 				b.candidate("acme", text, text)
-				b.export("acme", uuid(n), hiring.Failed, func(e *hiring.Export) { e.CandidateID = text })
+				b.export("acme", uuid(n), model.Failed, func(e *model.Export) { e.CandidateID = text })
 				b.job("acme", text, text)
 				b.user(fmt.Sprintf("user-%d", n), func(u *identity.User) {
 					u.Name, u.GivenName, u.FamilyName = text, text, text
@@ -65,7 +65,7 @@ func TestPages(t *testing.T) {
 					c.Name, c.RedirectURIs = text, []string{"https://app.example.com/" + url.PathEscape(text)}
 				})
 				b.refusedSignIn(identity.Refusal{Client: text, Reason: text, RedirectURI: text})
-				b.export("acme", uuid(100+n), hiring.Held, func(e *hiring.Export) {
+				b.export("acme", uuid(100+n), model.Held, func(e *model.Export) {
 					e.Quarantined, e.CandidateID = true, text
 					e.Findings = fmt.Appendf(nil, `[{"pointer":%q}]`, text)
 				})
@@ -104,7 +104,7 @@ func TestExportsArePaged(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for n := range 120 {
-		b.export("acme", uuid(n), hiring.Delivered)
+		b.export("acme", uuid(n), model.Delivered)
 	}
 	seen, path := map[string]bool{}, "/exports?tenant=acme"
 	for pages := 0; path != ""; pages++ {
@@ -146,10 +146,10 @@ func TestTexts(t *testing.T) {
 func TestOneExport(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.export("acme", uuid(1), hiring.Delivered)
-	b.export("acme", uuid(2), hiring.Failed)
-	b.export("acme", uuid(3), hiring.Retrying)
-	b.export("acme", uuid(4), hiring.Held, func(e *hiring.Export) { e.Quarantined = true })
+	b.export("acme", uuid(1), model.Delivered)
+	b.export("acme", uuid(2), model.Failed)
+	b.export("acme", uuid(3), model.Retrying)
+	b.export("acme", uuid(4), model.Held, func(e *model.Export) { e.Quarantined = true })
 	for n, want := range map[int]string{
 		1: "Delivered to hris on attempt 1, 2 min 41 s after it came.",
 		2: "hris: failed, after 1 attempt.",
@@ -166,7 +166,7 @@ func TestOneExport(t *testing.T) {
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.export("acme", uuid(1), hiring.Delivered)
+	b.export("acme", uuid(1), model.Delivered)
 	for _, sought := range []string{uuid(1), "acme/" + uuid(1), " " + uuid(1) + " "} {
 		for _, who := range []string{ops, viewer} {
 			w := b.send(who, http.MethodGet, "/exports?"+url.Values{"q": {sought}}.Encode(), nil)
@@ -183,7 +183,7 @@ func TestSearch(t *testing.T) {
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.export("acme", uuid(1), hiring.Failed)
+	b.export("acme", uuid(1), model.Failed)
 	export, integration := "/exports/acme/"+uuid(1), "/tenants/acme/integrations/hris"
 	for _, path := range []string{export, "/tenants/acme", integration, "/exports?tenant=acme"} {
 		require.NotContains(t, b.see(recruiter, path, http.StatusNotFound), uuid(1))
@@ -207,7 +207,7 @@ func TestRoles(t *testing.T) {
 func TestRejectingFromQuarantine(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.export("acme", uuid(1), hiring.Held, func(e *hiring.Export) { e.Quarantined, e.Findings = true, []byte(`[]`) })
+	b.export("acme", uuid(1), model.Held, func(e *model.Export) { e.Quarantined, e.Findings = true, []byte(`[]`) })
 	const export = "/exports/acme/"
 	require.Contains(t, b.see(ops, export+uuid(1), http.StatusOK), "Reject it")
 	w := b.send(ops, http.MethodPost, export+uuid(1)+"/erase", url.Values{"sure": {"yes"}})
@@ -222,7 +222,7 @@ func TestRejectingFromQuarantine(t *testing.T) {
 func TestActions(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.export("acme", uuid(1), hiring.Failed)
+	b.export("acme", uuid(1), model.Failed)
 	w := b.send(ops, http.MethodPost, "/exports/acme/"+uuid(1)+"/erase", url.Values{})
 	require.Equal(t, http.StatusBadRequest, w.Code, "nobody ticked the box")
 	w = b.send(ops, http.MethodPost, "/exports/acme/"+uuid(1)+"/redeliver", url.Values{"integration": {"hris"}})

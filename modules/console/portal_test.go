@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // portal makes a link as an operator does, and returns what a browser has that followed it.
@@ -37,7 +37,7 @@ func TestPortalsShowNoAddresses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.Bench.Gateway.Config.Workflows = "http://temporal.internal:8233/namespaces/default/workflows/"
-	b.export("acme", uuid(1), hiring.Failed)
+	b.export("acme", uuid(1), model.Failed)
 	page := "/exports/acme/" + uuid(1)
 	for _, secret := range []string{"temporal.internal", "192.0.2.1:443"} {
 		require.Contains(t, b.see(ops, page, http.StatusOK), secret, "people see it who are signed in")
@@ -67,8 +67,8 @@ func TestPortalsShowNoAddresses(t *testing.T) {
 func TestPortal(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.export("acme", uuid(1), hiring.Failed)
-	b.export("globex", uuid(2), hiring.Failed)
+	b.export("acme", uuid(1), model.Failed)
+	b.export("globex", uuid(2), model.Failed)
 	export := "/exports/acme/" + uuid(1)
 	visitor := b.portal("acme", url.Values{})
 	for path, want := range map[string]int{

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -20,8 +20,8 @@ func TestARedeliveryHidesNoOtherDelivery(t *testing.T) {
 	b := newBench(t)
 	noon := b.Clock.Now()
 	e := inbox.NewExport("acme", uuid(1), []byte(`{"candidate":{}}`), noon)
-	at := func(integration string, round int, outcome hiring.Outcome, minutes time.Duration) *hiring.Delivery {
-		d := hiring.NewDelivery(e, integration, round, noon)
+	at := func(integration string, round int, outcome model.Outcome, minutes time.Duration) *model.Delivery {
+		d := model.NewDelivery(e, integration, round, noon)
 		d.Outcome, d.Attempts, d.UpdatedAt = outcome, 1, noon.Add(minutes*time.Minute)
 		return d
 	}
@@ -32,19 +32,19 @@ func TestARedeliveryHidesNoOtherDelivery(t *testing.T) {
 		if err := tx.MarkDispatched(e.ID, 0, noon, "ats", "hris"); err != nil {
 			return err
 		}
-		for _, d := range []*hiring.Delivery{at("ats", 0, hiring.Retrying, 1), at("hris", 0, hiring.Delivered, 1)} {
+		for _, d := range []*model.Delivery{at("ats", 0, model.Retrying, 1), at("hris", 0, model.Delivered, 1)} {
 			if err := tx.UpsertDelivery(d); err != nil {
 				return err
 			}
 		}
-		next, err := tx.BeginRound(e.ID, []string{"hris"}, noon, noon.Add(hiring.DeliveryWindow))
+		next, err := tx.BeginRound(e.ID, []string{"hris"}, noon, noon.Add(model.DeliveryWindow))
 		if err != nil {
 			return err
 		}
 		if err := tx.MarkDispatched(e.ID, next.Round, noon, "hris"); err != nil {
 			return err
 		}
-		if err := tx.UpsertDelivery(at("hris", 1, hiring.Delivered, 30)); err != nil {
+		if err := tx.UpsertDelivery(at("hris", 1, model.Delivered, 30)); err != nil {
 			return err
 		}
 		return tx.MarkBegunBy("console:somebody", e.ID, 1, "hris")
@@ -74,7 +74,7 @@ func TestARedeliveryHidesNoOtherDelivery(t *testing.T) {
 func TestARefusedRoundHidesNoOtherDelivery(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.export("acme", uuid(1), hiring.Retrying)
+	b.export("acme", uuid(1), model.Retrying)
 	e, err := b.Runtime.Store().ExportByKey(t.Context(), "acme", uuid(1))
 	require.NoError(t, err)
 	b.Write(t, func(tx *store.Tx) error {
@@ -92,8 +92,8 @@ func TestARefusedRoundHidesNoOtherDelivery(t *testing.T) {
 func TestARedeliveryOfWhatWasReceivedIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.export("acme", uuid(1), hiring.Delivered)
-	b.export("acme", uuid(2), hiring.Failed)
+	b.export("acme", uuid(1), model.Delivered)
+	b.export("acme", uuid(2), model.Failed)
 	export := "/exports/acme/" + uuid(1)
 	visitor := b.portal("acme", url.Values{})
 	for _, form := range []url.Values{{"integration": {"hris"}}, {}} {
@@ -120,8 +120,8 @@ func TestARedeliveryOfWhatWasReceivedIsAskedAbout(t *testing.T) {
 func TestARangeSaysWhatArrivesTwiceAndWhatIsLeftOut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.export("acme", uuid(1), hiring.Delivered)
-	b.export("acme", uuid(2), hiring.Retrying)
+	b.export("acme", uuid(1), model.Delivered)
+	b.export("acme", uuid(2), model.Retrying)
 	const preview = "/redeliveries?preview=yes&tenant=acme&integration=hris&since=2026-11-01T00:00&mode="
 	b.Clock.Advance(time.Hour)
 	text := b.see(ops, preview+"all", http.StatusOK)

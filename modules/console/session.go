@@ -9,7 +9,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/identity"
-	"github.com/hiregate/hiregate/internal/relying"
+	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -86,7 +86,7 @@ func (c *Console) sessionHash(r *http.Request) (identity.Hash, bool) {
 }
 
 // begin starts a session of somebody who has just signed in with a code, and ends the one that their browser had.
-func (c *Console) begin(w http.ResponseWriter, r *http.Request, them *relying.Account, code string) error {
+func (c *Console) begin(w http.ResponseWriter, r *http.Request, them *oidcclient.Account, code string) error {
 	s := session{issuer: c.Issuer.Issuer, subject: them.Subject}
 	s.Name, s.Groups = them.Name, c.groups(them.Groups)
 	if len(s.Name) > maxName {

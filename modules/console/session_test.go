@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/identity"
-	"github.com/hiregate/hiregate/internal/relying"
+	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -127,7 +127,7 @@ func TestWayToTheProvider(t *testing.T) {
 func TestTheConsoleRegistersItself(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	var own, another relying.Provider
+	var own, another oidcclient.Provider
 	require.NoError(t, OwnClient(&own, b.Vault, here))
 	require.NoError(t, OwnClient(&another, b.Vault, "https://other.example/console"))
 	require.NotEqual(t, own.ClientID, another.ClientID)

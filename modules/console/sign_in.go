@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/oauth2"
 
-	"github.com/hiregate/hiregate/internal/relying"
+	"github.com/hiregate/hiregate/internal/oidcclient"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 
 // visit is what a cookie holds of somebody who is at the provider.
 type visit struct {
-	relying.Visit
+	oidcclient.Visit
 	To   string // where they wanted to go
 	Till time.Time
 }
@@ -48,7 +48,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		c.signInFailed(w, r, err)
 		return
 	}
-	v := visit{Visit: relying.NewVisit(), To: ownPath(r.URL.Query().Get("to")), Till: c.Gateway.Now().Add(visitTime)}
+	v := visit{Visit: oidcclient.NewVisit(), To: ownPath(r.URL.Query().Get("to")), Till: c.Gateway.Now().Add(visitTime)}
 	ticket, err := c.Vault.SealTicket(forVisits, c.URL, v)
 	if err != nil {
 		c.fail(w, r, nil, err)

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/relying"
+	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -65,7 +65,7 @@ func (c *Console) backChannelLogout(w http.ResponseWriter, r *http.Request) {
 		var ended int64
 		told := store.Logout{Console: c.URL, Issuer: c.Issuer.Issuer, Subject: l.Subject, SID: l.SID,
 			Token: sha256.Sum256([]byte(c.URL + "\x00" + c.Issuer.Issuer + "\x00" + l.ID)),
-			Till:  l.At.Add(2 * relying.LogoutAge)}
+			Till:  l.At.Add(2 * oidcclient.LogoutAge)}
 		err = c.db().Write(r.Context(), func(tx *store.Tx) (err error) {
 			ended, err = tx.EndConsoleSessions(told)
 			return err
@@ -76,10 +76,10 @@ func (c *Console) backChannelLogout(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if errors.Is(err, store.ErrTaken) {
-		err = relying.ErrLogoutToken
+		err = oidcclient.ErrLogoutToken
 	}
 	status, description := http.StatusServiceUnavailable, "the logout token can't be checked now: send it again"
-	if errors.Is(err, relying.ErrLogoutToken) {
+	if errors.Is(err, oidcclient.ErrLogoutToken) {
 		status, description = http.StatusBadRequest, "the logout token is not valid, or was used before"
 	}
 	c.Log.Warn("a logout token of the provider is refused", zap.Error(err))

@@ -5,19 +5,19 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // stepList is the workflow of a tenant, and the integrations that helpers can export to.
 type stepList struct {
-	listOf[hiring.Step]
+	listOf[model.Step]
 	Tenant       string
 	Tag          string // of all steps together
 	Integrations []health
 }
 
 // Helps reports whether the helper of a step names an integration.
-func (*stepList) Helps(s hiring.Step, integration string) bool {
+func (*stepList) Helps(s model.Step, integration string) bool {
 	return s.Helper != nil && slices.Contains(s.Helper.Integrations, integration)
 }
 
@@ -36,16 +36,16 @@ func listSteps(v *visitor) error {
 }
 
 // steps returns all steps of the tenant that the path names.
-func (v *visitor) steps() ([]hiring.Step, error) {
-	var all listOf[hiring.Step]
+func (v *visitor) steps() ([]model.Step, error) {
+	var all listOf[model.Step]
 	err := v.get(at("tenants", v.PathValue("tenant"), "steps"), nil, &all)
 	return all.Items, err
 }
 
 // putSteps replaces all steps.
-func (v *visitor) putSteps(all []hiring.Step, done string) error {
+func (v *visitor) putSteps(all []model.Step, done string) error {
 	of := v.PathValue("tenant")
-	err := v.call(http.MethodPut, at("tenants", of, "steps"), nil, map[string][]hiring.Step{"items": all}, nil)
+	err := v.call(http.MethodPut, at("tenants", of, "steps"), nil, map[string][]model.Step{"items": all}, nil)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func addStep(v *visitor) error {
 	if stepAt(all, id) >= 0 {
 		return &failure{status: http.StatusConflict, Text: "StepExists"}
 	}
-	return v.putSteps(append(all, hiring.Step{ID: id, Name: v.PostFormValue("name"),
+	return v.putSteps(append(all, model.Step{ID: id, Name: v.PostFormValue("name"),
 		Category: v.PostFormValue("category")}), "step-added")
 }
 
@@ -92,7 +92,7 @@ func removeStep(v *visitor) error {
 }
 
 // stepOfPath returns all steps, and where the one is that the path names.
-func (v *visitor) stepOfPath() (all []hiring.Step, n int, err error) {
+func (v *visitor) stepOfPath() (all []model.Step, n int, err error) {
 	if all, err = v.steps(); err != nil {
 		return nil, 0, err
 	}
@@ -103,8 +103,8 @@ func (v *visitor) stepOfPath() (all []hiring.Step, n int, err error) {
 }
 
 // stepAt returns where a step is; -1: it is not among them.
-func stepAt(all []hiring.Step, id string) int {
-	return slices.IndexFunc(all, func(s hiring.Step) bool { return s.ID == id })
+func stepAt(all []model.Step, id string) int {
+	return slices.IndexFunc(all, func(s model.Step) bool { return s.ID == id })
 }
 
 // setHelper attaches a helper to a step, or changes it. Without any integration it exports to all that are configured.

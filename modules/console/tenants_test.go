@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -56,9 +56,9 @@ func TestChartInNumbers(t *testing.T) {
 	const hris = "/tenants/acme/integrations/hris"
 	require.NotContains(t, b.see(viewer, hris, http.StatusOK), "In numbers")
 	b.Write(t, func(tx *store.Tx) error {
-		at := hiring.Place{Tenant: "acme", Integration: "hris"}
-		for _, fault := range []hiring.Class{"", "", hiring.ClassPartnerFault} {
-			tx.CountAttempt(at, 0, &hiring.Attempt{StartedAt: b.Clock.Now(), Duration: time.Second, Fault: fault})
+		at := model.Place{Tenant: "acme", Integration: "hris"}
+		for _, fault := range []model.Class{"", "", model.ClassPartnerFault} {
+			tx.CountAttempt(at, 0, &model.Attempt{StartedAt: b.Clock.Now(), Duration: time.Second, Fault: fault})
 		}
 		return nil
 	})
@@ -114,7 +114,7 @@ func TestTryAllNow(t *testing.T) {
 	const hris = "/tenants/acme/integrations/hris"
 	require.NotContains(t, b.see(operator, hris, http.StatusOK), hris+"/retry", "nothing waits")
 	for n := range 3 {
-		b.export("acme", uuid(n+1), hiring.Retrying)
+		b.export("acme", uuid(n+1), model.Retrying)
 	}
 	b.Clock.Advance(5 * time.Minute)
 	require.Contains(t, b.see(operator, hris, http.StatusOK), "<button>Try all 3 now</button>")
@@ -126,7 +126,7 @@ func TestTryAllNow(t *testing.T) {
 	require.Contains(t, page, "They are being tried, the oldest first: 3 still wait.")
 	require.NotContains(t, page, "Try all")
 
-	at := hiring.Place{Tenant: "acme", Integration: "hris"}
+	at := model.Place{Tenant: "acme", Integration: "hris"}
 	c, err := b.Runtime.Store().CatchUp(t.Context(), at)
 	require.NoError(t, err)
 	c.Received, c.Failed, c.Reason, c.EndedAt = 1, 2, "it fails again: answered 503", time.Now()

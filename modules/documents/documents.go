@@ -12,7 +12,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/gateway"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/sample"
 	"github.com/hiregate/hiregate/internal/store"
@@ -50,15 +50,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !now.Before(till):
 		problem.New(http.StatusGone, "this document's address has ended: ask for the export to be redelivered, or for "+
 			"the candidate to be exported again").Write(w)
-	case d.State == hiring.GivenUp && len(d.SourceURL) == 0: // a new export would lack it as well
+	case d.State == model.GivenUp && len(d.SourceURL) == 0: // a new export would lack it as well
 		problem.New(http.StatusGone, "nobody gets this document: "+d.Reason+"; go on without it").Write(w)
-	case d.State == hiring.GivenUp:
+	case d.State == model.GivenUp:
 		problem.New(http.StatusGone, "this document could not be had from where it was: ask for a new export").Write(w)
-	case d.State == hiring.Fetching:
+	case d.State == model.Fetching:
 		problem.New(http.StatusServiceUnavailable,
 			"this document is still being fetched: ask again after the time in Retry-After").
 			RetryAfter(min(max(d.NextAt.Sub(now), time.Second), time.Minute)).Write(w)
-	case d.State == hiring.Scanning:
+	case d.State == model.Scanning:
 		problem.New(http.StatusServiceUnavailable,
 			"this document is still being scanned: ask again after the time in Retry-After").RetryAfter(5 * time.Second).Write(w)
 	default:
@@ -68,7 +68,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // find reads the document's row. The database is held for that alone: a slow download must not delay a reload that
 // opens another one, or the end of the process.
-func (s *Server) find(w http.ResponseWriter, r *http.Request, hash [32]byte) (*hiring.Document, time.Time, error) {
+func (s *Server) find(w http.ResponseWriter, r *http.Request, hash [32]byte) (*model.Document, time.Time, error) {
 	release, ok := s.Gateway.Hold(w)
 	if !ok {
 		return nil, time.Time{}, gateway.ErrNotOpen
@@ -87,7 +87,7 @@ func (s *Server) serveSample(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, d *hiring.Document) {
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, d *model.Document) {
 	content, size, err := s.Gateway.Runtime.Archive.Files.Open(d.Blob)
 	if err == nil && size != d.Size {
 		err = fmt.Errorf("it has %d bytes instead of %d", size, d.Size)

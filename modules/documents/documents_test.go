@@ -19,8 +19,8 @@ import (
 
 	archive "github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/sample"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/modules/documents"
@@ -40,7 +40,7 @@ const (
 type bench struct {
 	*gatewaytest.Bench
 	*documents.Server
-	export *hiring.Export
+	export *model.Export
 	next   int
 }
 
@@ -55,12 +55,12 @@ func newBench(t *testing.T) *bench {
 }
 
 // add keeps a document as change leaves it, and gives its path and file name in the document store.
-func (b *bench) add(t *testing.T, content []byte, till time.Time, change func(*hiring.Document)) (path, blob string) {
+func (b *bench) add(t *testing.T, content []byte, till time.Time, change func(*model.Document)) (path, blob string) {
 	t.Helper()
 	position := b.next
 	b.next++
 	b.Write(t, func(tx *store.Tx) error {
-		return tx.InsertDocument(hiring.Document{ExportID: b.export.ID, Tenant: "acme", Position: position,
+		return tx.InsertDocument(model.Document{ExportID: b.export.ID, Tenant: "acme", Position: position,
 			SourceURL: []byte("https://service.example/d"), CreatedAt: b.Clock.Now()})
 	})
 	all, err := b.Runtime.Store().ListDocuments(t.Context(), b.export.ID)
@@ -70,7 +70,7 @@ func (b *bench) add(t *testing.T, content []byte, till time.Time, change func(*h
 		kept, err := b.Runtime.Archive.Files.Put(t.Context(), b.Runtime.Archive.Files.NewName(), bytes.NewReader(content),
 			archive.MaxSize)
 		require.NoError(t, err)
-		d.State, d.Blob, d.Size, d.SHA256, d.Detected, d.FetchedAt = hiring.Fetched, kept.Name, kept.Size, kept.SHA256[:],
+		d.State, d.Blob, d.Size, d.SHA256, d.Detected, d.FetchedAt = model.Fetched, kept.Name, kept.Size, kept.SHA256[:],
 			kept.Detected, b.Clock.Now()
 	}
 	change(d)
@@ -131,7 +131,7 @@ func TestDocumentIsServed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	pdf := resume(t)
-	path, _ := b.add(t, pdf, b.Clock.Now().Add(time.Hour), func(d *hiring.Document) { d.FileName = "resume.pdf" })
+	path, _ := b.add(t, pdf, b.Clock.Now().Add(time.Hour), func(d *model.Document) { d.FileName = "resume.pdf" })
 	for _, c := range []struct{ accept, kind, name string }{
 		{"", "application/json", "resume.pdf.json"},
 		{"*/*", "application/json", "resume.pdf.json"},
@@ -164,7 +164,7 @@ func TestDeclaredTypeIsServed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	path, _ := b.add(t, []byte("plain"), b.Clock.Now().Add(time.Hour),
-		func(d *hiring.Document) { d.Declared, d.FileName = "text/richtext", "Zoë's.rtx" })
+		func(d *model.Document) { d.Declared, d.FileName = "text/richtext", "Zoë's.rtx" })
 	var object document
 	require.NoError(t, json.Unmarshal(b.ask(http.MethodGet, path).Body.Bytes(), &object))
 	require.Equal(t, document{[]byte("plain"), "text/richtext", "Zoë's.rtx"}, object)
@@ -173,7 +173,7 @@ func TestDeclaredTypeIsServed(t *testing.T) {
 func TestUnknownDocument(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(*hiring.Document) {})
+	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(*model.Document) {})
 	token := path[len("/documents/"):]
 	other, _ := archive.NewToken()
 	for _, p := range []string{"/documents/" + other, "/documents/", "/documents", "/", "/documents/x", path + "/",
@@ -187,7 +187,7 @@ func TestUnknownDocument(t *testing.T) {
 func TestOtherMethodsAreRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(*hiring.Document) {})
+	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(*model.Document) {})
 	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "get"} {
 		for _, p := range []string{path, "/documents/x"} {
 			got := b.ask(method, p)
@@ -202,7 +202,7 @@ func TestOtherMethodsAreRefused(t *testing.T) {
 func TestAddressEndsOnTime(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(hiring.DocumentWindow), func(*hiring.Document) {})
+	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(model.DocumentWindow), func(*model.Document) {})
 	b.Clock.Advance(150*time.Minute - time.Microsecond)
 	require.Equal(t, http.StatusOK, b.ask(http.MethodGet, path).Code)
 	b.Clock.Advance(time.Microsecond)
@@ -210,7 +210,7 @@ func TestAddressEndsOnTime(t *testing.T) {
 	b.Clock.Advance(1000 * time.Hour)
 	b.requireProblem(t, path, http.StatusGone, ended)
 	// A redelivery moves the end.
-	b.Write(t, func(tx *store.Tx) error { return tx.ExtendLinks(b.export.ID, b.Clock.Now().Add(hiring.LinkWindow)) })
+	b.Write(t, func(tx *store.Tx) error { return tx.ExtendLinks(b.export.ID, b.Clock.Now().Add(model.LinkWindow)) })
 	require.Equal(t, http.StatusOK, b.ask(http.MethodGet, path).Code)
 	b.Clock.Advance(96 * time.Hour)
 	b.requireProblem(t, path, http.StatusGone, ended)
@@ -222,10 +222,10 @@ func TestDocumentThatIsStillFetched(t *testing.T) {
 	now := b.Clock.Now()
 	for wait, header := range map[time.Duration]string{0: "1", 5 * time.Second: "5", 1500 * time.Millisecond: "2",
 		2 * time.Minute: "60", -time.Hour: "1"} {
-		path, _ := b.add(t, nil, now.Add(time.Hour), func(d *hiring.Document) { d.NextAt = now.Add(wait) })
+		path, _ := b.add(t, nil, now.Add(time.Hour), func(d *model.Document) { d.NextAt = now.Add(wait) })
 		b.requireProblem(t, path, http.StatusServiceUnavailable, fetching, "Retry-After", header)
 	}
-	path, _ := b.add(t, nil, now.Add(time.Hour), func(d *hiring.Document) {}) // the first try is under way
+	path, _ := b.add(t, nil, now.Add(time.Hour), func(d *model.Document) {}) // the first try is under way
 	b.requireProblem(t, path, http.StatusServiceUnavailable, fetching, "Retry-After", "1")
 	b.Clock.Advance(time.Hour)
 	b.requireProblem(t, path, http.StatusGone, ended)
@@ -234,7 +234,7 @@ func TestDocumentThatIsStillFetched(t *testing.T) {
 func TestDocumentThatIsStillScanned(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(d *hiring.Document) { d.State = hiring.Scanning })
+	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(d *model.Document) { d.State = model.Scanning })
 	b.requireProblem(t, path, http.StatusServiceUnavailable, scanning, "Retry-After", "5")
 	b.Clock.Advance(time.Hour)
 	b.requireProblem(t, path, http.StatusGone, ended)
@@ -244,14 +244,14 @@ func TestDocumentThatNeverComes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	path, _ := b.add(t, nil, b.Clock.Now().Add(time.Hour),
-		func(d *hiring.Document) { d.State, d.Reason = hiring.GivenUp, "it answered 404 to Zoë" })
+		func(d *model.Document) { d.State, d.Reason = model.GivenUp, "it answered 404 to Zoë" })
 	b.requireProblem(t, path, http.StatusGone, lost)
 }
 
 func TestFileGoneFromTheDisk(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	path, blob := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(d *hiring.Document) { d.FileName = "Zoë.pdf" })
+	path, blob := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(d *model.Document) { d.FileName = "Zoë.pdf" })
 	require.NoError(t, os.Remove(filepath.Join(b.Folder, "documents", blob[:2], blob)))
 	b.requireProblem(t, path, http.StatusServiceUnavailable, unread, "Retry-After", "60")
 	entries := b.Logged.FilterMessage("a document's file can't be read: restore the document store from a backup").All()
@@ -269,7 +269,7 @@ func TestDocumentThatIsCutOffLooksBroken(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for n, accept := range []string{"application/json", "application/octet-stream"} {
-		path, blob := b.add(t, make([]byte, 1<<20), b.Clock.Now().Add(time.Hour), func(*hiring.Document) {})
+		path, blob := b.add(t, make([]byte, 1<<20), b.Clock.Now().Add(time.Hour), func(*model.Document) {})
 		w := &stalled{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{}), goOn: make(chan struct{})}
 		truncated := make(chan error, 1)
 		go func() {
@@ -290,7 +290,7 @@ func TestDocumentThatIsCutOffLooksBroken(t *testing.T) {
 func TestDownloadHoldsNoStore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	path, _ := b.add(t, resume(t), b.Clock.Now().Add(time.Hour), func(*hiring.Document) {})
+	path, _ := b.add(t, resume(t), b.Clock.Now().Add(time.Hour), func(*model.Document) {})
 	w := &stalled{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{}), goOn: make(chan struct{})}
 	served := make(chan struct{})
 	go func() {
@@ -329,7 +329,7 @@ func (s *stalled) Write(p []byte) (int, error) {
 func TestStoreAway(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(*hiring.Document) {})
+	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(*model.Document) {})
 	require.NoError(t, b.Runtime.Store().Close())
 	got := b.ask(http.MethodGet, path)
 	require.Equal(t, http.StatusServiceUnavailable, got.Code)

@@ -11,34 +11,34 @@ import (
 	"github.com/stretchr/testify/require"
 
 	archive "github.com/hiregate/hiregate/internal/documents"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/trigger"
 	"github.com/hiregate/hiregate/schemas"
 )
 
 // offer exports a candidate with a document, and gives the path of its public URL.
-func (b *bench) offer(t *testing.T, content []byte, scan hiring.ScanState) (path string) {
+func (b *bench) offer(t *testing.T, content []byte, scan model.ScanState) (path string) {
 	t.Helper()
 	kept, err := b.Runtime.Archive.Files.Put(t.Context(), b.Runtime.Archive.Files.NewName(), bytes.NewReader(content),
 		archive.MaxSize)
 	require.NoError(t, err)
-	row := hiring.Row{Tenant: "acme"}
+	row := model.Row{Tenant: "acme"}
 	b.Write(t, func(tx *store.Tx) error {
-		if err := tx.UpsertCandidate(&hiring.Candidate{Row: row, ID: "c-1"}, b.Clock.Now()); err != nil {
+		if err := tx.UpsertCandidate(&model.Candidate{Row: row, ID: "c-1"}, b.Clock.Now()); err != nil {
 			return err
 		}
-		if err := tx.UpsertJobApplication(&hiring.JobApplication{Row: row, ID: "a-1", Candidate: "c-1"},
+		if err := tx.UpsertJobApplication(&model.JobApplication{Row: row, ID: "a-1", Candidate: "c-1"},
 			b.Clock.Now()); err != nil {
 			return err
 		}
-		_, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1",
+		_, err := tx.InsertApplicationDocument(&model.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1",
 			ID: "doc-1", FileName: "r.pdf",
 			MediaType: "application/pdf", Blob: kept.Name, SHA256: kept.SHA256[:], Size: kept.Size, CreatedAt: b.Clock.Now(),
 			Scan: scan})
 		return err
 	})
-	var e *hiring.Export
+	var e *model.Export
 	b.Write(t, func(tx *store.Tx) (err error) {
 		e, err = b.Trigger().Export(tx, trigger.Request{Tenant: "acme", Candidate: "c-1", Integrations: []string{"hris"}})
 		return err
@@ -57,7 +57,7 @@ func TestDocumentsOfATriggeredExportEndAfterTwoAndAHalfHours(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	content := bytes.Repeat([]byte("%PDF-1.4 "), 50_000)
-	path, event := b.offer(t, content, hiring.Unscanned), b.Clock.Now()
+	path, event := b.offer(t, content, model.Unscanned), b.Clock.Now()
 	for _, at := range []time.Duration{0, time.Hour, 2*time.Hour + 30*time.Minute - time.Microsecond} {
 		b.Clock.Advance(event.Add(at).Sub(b.Clock.Now()))
 		answer := b.ask(http.MethodGet, path)
@@ -82,7 +82,7 @@ func TestDocumentsOfATriggeredExportEndAfterTwoAndAHalfHours(t *testing.T) {
 func TestDocumentThatAScannerRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	path := b.offer(t, []byte("x"), hiring.ScanPending)
+	path := b.offer(t, []byte("x"), model.ScanPending)
 	d, err := b.Runtime.Store().ApplicationDocument(t.Context(), "acme", "a-1", "doc-1")
 	require.NoError(t, err)
 	b.Write(t, func(tx *store.Tx) error {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/gateway"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -47,7 +47,7 @@ func (in *intake) checkVerification() (result string) {
 }
 
 // examine reads and validates the body, and returns the export that it is.
-func (in *intake) examine(head headers) (e *hiring.Export, result string) {
+func (in *intake) examine(head headers) (e *model.Export, result string) {
 	release, result := in.reserve()
 	if result != "" {
 		return nil, result

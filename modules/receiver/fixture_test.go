@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/modules/receiver"
 )
@@ -28,7 +28,7 @@ type bench struct {
 	*receiver.Receiver
 }
 
-func newBench(t testing.TB, tenants ...*hiring.Tenant) bench {
+func newBench(t testing.TB, tenants ...*model.Tenant) bench {
 	t.Helper()
 	return benchOn(gatewaytest.New(t, tenants...))
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/gateway"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/schemas"
@@ -39,7 +39,7 @@ func (in *intake) hops(doc *schemas.Document) (hops int, result string) {
 			in.Gateway.Runtime.Outage.Refused(in.tenant.Name, err, in.Gateway.Now(), in.Log)
 			problem.Unavailable(in.w)
 			return 0, "unavailable"
-		case source.Hops >= hiring.MaxHops:
+		case source.Hops >= model.MaxHops:
 			return 0, in.loop(source.Tenant)
 		}
 		return source.Hops + 1, ""
@@ -63,12 +63,12 @@ func (in *intake) loop(from string) (result string) {
 	}
 	return in.refuse("loop", problem.New(http.StatusUnprocessableEntity, fmt.Sprintf(
 		"this export has gone through this gateway %d times already: %s leads back to this address; have it lead "+
-			"elsewhere, or remove it", hiring.MaxHops, who)))
+			"elsewhere, or remove it", model.MaxHops, who)))
 }
 
 // leadingHere names the integrations of a tenant that have the path of this request. If none has, it names all of them:
 // a proxy may have changed the path.
-func (in *intake) leadingHere(t *hiring.Tenant) []string {
+func (in *intake) leadingHere(t *model.Tenant) []string {
 	var all, here []string
 	for _, i := range t.Integrations {
 		all = append(all, i.Name)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -20,7 +20,7 @@ func (b bench) publish(t *testing.T, body []byte, former string) (out []byte, ur
 	e := b.Exports(t)[0]
 	token, hash := documents.NewToken()
 	b.Write(t, func(tx *store.Tx) error {
-		return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: e.Tenant, SourceURL: []byte(former),
+		return tx.InsertDocument(model.Document{ExportID: e.ID, Tenant: e.Tenant, SourceURL: []byte(former),
 			CreatedAt: e.ReceivedAt})
 	})
 	docs, err := b.Runtime.Store().ListDocuments(t.Context(), e.ID)
@@ -35,7 +35,7 @@ func (b bench) publish(t *testing.T, body []byte, former string) (out []byte, ur
 func TestExportThatComesBackForTheFourthTimeIsRefused(t *testing.T) {
 	t.Parallel()
 	acme, globex := gatewaytest.Tenant("acme"), gatewaytest.Tenant("globex")
-	globex.Integrations = []hiring.Integration{
+	globex.Integrations = []model.Integration{
 		{Name: "elsewhere", Tenant: "globex", URL: "https://hris.example/in"},
 		{Name: "back-to-acme", Tenant: "globex", URL: "https://gate.example/hooks/acme"},
 	}
@@ -44,7 +44,7 @@ func TestExportThatComesBackForTheFourthTimeIsRefused(t *testing.T) {
 	url := "http://127.0.0.1:9099/documents/doc-1"
 	body := bytes.ReplaceAll(full, []byte("http://127.0.0.1:9099/documents/doc-2"), []byte(url))
 	to := func(tenant string) request {
-		return request{path: "/hooks/" + tenant, secret: hiring.Secret(tenant + "-secret").Reveal(), body: body}
+		return request{path: "/hooks/" + tenant, secret: model.Secret(tenant + "-secret").Reveal(), body: body}
 	}
 	for _, tenant := range []string{"globex", "acme", "acme", "globex"} { // in from outside, and three times back
 		requireReceipt(t, b.send(to(tenant)), http.StatusAccepted)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 const (
@@ -45,7 +45,7 @@ var checks = []struct {
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	slow := gatewaytest.Tenant("slow")
-	slow.Rate = &hiring.Rate{PerSecond: 0.001, Burst: 1}
+	slow.Rate = &model.Rate{PerSecond: 0.001, Burst: 1}
 	b := newBench(t, gatewaytest.Tenant("acme"), slow)
 	b.MaxBody = 1 << 20
 	requireReceipt(t, b.send(request{uuid: "seen"}), http.StatusAccepted)
@@ -67,7 +67,7 @@ func TestOrderOfChecks(t *testing.T) {
 func TestRateIsOfSignedExportsOnly(t *testing.T) {
 	t.Parallel()
 	slow := gatewaytest.Tenant("slow")
-	slow.Rate = &hiring.Rate{PerSecond: 0.5, Burst: 2}
+	slow.Rate = &model.Rate{PerSecond: 0.5, Burst: 2}
 	b := newBench(t, slow, gatewaytest.Tenant("acme"))
 	of := func(uuid string) request { return request{path: "/hooks/slow", secret: "slow-secret", uuid: uuid} }
 

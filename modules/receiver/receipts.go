@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
@@ -41,10 +41,10 @@ type status struct {
 }
 
 type deliveryStatus struct {
-	Integration string         `json:"integration"`
-	Outcome     hiring.Outcome `json:"outcome"`
-	Attempts    int            `json:"attempts"`
-	UpdatedAt   time.Time      `json:"updatedAt"`
+	Integration string        `json:"integration"`
+	Outcome     model.Outcome `json:"outcome"`
+	Attempts    int           `json:"attempts"`
+	UpdatedAt   time.Time     `json:"updatedAt"`
 }
 
 type documentStatus struct {
@@ -88,15 +88,15 @@ func (h *Receiver) serveReceipt(w http.ResponseWriter, r *http.Request, id strin
 	}
 	s := status{receipt: receipt{e.Receipt, hexOf(e.SHA256), e.ReceivedAt}, Quarantined: e.Quarantined,
 		Deliveries: []deliveryStatus{}}
-	for _, d := range hiring.LatestDeliveries(append(deliveries, e.Pending(deliveries)...)) {
+	for _, d := range model.LatestDeliveries(append(deliveries, e.Pending(deliveries)...)) {
 		s.Deliveries = append(s.Deliveries, deliveryStatus{d.Integration, d.Outcome, d.Attempts, d.UpdatedAt})
 	}
 	s.Documents.Referenced = e.Attachments
 	for _, d := range docs {
 		switch d.State {
-		case hiring.Fetched:
+		case model.Fetched:
 			s.Documents.Fetched++
-		case hiring.GivenUp:
+		case model.GivenUp:
 			s.Documents.GivenUp++
 		}
 	}

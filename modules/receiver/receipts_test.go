@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/modules/receiver"
@@ -77,19 +77,19 @@ func TestReceiptTellsWhatBecameOfTheExport(t *testing.T) {
 	later := gatewaytest.Noon.Add(time.Minute)
 	b.Write(t, func(tx *store.Tx) error {
 		for n := range 2 {
-			if err := tx.InsertDocument(hiring.Document{ExportID: id, Tenant: "acme", Position: n,
+			if err := tx.InsertDocument(model.Document{ExportID: id, Tenant: "acme", Position: n,
 				SourceURL: []byte("http://127.0.0.1/doc-1"), CreatedAt: later}); err != nil {
 				return err
 			}
 		}
-		return tx.UpsertDelivery(&hiring.Delivery{ExportID: id, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying,
-			Fault:  hiring.ClassPartnerFault,
+		return tx.UpsertDelivery(&model.Delivery{ExportID: id, Tenant: "acme", Integration: "hris", Outcome: model.Retrying,
+			Fault:  model.ClassPartnerFault,
 			Reason: "partner says Zoë", Attempts: 3, CreatedAt: later, UpdatedAt: later})
 	})
 	docs, err := b.Runtime.Store().ListDocuments(t.Context(), id)
 	require.NoError(t, err)
-	docs[0].State, docs[0].FileName = hiring.Fetched, "resume of Zoë.pdf"
-	docs[1].State, docs[1].Reason = hiring.GivenUp, "Zoë"
+	docs[0].State, docs[0].FileName = model.Fetched, "resume of Zoë.pdf"
+	docs[1].State, docs[1].Reason = model.GivenUp, "Zoë"
 	b.Write(t, func(tx *store.Tx) error {
 		for _, d := range docs {
 			if _, err := tx.UpdateDocument(d); err != nil {
@@ -109,8 +109,8 @@ func TestReceiptTellsWhatBecameOfTheExport(t *testing.T) {
 	require.Equal(t, later, d.UpdatedAt)
 
 	b.Write(t, func(tx *store.Tx) error {
-		return tx.UpsertDelivery(&hiring.Delivery{ExportID: id, Tenant: "acme", Integration: "hris", Round: 1,
-			Outcome: hiring.Delivered, Attempts: 1, CreatedAt: later, UpdatedAt: later})
+		return tx.UpsertDelivery(&model.Delivery{ExportID: id, Tenant: "acme", Integration: "hris", Round: 1,
+			Outcome: model.Delivered, Attempts: 1, CreatedAt: later, UpdatedAt: later})
 	})
 	s = ask()
 	require.Len(t, s.Deliveries, 1, "the latest to each integration")
@@ -135,7 +135,7 @@ func TestExportSentToAReceiptIsRefused(t *testing.T) {
 		query string
 	}{{b.Tenant, ""}, {receiver.TenantFrom{Query: "client"}, "client=acme"}} {
 		b.Tenant = from.TenantFrom
-		for _, path := range []string{"/hooks/acme/receipts/x", "/hooks/acme/receipts/" + hiring.NewReceipt(1)} {
+		for _, path := range []string{"/hooks/acme/receipts/x", "/hooks/acme/receipts/" + model.NewReceipt(1)} {
 			for _, event := range []string{webhook.EventExport, webhook.EventVerify} {
 				requireProblem(t, b.send(request{path: path, query: from.query, event: event}), http.StatusMethodNotAllowed,
 					"this address takes GET, HEAD only", "Allow", "GET, HEAD")
@@ -159,16 +159,16 @@ func TestReceiptOfAnotherTenantOrNone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	mine := requireReceipt(t, b.send(request{uuid: "u-1"}), http.StatusAccepted).Receipt
-	unknown := b.get("/hooks/acme/receipts/" + hiring.NewReceipt(1))
+	unknown := b.get("/hooks/acme/receipts/" + model.NewReceipt(1))
 	requireProblem(t, unknown, http.StatusNotFound, noReceipt)
 	last := mine[:len(mine)-2] + map[bool]string{true: "b", false: "a"}[mine[len(mine)-2] == 'a'] + mine[len(mine)-1:]
-	e, ok := hiring.ParseReceipt(mine)
+	e, ok := model.ParseReceipt(mine)
 	require.True(t, ok)
 	for _, path := range []string{
 		"/hooks/globex/receipts/" + mine, "/hooks/nobody/receipts/" + mine, "/hooks/receipts/" + mine, "/receipts/" + mine,
 		"/hooks/acme/receipts/" + last, "/hooks/acme/receipts/" + mine[:38], "/hooks/acme/receipts/" + mine + "a",
 		"/hooks/acme/receipts/" + strings.ToUpper(mine),
-		"/hooks/acme/receipts/" + mine + "\n", "/hooks/acme/receipts/" + hiring.NewReceipt(e), "/hooks/acme/receipts/u-1",
+		"/hooks/acme/receipts/" + mine + "\n", "/hooks/acme/receipts/" + model.NewReceipt(e), "/hooks/acme/receipts/u-1",
 		"/hooks/acme/receipts/%", "/hooks/acme/receipts/\x00",
 	} {
 		got := b.get(path)

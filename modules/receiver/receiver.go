@@ -14,12 +14,12 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/bodies"
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/gateway"
-	"github.com/hiregate/hiregate/internal/hiring"
-	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/schemas"
@@ -82,7 +82,7 @@ type intake struct {
 	r     *http.Request
 	began time.Time
 
-	tenant                  *hiring.Tenant
+	tenant                  *model.Tenant
 	body                    []byte
 	tenantLabel, eventLabel string
 }
@@ -157,7 +157,7 @@ func tooBusy() *problem.Problem {
 }
 
 // read reads the body of a tenant's request, up to the cap.
-func (in *intake) read(tenant string) (body *inbound.Body, result string) {
+func (in *intake) read(tenant string) (body *bodies.Body, result string) {
 	tooLarge := problem.New(http.StatusRequestEntityTooLarge, "the body is larger than this address takes").Closing()
 	if in.r.ContentLength > in.MaxBody {
 		return nil, in.refuse("too_large", tooLarge)
@@ -167,12 +167,12 @@ func (in *intake) read(tenant string) (body *inbound.Body, result string) {
 			"send the body as it is, without Content-Encoding").Closing())
 	}
 	body, err := in.Gateway.Runtime.Unverified.Read(in.w, in.r,
-		inbound.Sender{Tenant: tenant, Address: in.Address(in.r)}, in.MaxBody)
+		bodies.Sender{Tenant: tenant, Address: in.Address(in.r)}, in.MaxBody)
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		return nil, in.refuse("too_large", tooLarge)
-	case errors.Is(err, inbound.ErrBusy):
+	case errors.Is(err, bodies.ErrBusy):
 		return nil, in.refuse("busy", tooBusy().Closing())
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, in.refuse("too_slow", problem.New(http.StatusRequestTimeout,
@@ -224,7 +224,7 @@ type receipt struct {
 }
 
 // accept stores the export, and answers once it is on disk.
-func (in *intake) accept(e *hiring.Export) (result string) {
+func (in *intake) accept(e *model.Export) (result string) {
 	res, err := inbox.Accept(in.r.Context(), in.Gateway.Runtime.Store(), e)
 	e.Body = nil // its memory is released
 	if err != nil {

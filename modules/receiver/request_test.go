@@ -13,7 +13,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/modules/receiver"
 )
@@ -47,7 +47,7 @@ func TestUnknownTenantIsNotFound(t *testing.T) {
 	requireReceipt(t, b.send(request{path: "/hooks/former", secret: "former-secret", uuid: "u-1"}), http.StatusAccepted)
 	reloaded := *b.Receiver.Gateway
 	reloaded.Config = &config.Config{Names: b.Config.Names,
-		Tenants: map[string]*hiring.Tenant{"acme": gatewaytest.Tenant("acme")}}
+		Tenants: map[string]*model.Tenant{"acme": gatewaytest.Tenant("acme")}}
 	b.Receiver.Gateway = &reloaded
 
 	never := b.send(request{path: "/hooks/never", secret: "former-secret", uuid: "u-1"})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -24,7 +24,7 @@ func (d doing) Read([]byte) (int, error) {
 func TestASecretEndsWhileABodyArrives(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	initech := &hiring.Tenant{Name: "initech", Secrets: []hiring.Secret{"former"}}
+	initech := &model.Tenant{Name: "initech", Secrets: []model.Secret{"former"}}
 	write := func(fn func(*store.Tx) error) {
 		b.Write(t, fn)
 		require.NoError(t, b.Runtime.Directory.Refresh(t.Context()))
@@ -37,7 +37,7 @@ func TestASecretEndsWhileABodyArrives(t *testing.T) {
 		do     func(*store.Tx) error
 	}{
 		{http.StatusUnauthorized, func(tx *store.Tx) error {
-			initech.Secrets = []hiring.Secret{"present"}
+			initech.Secrets = []model.Secret{"present"}
 			return tx.UpsertTenant(initech, b.Clock.Now())
 		}},
 		{http.StatusNotFound, func(tx *store.Tx) error { return tx.DeleteTenant(initech) }},

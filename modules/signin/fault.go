@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/hiregate/hiregate/internal/front"
 	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/welcome"
 )
 
 // fault is why a request is refused: an error of OAuth. Applications get it as JSON (RFC 6749 section 5.2) or, after an
@@ -72,9 +72,9 @@ func (p *Provider) reject(w http.ResponseWriter, r *http.Request, f *fault) {
 	switch {
 	case r.URL.Path == tokenPath || r.URL.Path == revokePath: // whatever they accept
 		f.write(w)
-	case front.WantsPage(r) && away:
+	case welcome.WantsPage(r) && away:
 		p.broken(w, r)
-	case front.WantsPage(r):
+	case welcome.WantsPage(r):
 		p.message(w, r, f.status, func(t *texts) (string, string) { return t.NoPageTitle, t.NoPage })
 	default:
 		if away {

@@ -9,8 +9,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/hiregate/hiregate/internal/front"
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/welcome"
 )
 
 //go:embed page.html
@@ -54,7 +54,7 @@ type signOutForm struct {
 // policy is the pages' Content-Security-Policy: no script, no frame, nothing from elsewhere. A form leads to us and
 // then on to the application, which may redirect further: browsers check each step against form-action.
 func policy(permitted string) string {
-	return "default-src 'none'; style-src " + front.StyleSource + "; form-action 'self'" + permitted +
+	return "default-src 'none'; style-src " + welcome.StyleSource + "; form-action 'self'" + permitted +
 		"; frame-ancestors 'none'; base-uri 'none'"
 }
 
@@ -69,7 +69,7 @@ func leading(addresses ...string) string {
 }
 
 func (p *Provider) render(w http.ResponseWriter, r *http.Request, status int, v *page) {
-	v.Style, v.Service, v.Mount = template.CSS(front.Style), p.Title, p.mount
+	v.Style, v.Service, v.Mount = template.CSS(welcome.Style), p.Title, p.mount
 	var b bytes.Buffer
 	if err := pages.Execute(&b, v); err != nil {
 		p.report(r, err)

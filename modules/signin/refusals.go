@@ -5,14 +5,14 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/batched"
+	"github.com/hiregate/hiregate/internal/batch"
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
 // refusals are the authorization requests that were refused and are not written yet, by themselves without count and
 // times.
-type refusals = batched.Writer[identity.Refusal, identity.Refusal]
+type refusals = batch.Writer[identity.Refusal, identity.Refusal]
 
 func newRefusals(p *Provider) *refusals {
 	return &refusals{Most: 64, Within: 5 * time.Second, Store: p.db,

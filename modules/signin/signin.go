@@ -19,14 +19,14 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 
-	"github.com/hiregate/hiregate/internal/front"
+	"github.com/hiregate/hiregate/internal/bodies"
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/identity"
-	"github.com/hiregate/hiregate/internal/inbound"
+	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/password"
-	"github.com/hiregate/hiregate/internal/relying"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/vault"
+	"github.com/hiregate/hiregate/internal/welcome"
 )
 
 // Provider is the OpenID provider of one issuer. Several in a process share users, clients and keys with the database;
@@ -37,7 +37,7 @@ type Provider struct {
 	Title    string // the service, for people
 	Ring     *Ring
 	Vault    *vault.Vault
-	Upstream *relying.Provider // another provider where people may sign in; nil: none
+	Upstream *oidcclient.Provider // another provider where people may sign in; nil: none
 	Failures *password.Failures
 	Address  func(*http.Request) string // where a request comes from
 	Log      *zap.Logger
@@ -84,7 +84,7 @@ func New(p Provider) *Provider {
 	}
 	p.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { p.reject(w, r, errNotFound) })
 	p.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		if !front.WantsPage(r) {
+		if !welcome.WantsPage(r) {
 			p.reject(w, r, errNotFound)
 			return
 		}
@@ -138,12 +138,12 @@ func (p *Provider) serve(w http.ResponseWriter, r *http.Request, handler http.Ha
 const bodyName = "/signin"
 
 // body reads the body of a request, a form, into memory. A handler gets an error when it reads a body that is too
-// large, too slow or cut off. Call done after the request is answered. The error is inbound.ErrBusy: there is no memory
+// large, too slow or cut off. Call done after the request is answered. The error is bodies.ErrBusy: there is no memory
 // for another body.
 func (p *Provider) body(w http.ResponseWriter, r *http.Request) (done func(), err error) {
-	body, err := p.Gateway.Runtime.Unverified.Read(w, r, inbound.Sender{Tenant: bodyName, Address: p.Address(r)}, maxForm)
+	body, err := p.Gateway.Runtime.Unverified.Read(w, r, bodies.Sender{Tenant: bodyName, Address: p.Address(r)}, maxForm)
 	switch {
-	case errors.Is(err, inbound.ErrBusy):
+	case errors.Is(err, bodies.ErrBusy):
 		return nil, err
 	case err != nil:
 		unread, failed := io.Pipe()

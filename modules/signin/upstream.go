@@ -12,8 +12,8 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/problem"
-	"github.com/hiregate/hiregate/internal/relying"
 )
 
 const upstreamCallback = "/oauth/upstream/callback"
@@ -136,7 +136,7 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 		p.note(r, p.entry(r, "sign-in", "upstream_unknown", a.client.ID, ""))
 		p.messageIn(w, r, a.locales, http.StatusForbidden,
 			func(t *texts) (string, string) { return t.StrangerTitle, p.named(t.Stranger) })
-	case errors.Is(err, relying.ErrUserinfo):
+	case errors.Is(err, oidcclient.ErrUserinfo):
 		p.upstreamFailed(w, r, a, err)
 	case err != nil:
 		p.brokenPage(w, r, err)
@@ -152,13 +152,13 @@ func (p *Provider) named(text string) string {
 
 // passedOn are the upstream's errors that are about the user, or temporary: the application learns them. Others are
 // about our own registration there.
-var passedOn = []relying.AnswerError{"login_required", "interaction_required", "consent_required",
+var passedOn = []oidcclient.AnswerError{"login_required", "interaction_required", "consent_required",
 	"account_selection_required", "access_denied", "temporarily_unavailable"}
 
 // upstreamFailed sends a user back who could not sign in upstream.
 func (p *Provider) upstreamFailed(w http.ResponseWriter, r *http.Request, a *authorization, err error) {
 	code, description := "server_error", "signing in at the user's provider did not work"
-	if told, ok := errors.AsType[relying.AnswerError](err); ok && slices.Contains(passedOn, told) {
+	if told, ok := errors.AsType[oidcclient.AnswerError](err); ok && slices.Contains(passedOn, told) {
 		code = string(told)
 	}
 	if code == "access_denied" { // which is not a failure

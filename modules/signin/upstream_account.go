@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hiregate/hiregate/internal/identity"
-	"github.com/hiregate/hiregate/internal/relying"
+	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -15,8 +15,8 @@ import (
 var errStranger = errors.New("the account belongs to no user here")
 
 // joined returns the user of an upstream account: by issuer and subject alone, once it is joined. Errors: errStranger,
-// relying.ErrUserinfo.
-func (p *Provider) joined(ctx context.Context, them *relying.Account) (*identity.User, error) {
+// oidcclient.ErrUserinfo.
+func (p *Provider) joined(ctx context.Context, them *oidcclient.Account) (*identity.User, error) {
 	u, err := p.known(ctx, them)
 	if errors.Is(err, store.ErrNotFound) {
 		u, err = p.join(ctx, them)
@@ -32,7 +32,7 @@ func (p *Provider) joined(ctx context.Context, them *relying.Account) (*identity
 
 // known returns the user that an upstream account is joined to. Errors: store.ErrNotFound: none; errStranger: the user
 // is disabled.
-func (p *Provider) known(ctx context.Context, them *relying.Account) (*identity.User, error) {
+func (p *Provider) known(ctx context.Context, them *oidcclient.Account) (*identity.User, error) {
 	u, err := p.db().UserByUpstreamAccount(ctx, p.Upstream.Issuer, them.Subject)
 	if err == nil && !u.DisabledAt.IsZero() {
 		return nil, errStranger
@@ -41,9 +41,9 @@ func (p *Provider) known(ctx context.Context, them *relying.Account) (*identity.
 }
 
 // join joins a new upstream account to the user with the same e-mail address, if it is verified on both sides; if there
-// is none, it inserts a user. Errors: errStranger, relying.ErrUserinfo; store.ErrTaken: it was joined meanwhile, or the
+// is none, it inserts a user. Errors: errStranger, oidcclient.ErrUserinfo; store.ErrTaken: it was joined meanwhile, or the
 // user has another account.
-func (p *Provider) join(ctx context.Context, them *relying.Account) (*identity.User, error) {
+func (p *Provider) join(ctx context.Context, them *oidcclient.Account) (*identity.User, error) {
 	if err := p.Upstream.Complete(ctx, them); err != nil {
 		return nil, err
 	}

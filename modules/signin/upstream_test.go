@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/identity"
-	"github.com/hiregate/hiregate/internal/relying"
+	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/vault"
 	"github.com/hiregate/hiregate/modules/signin"
@@ -58,7 +58,7 @@ func newJoint(t *testing.T) *joint {
 		}
 		return tx.InsertClientSecret(c.ID, identity.HashSecret(secretOf(c.ID)), j.up.Now())
 	})
-	j.Provider.Upstream = &relying.Provider{Name: "Initech Staff", Issuer: j.company.URL, ClientID: "hiregate",
+	j.Provider.Upstream = &oidcclient.Provider{Name: "Initech Staff", Issuer: j.company.URL, ClientID: "hiregate",
 		Secret: secretOf("hiregate"), Client: j.company.Client(), Now: j.Now}
 	j.Provider = signin.New(*j.Provider)
 	return j

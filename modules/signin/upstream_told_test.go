@@ -17,7 +17,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/relying"
+	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/modules/signin"
 )
 
@@ -90,7 +90,7 @@ func newTeller(t *testing.T) *teller {
 	routes.HandleFunc("/userinfo", func(w http.ResponseWriter, r *http.Request) { j.info(w, r) })
 	j.server = httptest.NewServer(routes)
 	t.Cleanup(j.server.Close)
-	j.Provider.Upstream = &relying.Provider{Name: "Initech Staff", Issuer: j.server.URL, ClientID: "hiregate", Secret: "s",
+	j.Provider.Upstream = &oidcclient.Provider{Name: "Initech Staff", Issuer: j.server.URL, ClientID: "hiregate", Secret: "s",
 		Client: j.server.Client(), Now: j.Now}
 	j.Provider = signin.New(*j.Provider)
 	return j

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/password"
-	"github.com/hiregate/hiregate/internal/relying"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -21,7 +21,7 @@ const (
 // other's. The authorization request can be larger than the 4,096 bytes that browsers store of a cookie, and than the
 // state that providers accept: it is stored in the database, sealed.
 type visit struct {
-	relying.Visit
+	oidcclient.Visit
 	At time.Time
 }
 
@@ -29,7 +29,7 @@ type visit struct {
 // same network are not back yet: until is when the first of these ends.
 func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request,
 	a *authorization) (v *visit, until time.Time, err error) {
-	v = &visit{Visit: relying.NewVisit(), At: p.now()}
+	v = &visit{Visit: oidcclient.NewVisit(), At: p.now()}
 	ticket, err := p.Vault.SealTicket(forVisits, p.Issuer, v)
 	if err != nil {
 		return nil, until, err

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 )
@@ -27,7 +27,7 @@ type Activities struct {
 	Now     func() time.Time
 	Log     *zap.Logger
 	// IsLost reports whether Temporal has no workflow of a round. Nil: it is not asked.
-	IsLost func(ctx context.Context, e *hiring.Export, round int) (bool, error)
+	IsLost func(ctx context.Context, e *model.Export, round int) (bool, error)
 
 	gates    gates
 	settled  settled

@@ -12,16 +12,16 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/workflows"
 )
 
 // send makes one attempt. Every attempt of an export at an integration sends the same bytes and the same UUID.
-func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Export, i *hiring.Integration,
-	mode hiring.DocumentMode, byFormer bool) (webhook.Answer, error) {
+func (a *Activities) send(ctx context.Context, c *config.Config, e *model.Export, i *model.Integration,
+	mode model.DocumentMode, byFormer bool) (webhook.Answer, error) {
 	if err := a.Store.LoadBody(ctx, e); err != nil {
 		return webhook.Answer{}, fmt.Errorf("loading the body: %w", err)
 	}
@@ -41,7 +41,7 @@ func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Expor
 
 // outgoing is what is sent to an integration of an export whose body is this one. byFormer: the integration is verified
 // with its former secret, and perhaps does not know the present one yet.
-func outgoing(e *hiring.Export, i *hiring.Integration, body []byte, byFormer bool) webhook.Delivery {
+func outgoing(e *model.Export, i *model.Integration, body []byte, byFormer bool) webhook.Delivery {
 	out := webhook.Delivery{
 		URL: i.URL, Secret: i.Secret.Reveal(), OtherSecret: i.FormerSecret.Reveal(), Event: webhook.EventExport,
 		Body: body, UUID: e.UUID(), Link: e.Link, ExportContext: e.ExportContext,
@@ -56,7 +56,7 @@ func outgoing(e *hiring.Export, i *hiring.Integration, body []byte, byFormer boo
 }
 
 // record decides what an attempt means for its delivery, and commits both. failure is a *webhook.SendError, or nil.
-func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Delivery, i *hiring.Integration,
+func (a *Activities) record(ctx context.Context, e *model.Export, d *model.Delivery, i *model.Integration,
 	asked store.IntegrationStatus, answer webhook.Answer, failure error) (pause, error) {
 	attempt := judge(answer, failure)
 	attempt.Manual = !d.AskedAt.IsZero()
@@ -81,23 +81,23 @@ func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Del
 }
 
 // judge is an attempt as it is stored.
-func judge(answer webhook.Answer, failure error) *hiring.Attempt {
-	attempt := &hiring.Attempt{
+func judge(answer webhook.Answer, failure error) *model.Attempt {
+	attempt := &model.Attempt{
 		StartedAt: answer.Started.UTC(), Duration: answer.Duration, Status: answer.Status, Answer: answer.Head,
 		Header: answer.Header, Address: answer.Address, Phases: answer.Phases,
 	}
 	switch refused := new(webhook.SendError); {
 	case errors.As(failure, &refused):
-		attempt.Fault, attempt.Error, attempt.Cause = hiring.ClassPartnerFault, refused.Error(), refused.Cause()
+		attempt.Fault, attempt.Error, attempt.Cause = model.ClassPartnerFault, refused.Error(), refused.Cause()
 		if refused.Kind == webhook.KindRefused {
-			attempt.Fault = hiring.ClassOurFault
+			attempt.Fault = model.ClassOurFault
 		}
 	case answer.Acknowledged():
 	case answer.Status == http.StatusGone:
-		attempt.Fault, attempt.Cause = hiring.ClassPartnerFault, "410"
+		attempt.Fault, attempt.Cause = model.ClassPartnerFault, "410"
 		attempt.Error = "answered 410: the partner wants no more exports here"
 	default:
-		attempt.Fault, attempt.Cause = hiring.FaultOf(answer.Status), causeOf(answer.Status)
+		attempt.Fault, attempt.Cause = model.FaultOf(answer.Status), causeOf(answer.Status)
 		attempt.Error = fmt.Sprintf("answered %d; only 2xx means received", answer.Status)
 	}
 	return attempt
@@ -116,14 +116,14 @@ func causeOf(status int) string {
 
 // gone disables an integration that answered 410; its exports are held from then on. An integration that was changed or
 // removed meanwhile stays as it is, and the next step decides on the delivery.
-func (a *Activities) gone(ctx context.Context, e *hiring.Export, d *hiring.Delivery, i *hiring.Integration,
-	asked store.IntegrationStatus, attempt *hiring.Attempt) (pause, error) {
+func (a *Activities) gone(ctx context.Context, e *model.Export, d *model.Delivery, i *model.Integration,
+	asked store.IntegrationStatus, attempt *model.Attempt) (pause, error) {
 	now := a.Now()
-	status := store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", UpdatedAt: now}
+	status := store.IntegrationStatus{State: model.Disabled, Reason: "it answered 410", UpdatedAt: now}
 	d.Hold(closedReason(i, status), now)
 	disabled := false
 	until := now.Add(workflows.Jittered(holdFirst))
-	next := pause{class: string(hiring.ClassHeld), status: attempt.Status, until: until}
+	next := pause{class: string(model.ClassHeld), status: attempt.Status, until: until}
 	next, err := a.commit(ctx, e, d, attempt, next, func(tx *store.Tx) (err error) {
 		disabled, err = tx.UpdateIntegrationStatus(i, asked, status)
 		return err

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
@@ -36,7 +36,7 @@ const (
 
 // Retry begins a catch-up of an integration that somebody asked for. note runs in the same transaction, and may run more
 // than once. The error is a *RefusedError when the integration takes no exports now.
-func (r *Redeliverer) Retry(ctx context.Context, i *hiring.Integration, note func(*store.Tx) error) error {
+func (r *Redeliverer) Retry(ctx context.Context, i *model.Integration, note func(*store.Tx) error) error {
 	status, err := r.Store.IntegrationStatus(ctx, i)
 	switch {
 	case err != nil:
@@ -46,7 +46,7 @@ func (r *Redeliverer) Retry(ctx context.Context, i *hiring.Integration, note fun
 	}
 	now := r.Now()
 	return r.Store.Write(ctx, func(tx *store.Tx) error {
-		c := &hiring.CatchUp{Place: hiring.Place{Tenant: i.Tenant, Integration: i.Name}, BeganAt: now, Asked: true}
+		c := &model.CatchUp{Place: model.Place{Tenant: i.Tenant, Integration: i.Name}, BeganAt: now, Asked: true}
 		if _, err := tx.BeginCatchUp(c, time.Time{}, now); err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (r *Redeliverer) BeginRecovered(ctx context.Context) error {
 	}
 	return r.Store.Write(ctx, func(tx *store.Tx) error {
 		for _, at := range places { // in order, as on other nodes
-			if _, err := tx.BeginCatchUp(&hiring.CatchUp{Place: at, BeganAt: now}, before, now); err != nil {
+			if _, err := tx.BeginCatchUp(&model.CatchUp{Place: at, BeganAt: now}, before, now); err != nil {
 				return err
 			}
 		}
@@ -121,7 +121,7 @@ func (r *Redeliverer) CatchUp(ctx context.Context, running *errgroup.Group) erro
 }
 
 // catchUp works on a catch-up to its end. The error is ErrStopped when another node does, or another one began.
-func (r *Redeliverer) catchUp(ctx context.Context, c *hiring.CatchUp) error {
+func (r *Redeliverer) catchUp(ctx context.Context, c *model.CatchUp) error {
 	now := r.Now()
 	err := r.advance(ctx, func(tx *store.Tx) (bool, error) { return tx.ClaimCatchUp(c, now, now.Add(catchUpClaim)) })
 	if err != nil {
@@ -152,17 +152,17 @@ func (r *Redeliverer) advance(ctx context.Context, write func(*store.Tx) (bool, 
 
 // nextPage makes the next deliveries of a catch-up due, and waits until they were attempted: an integration gets no more
 // at a time than it takes. It ends the catch-up where there is nothing left, or the integration takes nothing.
-func (r *Redeliverer) nextPage(ctx context.Context, c *hiring.CatchUp) error {
+func (r *Redeliverer) nextPage(ctx context.Context, c *model.CatchUp) error {
 	i, reason, err := r.takes(ctx, c)
 	if err != nil {
 		return err
 	}
-	var page []*hiring.Delivery
+	var page []*model.Delivery
 	err = r.advance(ctx, func(tx *store.Tx) (running bool, err error) {
 		now := r.Now()
 		page, c.Reason, c.EndedAt = nil, reason, time.Time{}
 		if reason == "" {
-			if page, err = tx.MakeDue(c, hiring.CatchUpPage(i), now); err != nil {
+			if page, err = tx.MakeDue(c, model.CatchUpPage(i), now); err != nil {
 				return false, err
 			}
 		}
@@ -193,12 +193,12 @@ func (r *Redeliverer) nextPage(ctx context.Context, c *hiring.CatchUp) error {
 }
 
 // keep writes how far a catch-up came, and that it is still worked on.
-func (r *Redeliverer) keep(ctx context.Context, c *hiring.CatchUp) error {
+func (r *Redeliverer) keep(ctx context.Context, c *model.CatchUp) error {
 	return r.advance(ctx, func(tx *store.Tx) (bool, error) { return tx.UpdateCatchUp(c, r.Now().Add(catchUpClaim)) })
 }
 
 // takes returns the integration of a catch-up, and why it takes no exports; empty: it does.
-func (r *Redeliverer) takes(ctx context.Context, c *hiring.CatchUp) (*hiring.Integration, string, error) {
+func (r *Redeliverer) takes(ctx context.Context, c *model.CatchUp) (*model.Integration, string, error) {
 	current := r.Dispatcher.InForce.Current()
 	if current == nil {
 		return nil, "", ErrStopped
@@ -216,19 +216,19 @@ func (r *Redeliverer) takes(ctx context.Context, c *hiring.CatchUp) (*hiring.Int
 
 // caughtUp is what became of deliveries that were made due.
 type caughtUp struct {
-	waiting          []*hiring.Delivery // not attempted yet
+	waiting          []*model.Delivery // not attempted yet
 	received, failed int64
 }
 
-func (r *Redeliverer) caughtUp(ctx context.Context, c *hiring.CatchUp, page []*hiring.Delivery) (p caughtUp, err error) {
+func (r *Redeliverer) caughtUp(ctx context.Context, c *model.CatchUp, page []*model.Delivery) (p caughtUp, err error) {
 	now, err := r.Store.DeliveriesByID(ctx, page)
 	for _, d := range now {
 		switch {
-		case d.Outcome == hiring.Delivered:
+		case d.Outcome == model.Delivered:
 			p.received++
-		case d.Outcome == hiring.Retrying && !d.UpdatedAt.After(c.BeganAt):
+		case d.Outcome == model.Retrying && !d.UpdatedAt.After(c.BeganAt):
 			p.waiting = append(p.waiting, d)
-		case d.Outcome != hiring.Held:
+		case d.Outcome != model.Held:
 			p.failed++
 		}
 	}
@@ -237,7 +237,7 @@ func (r *Redeliverer) caughtUp(ctx context.Context, c *hiring.CatchUp, page []*h
 
 // awaitPage waits until deliveries that were made due were attempted, and wakes those that wait in Temporal. It gives up
 // those of which nothing is attempted for a while.
-func (r *Redeliverer) awaitPage(ctx context.Context, c *hiring.CatchUp, page []*hiring.Delivery) (caughtUp, error) {
+func (r *Redeliverer) awaitPage(ctx context.Context, c *model.CatchUp, page []*model.Delivery) (caughtUp, error) {
 	p, now := caughtUp{waiting: page}, time.Now()
 	moved, claimed, woken, pause := now, now, now, firstWake
 	for {
@@ -272,7 +272,7 @@ func (r *Redeliverer) awaitPage(ctx context.Context, c *hiring.CatchUp, page []*
 
 // wake has Temporal run the activities of deliveries now. Those of a group share one. A delivery without a workflow is
 // left to FindLost. The error says that Temporal does not answer.
-func (r *Redeliverer) wake(ctx context.Context, waiting []*hiring.Delivery) error {
+func (r *Redeliverer) wake(ctx context.Context, waiting []*model.Delivery) error {
 	ids := make([]int64, len(waiting))
 	for n, d := range waiting {
 		ids[n] = d.ExportID
@@ -281,7 +281,7 @@ func (r *Redeliverer) wake(ctx context.Context, waiting []*hiring.Delivery) erro
 	if err != nil {
 		return err
 	}
-	of := map[int64]*hiring.Export{}
+	of := map[int64]*model.Export{}
 	for _, e := range exports {
 		of[e.ID] = e
 	}

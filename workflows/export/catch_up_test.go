@@ -12,14 +12,14 @@ import (
 	"go.temporal.io/api/workflow/v1"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
 // backlog is a lossBench whose partner fails, and whose exports wait for their next attempt.
 type backlog struct {
 	*lossBench
-	all []*hiring.Export
+	all []*model.Export
 	got []string // the keys of what came to the partner since it answers 200
 }
 
@@ -30,7 +30,7 @@ func newBacklog(t *testing.T, n int, status func(at int) int) *backlog {
 	b.integration().Retry = []time.Duration{3 * time.Hour}
 	b.temporal.run = func(id string) {
 		b.advance(time.Second)
-		at := slices.IndexFunc(b.all, func(e *hiring.Export) bool { return e.WorkflowID == id })
+		at := slices.IndexFunc(b.all, func(e *model.Export) bool { return e.WorkflowID == id })
 		b.deliver(b.all[at])
 	}
 	for at := range n {
@@ -61,7 +61,7 @@ func (b *backlog) fail(key string) {
 func fails(status int) func(int) int { return func(int) int { return status } }
 
 // catchUp works on the catch-ups that are there to their end, and returns the one of hris.
-func (b *backlog) catchUp() *hiring.CatchUp {
+func (b *backlog) catchUp() *model.CatchUp {
 	b.t.Helper()
 	b.advance(time.Second)
 	var running errgroup.Group
@@ -69,7 +69,7 @@ func (b *backlog) catchUp() *hiring.CatchUp {
 	b.advance(time.Second)
 	require.NoError(b.t, b.watcher.CatchUp(b.t.Context(), &running))
 	require.NoError(b.t, running.Wait())
-	c, err := b.Store.CatchUp(b.t.Context(), hiring.Place{Tenant: "acme", Integration: "hris"})
+	c, err := b.Store.CatchUp(b.t.Context(), model.Place{Tenant: "acme", Integration: "hris"})
 	if err != nil {
 		require.ErrorIs(b.t, err, store.ErrNotFound)
 		return nil
@@ -103,9 +103,9 @@ func TestWhatWaitsFollowsTheFirstSuccess(t *testing.T) {
 		return http.StatusNotFound
 	})
 	require.Nil(t, b.catchUp(), "it fails")
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	b.deliver(b.all[7])
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 	refused, throttled := b.delivery(b.all[5]), b.delivery(b.all[9])
 	b.status.Store(http.StatusOK)
 	b.deliver(b.accept("u-new"))
@@ -114,8 +114,8 @@ func TestWhatWaitsFollowsTheFirstSuccess(t *testing.T) {
 	c := b.catchUp()
 	require.Equal(t, []any{int64(67), int64(0), "", false, true},
 		[]any{c.Received, c.Failed, c.Reason, c.Asked, !c.EndedAt.IsZero()})
-	require.Equal(t, []*hiring.Delivery{refused, throttled}, []*hiring.Delivery{b.delivery(b.all[5]), b.delivery(b.all[9])})
-	require.Equal(t, hiring.Held, b.delivery(b.all[7]).Outcome)
+	require.Equal(t, []*model.Delivery{refused, throttled}, []*model.Delivery{b.delivery(b.all[5]), b.delivery(b.all[9])})
+	require.Equal(t, model.Held, b.delivery(b.all[7]).Outcome)
 	require.Equal(t, held, b.temporal.running[b.all[7].WorkflowID])
 	wanted := slices.DeleteFunc(b.keys(0, 70), func(key string) bool { return slices.Contains([]string{"u-005", "u-007", "u-009"}, key) })
 	for page := range slices.Chunk(b.got, 32) { // in_flight is 16
@@ -184,12 +184,12 @@ func TestRetryEndsWhereThePartnerStillFails(t *testing.T) {
 func TestRetryOfADisabledIntegrationIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBacklog(t, 1, fails(http.StatusNotFound))
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	err := b.watcher.Retry(t.Context(), b.integration(), func(*store.Tx) error { return nil })
 	require.ErrorContains(t, err, "hris is disabled")
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 	b.retry()
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	require.Contains(t, b.catchUp().Reason, "hris is disabled")
 	require.Equal(t, 1, b.delivery(b.all[0]).Attempts)
 }
@@ -220,7 +220,7 @@ func TestAGroupIsWokenOnceForAPage(t *testing.T) {
 	b.deliverGroup(ids)
 	b.status.Store(http.StatusOK)
 	b.asked.Store(0)
-	id := hiring.GroupWorkflowID(ids[0])
+	id := model.GroupWorkflowID(ids[0])
 	b.temporal.running[id] = []*workflow.PendingActivityInfo{waiting()[0]}
 	b.temporal.running[id][0].ActivityId = "deliver"
 	b.temporal.run = func(string) { b.advance(time.Second); b.deliverGroup(ids) }
@@ -228,7 +228,7 @@ func TestAGroupIsWokenOnceForAPage(t *testing.T) {
 	c := b.catchUp()
 	require.EqualValues(t, 50, c.Received)
 	require.EqualValues(t, 50, b.asked.Load())
-	require.Equal(t, hiring.Delivered, b.delivery(all[49]).Outcome)
+	require.Equal(t, model.Delivered, b.delivery(all[49]).Outcome)
 	require.Equal(t, strings.Split(strings.Repeat(" "+id+" deliver", 2), " ")[1:],
 		strings.Split(strings.Join(b.temporal.hurried, " "), " "))
 }

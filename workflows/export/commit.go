@@ -9,8 +9,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/failpoint"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 )
@@ -18,21 +18,21 @@ import (
 // commit writes what a step made of a delivery, with its attempt, if it made one, and answers when the next step is
 // due: that is next, unless another node wrote the delivery meanwhile. also runs in the same transaction, and may run
 // more than once.
-func (a *Activities) commit(ctx context.Context, e *hiring.Export, d *hiring.Delivery, attempt *hiring.Attempt,
+func (a *Activities) commit(ctx context.Context, e *model.Export, d *model.Delivery, attempt *model.Attempt,
 	next pause, also ...func(*store.Tx) error) (pause, error) {
 	if written, err := a.put(ctx, d, attempt, also...); err != nil || !written {
 		return a.standing(d), err
 	}
 	failpoint.Reach(failpoint.StepCommitted)
 	switch {
-	case attempt != nil && d.Outcome == hiring.Delivered:
+	case attempt != nil && d.Outcome == model.Delivered:
 		a.Log.Info("delivered", append(told(e, d, attempt),
 			zap.Stringer("since_received", rounded(d.UpdatedAt.Sub(e.ReceivedAt))))...)
-	case attempt != nil && d.Outcome == hiring.Retrying:
+	case attempt != nil && d.Outcome == model.Retrying:
 		a.Log.Info("delivery not received", append(told(e, d, attempt), zap.String("workflow", e.WorkflowID),
 			zap.String("class", string(d.Fault)), zap.String("reason", attempt.Error),
 			zap.Stringer("next_in", rounded(next.until.Sub(d.UpdatedAt))))...)
-	case (d.Outcome == hiring.Failed || d.Outcome == hiring.Expired) && e.ErasedAt.IsZero():
+	case (d.Outcome == model.Failed || d.Outcome == model.Expired) && e.ErasedAt.IsZero():
 		a.Log.Error("delivery given up; it can be redelivered", zap.String("tenant", d.Tenant),
 			zap.String("integration", d.Integration), zap.Int64("export", d.ExportID), zap.Int("attempts", d.Attempts),
 			zap.String("outcome", string(d.Outcome)), zap.String("class", string(d.Class())))
@@ -41,7 +41,7 @@ func (a *Activities) commit(ctx context.Context, e *hiring.Export, d *hiring.Del
 }
 
 // told is what the log says of an attempt; durations with their units.
-func told(e *hiring.Export, d *hiring.Delivery, attempt *hiring.Attempt) []zap.Field {
+func told(e *model.Export, d *model.Delivery, attempt *model.Attempt) []zap.Field {
 	fields := []zap.Field{zap.String("uuid", e.Key), zap.String("tenant", d.Tenant),
 		zap.String("integration", d.Integration), zap.Int("attempt", d.Attempts), zap.Bool("manual", attempt.Manual),
 		zap.Int("status", attempt.Status), zap.String("address", attempt.Address),
@@ -69,7 +69,7 @@ func rounded(d time.Duration) time.Duration {
 // put writes a delivery with its attempt, if there is one, and counts it. Another node may have written the delivery
 // since it was read, while this one stood still: then that stands, d becomes it, and put reports false. The attempt was
 // made, and is kept.
-func (a *Activities) put(ctx context.Context, d *hiring.Delivery, attempt *hiring.Attempt,
+func (a *Activities) put(ctx context.Context, d *model.Delivery, attempt *model.Attempt,
 	also ...func(*store.Tx) error) (written bool, err error) {
 	d.UpdatedAt = a.Now()
 	standing := d
@@ -101,8 +101,8 @@ func (a *Activities) put(ctx context.Context, d *hiring.Delivery, attempt *hirin
 
 // writeStep writes a delivery with its attempt, and answers the delivery as it then is in the store: d, unless another node
 // wrote it meanwhile.
-func writeStep(tx *store.Tx, d *hiring.Delivery, attempt *hiring.Attempt, also []func(*store.Tx) error) (
-	standing *hiring.Delivery, err error) {
+func writeStep(tx *store.Tx, d *model.Delivery, attempt *model.Attempt, also []func(*store.Tx) error) (
+	standing *model.Delivery, err error) {
 	standing = d
 	if err := tx.UpsertDelivery(d); errors.Is(err, store.ErrStale) {
 		if standing, err = tx.LockDelivery(d); err != nil {
@@ -130,7 +130,7 @@ func writeStep(tx *store.Tx, d *hiring.Delivery, attempt *hiring.Attempt, also [
 }
 
 // isStored reports whether an attempt, if there is one, is stored already.
-func isStored(tx *store.Tx, d *hiring.Delivery, attempt *hiring.Attempt) (bool, error) {
+func isStored(tx *store.Tx, d *model.Delivery, attempt *model.Attempt) (bool, error) {
 	if attempt == nil {
 		return false, nil
 	}
@@ -138,12 +138,12 @@ func isStored(tx *store.Tx, d *hiring.Delivery, attempt *hiring.Attempt) (bool, 
 }
 
 // addAttempt adds an attempt, if there is one, to its delivery.
-func addAttempt(tx *store.Tx, d *hiring.Delivery, attempt *hiring.Attempt) error {
+func addAttempt(tx *store.Tx, d *model.Delivery, attempt *model.Attempt) error {
 	if attempt == nil {
 		return nil
 	}
 	attempt.DeliveryID = d.ID
-	tx.CountAttempt(hiring.Place{Tenant: d.Tenant, Integration: d.Integration}, d.ExportID, attempt)
+	tx.CountAttempt(model.Place{Tenant: d.Tenant, Integration: d.Integration}, d.ExportID, attempt)
 	if err := tx.InsertAttempt(attempt); err != nil || attempt.Number == d.Attempts {
 		return err
 	}
@@ -152,7 +152,7 @@ func addAttempt(tx *store.Tx, d *hiring.Delivery, attempt *hiring.Attempt) error
 }
 
 // standing is when the next step of a delivery is due that another node wrote.
-func (a *Activities) standing(d *hiring.Delivery) pause {
+func (a *Activities) standing(d *model.Delivery) pause {
 	if d.Outcome.Final() || d.Parked {
 		return pause{}
 	}

@@ -13,8 +13,8 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
 )
@@ -27,9 +27,9 @@ func TestCompletedWorkflowTellsWhatWasDelivered(t *testing.T) {
 		deliveries []export.DeliverResult // nil: it can't be read
 		delivered  bool
 	}{
-		"delivered":        {[]export.DeliverResult{{Integration: "crm", Class: hiring.ClassHeld}, {Integration: "hris", Class: hiring.ClassDelivered}}, true},
-		"held":             {[]export.DeliverResult{{Integration: "hris", Class: hiring.ClassHeld}}, false},
-		"another has it":   {[]export.DeliverResult{{Integration: "crm", Class: hiring.ClassDelivered}, {Integration: "hris", Class: hiring.ClassPartnerFault}}, false},
+		"delivered":        {[]export.DeliverResult{{Integration: "crm", Class: model.ClassHeld}, {Integration: "hris", Class: model.ClassDelivered}}, true},
+		"held":             {[]export.DeliverResult{{Integration: "hris", Class: model.ClassHeld}}, false},
+		"another has it":   {[]export.DeliverResult{{Integration: "crm", Class: model.ClassDelivered}, {Integration: "hris", Class: model.ClassPartnerFault}}, false},
 		"not of this one":  {[]export.DeliverResult{}, false},
 		"it can't be read": {nil, false},
 	} {
@@ -45,10 +45,10 @@ func TestCompletedWorkflowTellsWhatWasDelivered(t *testing.T) {
 			b.advance(20 * time.Minute)
 			now, d := b.look(e)
 			if !c.delivered {
-				require.Equal(t, []any{1, 1, hiring.Retrying}, []any{now.Round, d.Round, d.Outcome})
+				require.Equal(t, []any{1, 1, model.Retrying}, []any{now.Round, d.Round, d.Outcome})
 				return
 			}
-			require.Equal(t, []any{0, hiring.Delivered, hiring.Class(""), "", time.Time{}}, []any{now.Round, d.Outcome, d.Fault, d.Reason, d.NextAt})
+			require.Equal(t, []any{0, model.Delivered, model.Class(""), "", time.Time{}}, []any{now.Round, d.Outcome, d.Fault, d.Reason, d.NextAt})
 		})
 	}
 }
@@ -66,9 +66,9 @@ func TestWhatCompletedIsAskedUntilItAnswers(t *testing.T) {
 		now, err := b.Store.Export(t.Context(), e.ID)
 		require.NoError(t, err)
 		require.Zero(t, now.Round)
-		b.temporal.results = map[string]export.Result{"export/acme/u-1": {Deliveries: []export.DeliverResult{{Integration: "hris", Class: hiring.ClassDelivered}}}}
+		b.temporal.results = map[string]export.Result{"export/acme/u-1": {Deliveries: []export.DeliverResult{{Integration: "hris", Class: model.ClassDelivered}}}}
 		_, d := b.look(e)
-		require.Equal(t, hiring.Delivered, d.Outcome)
+		require.Equal(t, model.Delivered, d.Outcome)
 		require.Zero(t, b.temporal.unbounded)
 	}
 }
@@ -94,9 +94,9 @@ func TestWhatCompletedIsNotBegunAnewAtTheEnd(t *testing.T) {
 func TestNobodyAsksTemporalWithoutEnd(t *testing.T) {
 	t.Parallel()
 	b := newLossBench(t)
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	b.held("u-1")
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 	require.Len(t, b.tend(), 1)
 	b.advance(2 * time.Hour)
 	require.NoError(t, b.watcher.FindLost(t.Context()))
@@ -114,7 +114,7 @@ func TestWhatGoesOnMeanwhileIsNotConcluded(t *testing.T) {
 	b.advance(20 * time.Minute)
 	b.temporal.asked = sync.OnceFunc(func() { b.deliver(e) })
 	_, d := b.look(e)
-	require.Equal(t, []any{hiring.Retrying, 2}, []any{d.Outcome, d.Attempts})
+	require.Equal(t, []any{model.Retrying, 2}, []any{d.Outcome, d.Attempts})
 	now, err := b.Store.Export(t.Context(), other.ID)
 	require.NoError(t, err)
 	require.Equal(t, 1, now.Round)
@@ -152,21 +152,21 @@ func TestNothingIsLostWhileTemporalIsAway(t *testing.T) {
 func TestWhatIsLostBesideWhatIsHeldHasItsTime(t *testing.T) {
 	t.Parallel()
 	b := newLossBench(t)
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	e := b.dispatched("u-1", "hris", "crm")
 	b.deliver(e)
 	b.lose(e)
-	b.advance(hiring.DeliveryWindow + time.Hour)
+	b.advance(model.DeliveryWindow + time.Hour)
 	now, d := b.look(e)
-	require.Equal(t, []any{1, hiring.Held}, []any{now.Round, d.Outcome})
-	require.Equal(t, b.Clock().Add(hiring.DeliveryWindow), now.DeliverTill)
+	require.Equal(t, []any{1, model.Held}, []any{now.Round, d.Outcome})
+	require.Equal(t, b.Clock().Add(model.DeliveryWindow), now.DeliverTill)
 }
 
 // What is parked for one integration has no workflow, and is not lost with another's.
 func TestParkedIsNotLostBesideWhatIs(t *testing.T) {
 	t.Parallel()
 	b := newLossBench(t)
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	e := b.dispatched("u-1", "hris", "crm")
 	b.park(e)
 	b.lose(e)
@@ -179,8 +179,8 @@ func TestParkedIsNotLostBesideWhatIs(t *testing.T) {
 func TestDocumentsThatNobodyBeganToFetchAreFetched(t *testing.T) {
 	t.Parallel()
 	b := newLossBench(t)
-	b.integration().Documents = hiring.Passthrough
-	e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"}]}]}}`, func(e *hiring.Export) { e.Attachments = 1 })
+	b.integration().Documents = model.Passthrough
+	e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"}]}]}}`, func(e *model.Export) { e.Attachments = 1 })
 	b.mark(e, "hris")
 	b.deliver(e)
 	b.lose(e)
@@ -193,7 +193,7 @@ func TestDocumentsThatNobodyBeganToFetchAreFetched(t *testing.T) {
 	documents, err = b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Len(t, documents, 1)
-	require.Equal(t, hiring.Fetched, documents[0].State)
+	require.Equal(t, model.Fetched, documents[0].State)
 }
 
 // Many exports are looked at a page at a time, and many overdue ones as well: the breaker of one partner may make thousands so, and
@@ -202,7 +202,7 @@ func TestLostBehindThousandsIsFound(t *testing.T) {
 	t.Parallel()
 	b := newLossBench(t)
 	b.status.Store(http.StatusInternalServerError)
-	var all []*hiring.Export
+	var all []*model.Export
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
 		all = nil
 		for n := range 1202 {
@@ -217,7 +217,7 @@ func TestLostBehindThousandsIsFound(t *testing.T) {
 			if err := tx.MarkDispatched(e.ID, 0, b.Clock(), "hris"); err != nil || n == 1201 {
 				return err // the last one was never attempted
 			}
-			if err := tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Attempts: 1,
+			if err := tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Retrying, Attempts: 1,
 				NextAt: b.Clock(), CreatedAt: b.Clock(), UpdatedAt: b.Clock()}); err != nil {
 				return err
 			}

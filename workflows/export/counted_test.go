@@ -8,18 +8,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
 // counting is a bench whose exports are those of a tenant that no other test has.
-func counting(t *testing.T, tenant string) (b *bench, e *hiring.Export, counted func() map[string]float64) {
+func counting(t *testing.T, tenant string) (b *bench, e *model.Export, counted func() map[string]float64) {
 	b = newBench(t)
 	i := b.integration()
 	i.Tenant = tenant
 	b.config.Tenants[tenant] = b.config.Tenants["acme"]
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 	registry := prometheus.NewRegistry()
 	require.NoError(t, metrics.Register(registry))
 	all := func() map[string]float64 {
@@ -43,7 +43,7 @@ func counting(t *testing.T, tenant string) (b *bench, e *hiring.Export, counted 
 		return classes
 	}
 	before := all()
-	return b, b.takeFor(tenant, "u-1", `{}`, func(*hiring.Export) {}), func() map[string]float64 {
+	return b, b.takeFor(tenant, "u-1", `{}`, func(*model.Export) {}), func() map[string]float64 {
 		came := map[string]float64{}
 		for class, n := range all() {
 			if n > before[class] {
@@ -68,9 +68,9 @@ func TestLateAttemptIsNotCounted(t *testing.T) {
 func TestHeldIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	b, e, counted := counting(t, "held-once")
-	b.set(hiring.NotConfigured)
+	b.set(model.NotConfigured)
 	b.deliver(e)
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	b.deliver(e)
 	b.advance(time.Hour)
 	b.deliver(e)
@@ -81,7 +81,7 @@ func TestHeldIsCountedOnce(t *testing.T) {
 		if err := tx.MarkDispatched(e.ID, e.Round, b.Clock(), "hris"); err != nil {
 			return err
 		}
-		next, err := tx.BeginRound(e.ID, []string{"hris"}, b.Clock(), b.Clock().Add(hiring.DeliveryWindow))
+		next, err := tx.BeginRound(e.ID, []string{"hris"}, b.Clock(), b.Clock().Add(model.DeliveryWindow))
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func TestHeldIsCountedOnce(t *testing.T) {
 	}))
 	b.deliver(e)
 	require.Equal(t, map[string]float64{"held": 2}, counted(), "it was released, and is held anew")
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 	b.deliver(e)
 	require.Equal(t, map[string]float64{"held": 2, "delivered": 1}, counted())
 }

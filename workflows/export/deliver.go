@@ -10,8 +10,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/failpoint"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/workflows"
@@ -44,7 +44,7 @@ func (a *Activities) pauseFor(class string, delay time.Duration) pause {
 // delivery as it then is in the store, and when its next step is due. repeated means that this step was run before, and
 // may have been committed then; patience is how long it may wait for a place at its integration. The error is that of
 // the store.
-func (a *Activities) deliver(ctx context.Context, part Part, repeated bool, patience time.Duration) (*hiring.Delivery, pause, error) {
+func (a *Activities) deliver(ctx context.Context, part Part, repeated bool, patience time.Duration) (*model.Delivery, pause, error) {
 	if delay := a.unstored.delay(place{part.Export, part.Integration, part.Round}, a.Now()); delay > 0 {
 		return nil, a.pauseFor(storeUnavailable, delay), nil
 	}
@@ -69,12 +69,12 @@ func (a *Activities) deliver(ctx context.Context, part Part, repeated bool, pati
 
 // delivery reads a delivery, or begins it. Before its first attempt it takes the document mode of the rounds before: a
 // redelivery has the same bytes.
-func (a *Activities) delivery(ctx context.Context, e *hiring.Export, part Part) (*hiring.Delivery, error) {
+func (a *Activities) delivery(ctx context.Context, e *model.Export, part Part) (*model.Delivery, error) {
 	d, err := a.Store.Delivery(ctx, part.Export, part.Integration, part.Round)
 	if errors.Is(err, store.ErrNotFound) {
-		d, err = hiring.NewDelivery(e, part.Integration, part.Round, a.Now()), nil
+		d, err = model.NewDelivery(e, part.Integration, part.Round, a.Now()), nil
 		switch {
-		case e.Origin == hiring.Triggered && part.Round == 0:
+		case e.Origin == model.Triggered && part.Round == 0:
 			d.CreatedAt = e.ReceivedAt // it is for this integration since then, however late it is dispatched
 		case part.Round == e.Round && !e.DispatchedAt.IsZero():
 			d.CreatedAt = e.DispatchedAt
@@ -89,7 +89,7 @@ func (a *Activities) delivery(ctx context.Context, e *hiring.Export, part Part) 
 }
 
 // triedIn is the document mode in which an export was attempted at an integration before; empty: it was not.
-func triedIn(former []*hiring.Delivery, integration string) (mode hiring.DocumentMode) {
+func triedIn(former []*model.Delivery, integration string) (mode model.DocumentMode) {
 	for _, d := range former {
 		if d.Integration == integration {
 			mode = cmp.Or(d.Documents, mode)
@@ -99,18 +99,18 @@ func triedIn(former []*hiring.Delivery, integration string) (mode hiring.Documen
 }
 
 // step leads a delivery through the gates and makes the attempt that is due.
-func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Delivery, repeated bool, patience time.Duration) (pause, error) {
+func (a *Activities) step(ctx context.Context, e *model.Export, d *model.Delivery, repeated bool, patience time.Duration) (pause, error) {
 	if d.Outcome.Final() || d.Parked {
 		return pause{}, nil
 	}
 	if !e.ErasedAt.IsZero() { // while its workflow was being started
-		return a.fail(ctx, e, d, hiring.ClassOurFault, store.ErasedReason)
+		return a.fail(ctx, e, d, model.ClassOurFault, store.ErasedReason)
 	}
 	// Temporal waits before it runs an activity again, unless it never heard of the last attempt, because the worker
 	// died or could not reach it. Whoever hurries a delivery changes it in the store; whoever resets its activity in
 	// Temporal makes that run the first. An attempt that is still to come by this node's clock was made on another
 	// node, and the clocks differ: that Temporal waited is all that is known.
-	if now := a.Now(); repeated && d.AskedAt.IsZero() && d.Outcome == hiring.Retrying && d.NextAt.After(now) &&
+	if now := a.Now(); repeated && d.AskedAt.IsZero() && d.Outcome == model.Retrying && d.NextAt.After(now) &&
 		!now.Before(d.UpdatedAt) {
 		return pause{class: string(d.Fault), until: d.NextAt}, nil
 	}
@@ -131,7 +131,7 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	}
 	if !status.RemovedAt.IsZero() && !d.CreatedAt.After(status.RemovedAt) {
 		// This is another integration of that name, perhaps of another partner.
-		return a.fail(ctx, e, d, hiring.ClassPartnerFault, removedReason(d.Integration))
+		return a.fail(ctx, e, d, model.ClassPartnerFault, removedReason(d.Integration))
 	}
 	if !status.Deliverable(i) {
 		return a.hold(ctx, e, d, closedReason(i, status))
@@ -140,12 +140,12 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 		return a.expire(ctx, e, d, nil)
 	}
 	mode := cmp.Or(d.Documents, i.Documents)
-	if mode == hiring.Inline || e.Origin == hiring.Triggered {
+	if mode == model.Inline || e.Origin == model.Triggered {
 		settled, err := a.Archive.Settled(ctx, e)
 		switch {
 		case err != nil:
 			return pause{}, err
-		case !settled && e.Origin == hiring.Triggered: // they are here, and being scanned
+		case !settled && e.Origin == model.Triggered: // they are here, and being scanned
 			return a.wait(ctx, e, d, "documents_scanning", workflows.Jittered(gateDelay))
 		case !settled:
 			return a.wait(ctx, e, d, "documents_missing", workflows.Jittered(documentsDelay))
@@ -179,7 +179,7 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 
 // enter takes a place at the gate of an integration, and room to send that many bytes. Then done must be called with
 // how the integration was found. Otherwise closed says why not, in a fixed word.
-func (a *Activities) enter(ctx context.Context, i *hiring.Integration, size int64, patience time.Duration,
+func (a *Activities) enter(ctx context.Context, i *model.Integration, size int64, patience time.Duration,
 	asked bool) (done func(found error), closed string) {
 	tell, closed := a.gates.enter(ctx, i, patience, asked)
 	if closed != "" {
@@ -202,7 +202,7 @@ func (a *Activities) enter(ctx context.Context, i *hiring.Integration, size int6
 }
 
 // closedReason is why a delivery to an integration is held that takes none now.
-func closedReason(i *hiring.Integration, s store.IntegrationStatus) string {
+func closedReason(i *model.Integration, s store.IntegrationStatus) string {
 	then := "has it verified again"
 	if s.ByOperator {
 		then = "delivers what is held, and hiregate audit list says who disabled it and when"
@@ -213,20 +213,20 @@ func closedReason(i *hiring.Integration, s store.IntegrationStatus) string {
 
 // unknown ends a delivery to an integration that was removed, and holds one to an integration that is only not known
 // here.
-func (a *Activities) unknown(ctx context.Context, e *hiring.Export, d *hiring.Delivery) (pause, error) {
+func (a *Activities) unknown(ctx context.Context, e *model.Export, d *model.Delivery) (pause, error) {
 	removed, err := a.Store.IsIntegrationRemoved(ctx, d.Tenant, d.Integration)
 	switch {
 	case err != nil:
 		return pause{}, err
 	case removed:
-		return a.fail(ctx, e, d, hiring.ClassPartnerFault, removedReason(d.Integration))
+		return a.fail(ctx, e, d, model.ClassPartnerFault, removedReason(d.Integration))
 	}
 	// Another node may know it already, or still.
 	return a.hold(ctx, e, d, unknownReason(d.Integration))
 }
 
 // quarantinedReason is why an export in quarantine is held.
-func quarantinedReason(e *hiring.Export) string {
+func quarantinedReason(e *model.Export) string {
 	return fmt.Sprintf("the export is in quarantine, because its body breaks the schema: "+
 		"release it with hiregate export release %s/%s", e.Tenant, e.Key)
 }
@@ -245,14 +245,14 @@ func removedReason(integration string) string {
 // long is parked. Only a triggered export has an end that nothing moves: that of its document URLs. Whoever opens the
 // gate hurries the deliveries that wait at it, and TendHeld those that were missed: thousands that looked by themselves
 // again and again would leave Temporal no room.
-func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Delivery, reason string) (pause, error) {
+func (a *Activities) hold(ctx context.Context, e *model.Export, d *model.Delivery, reason string) (pause, error) {
 	now := a.Now()
 	begins := d.HeldSince.IsZero()
 	changed := d.Hold(reason, now)
 	left := holdEnd(e, d, d.Till).Sub(now)
 	switch {
 	case left > 0:
-	case e.Origin == hiring.Triggered:
+	case e.Origin == model.Triggered:
 		return a.expire(ctx, e, d, nil)
 	default:
 		d.Park()
@@ -263,18 +263,18 @@ func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 		}
 	}
 	if begins {
-		metrics.Delivery(d.Tenant, d.Integration, hiring.ClassHeld)
+		metrics.Delivery(d.Tenant, d.Integration, model.ClassHeld)
 		left = min(left, workflows.Jittered(holdFirst))
 	}
 	if d.Parked {
 		return pause{}, nil
 	}
-	return pause{class: string(hiring.ClassHeld), until: now.Add(left)}, nil
+	return pause{class: string(model.ClassHeld), until: now.Add(left)}, nil
 }
 
 // holdEnd is until when a held delivery waits for its gate to open, in a round that ends at till.
-func holdEnd(e *hiring.Export, d *hiring.Delivery, till time.Time) time.Time {
-	if e.Origin == hiring.Triggered { // nothing moves its end
+func holdEnd(e *model.Export, d *model.Delivery, till time.Time) time.Time {
+	if e.Origin == model.Triggered { // nothing moves its end
 		return till
 	}
 	if last := till.Add(-endMargin); last.Before(d.HeldSince.Add(holdFor)) {
@@ -285,10 +285,10 @@ func holdEnd(e *hiring.Export, d *hiring.Delivery, till time.Time) time.Time {
 
 // wait defers a delivery at a gate that opens by itself. That leaves no trace but one: a held delivery is released, so
 // that nobody releases it again before its turn.
-func (a *Activities) wait(ctx context.Context, e *hiring.Export, d *hiring.Delivery, gate string,
+func (a *Activities) wait(ctx context.Context, e *model.Export, d *model.Delivery, gate string,
 	delay time.Duration) (pause, error) {
 	next := a.pauseFor(gate, delay)
-	if d.Outcome != hiring.Held {
+	if d.Outcome != model.Held {
 		return next, nil
 	}
 	d.Release(next.until)
@@ -296,15 +296,15 @@ func (a *Activities) wait(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 }
 
 // fail ends a delivery that can't go on, without an attempt.
-func (a *Activities) fail(ctx context.Context, e *hiring.Export, d *hiring.Delivery, fault hiring.Class,
+func (a *Activities) fail(ctx context.Context, e *model.Export, d *model.Delivery, fault model.Class,
 	reason string) (pause, error) {
 	d.Fail(fault, reason)
 	return a.commit(ctx, e, d, nil, pause{})
 }
 
 // unreadable ends a delivery of whose export what is stored can't be read. The others of its group go on.
-func (a *Activities) unreadable(ctx context.Context, e *hiring.Export, d *hiring.Delivery, cause error) (pause, error) {
-	next, err := a.fail(ctx, e, d, hiring.ClassOurFault, store.UnreadableReason)
+func (a *Activities) unreadable(ctx context.Context, e *model.Export, d *model.Delivery, cause error) (pause, error) {
+	next, err := a.fail(ctx, e, d, model.ClassOurFault, store.UnreadableReason)
 	if err == nil {
 		metrics.Unreadable(d.Tenant)
 		a.Log.Error("what is stored of an export can't be read", zap.String("tenant", d.Tenant),
@@ -314,10 +314,10 @@ func (a *Activities) unreadable(ctx context.Context, e *hiring.Export, d *hiring
 }
 
 // expire ends a delivery whose time is over, with its last attempt, if that was just made.
-func (a *Activities) expire(ctx context.Context, e *hiring.Export, d *hiring.Delivery,
-	attempt *hiring.Attempt) (pause, error) {
+func (a *Activities) expire(ctx context.Context, e *model.Export, d *model.Delivery,
+	attempt *model.Attempt) (pause, error) {
 	then := "redeliver it"
-	if e.Origin == hiring.Triggered {
+	if e.Origin == model.Triggered {
 		then = "export the candidate again"
 	}
 	d.Expire(e.Origin, "its time was over before its turn came: "+

@@ -12,8 +12,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/hiregate/hiregate/internal/egress"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
 )
@@ -24,7 +24,7 @@ func TestDeliveredOnceAndNeverAgain(t *testing.T) {
 	e := b.accept("u-1")
 	for range 3 { // Temporal may run an activity again whose end it did not hear of
 		res, _, _ := b.deliver(e)
-		require.Equal(t, export.DeliverResult{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 1}, res)
+		require.Equal(t, export.DeliverResult{Integration: "hris", Class: model.ClassDelivered, Attempts: 1}, res)
 	}
 	require.Equal(t, int64(1), b.asked.Load())
 }
@@ -36,8 +36,8 @@ func TestAny2xxIsReceived(t *testing.T) {
 		b.status.Store(status)
 		e := b.accept(fmt.Sprint("u-", status))
 		res, _, _ := b.deliver(e)
-		require.Equal(t, hiring.ClassDelivered, res.Class, "%d", status)
-		require.Equal(t, hiring.Delivered, b.delivery(e).Outcome)
+		require.Equal(t, model.ClassDelivered, res.Class, "%d", status)
+		require.Equal(t, model.Delivered, b.delivery(e).Outcome)
 	}
 }
 
@@ -49,11 +49,11 @@ func TestDeliveredLeavesNothingOfItsFailures(t *testing.T) {
 	e := b.accept("u-1")
 	b.deliver(e)
 	d := b.delivery(e)
-	require.Equal(t, []any{hiring.ClassDataFault, "answered 422; only 2xx means received"}, []any{d.Fault, d.Reason})
+	require.Equal(t, []any{model.ClassDataFault, "answered 422; only 2xx means received"}, []any{d.Fault, d.Reason})
 	b.status.Store(200)
 	b.deliver(e)
 	d = b.delivery(e)
-	require.Equal(t, []any{hiring.Class(""), "", time.Time{}}, []any{d.Fault, d.Reason, d.NextAt})
+	require.Equal(t, []any{model.Class(""), "", time.Time{}}, []any{d.Fault, d.Reason, d.NextAt})
 }
 
 // Temporal may have workflows that a restored database does not know. Nothing is sent for them.
@@ -86,7 +86,7 @@ func TestNothingIsTriedWithoutAConfiguration(t *testing.T) {
 	require.InDelta(t, 5, wait.Seconds(), 1)
 	b.InForce.Push(b.config)
 	res, _, _ := b.deliver(e)
-	require.Equal(t, hiring.ClassDelivered, res.Class)
+	require.Equal(t, model.ClassDelivered, res.Class)
 }
 
 func TestPlaceInTheScheduleIsTheNumberOfAttempts(t *testing.T) {
@@ -97,10 +97,10 @@ func TestPlaceInTheScheduleIsTheNumberOfAttempts(t *testing.T) {
 	e := b.accept("u-1")
 	for n, gap := range []time.Duration{10 * time.Second, time.Minute, time.Hour, time.Hour} {
 		_, wait, class := b.deliver(e)
-		require.Equal(t, string(hiring.ClassPartnerFault), class)
+		require.Equal(t, string(model.ClassPartnerFault), class)
 		require.InDelta(t, gap.Seconds(), wait.Seconds(), 0.2*gap.Seconds())
 		d := b.delivery(e)
-		require.Equal(t, hiring.Retrying, d.Outcome)
+		require.Equal(t, model.Retrying, d.Outcome)
 		require.Equal(t, n+1, d.Attempts)
 		require.WithinDuration(t, b.Clock().Add(wait), d.NextAt, time.Millisecond)
 		b.advance(wait)
@@ -123,7 +123,7 @@ func TestReceivedExportIsTriedFor72Hours(t *testing.T) {
 	b := newBench(t)
 	b.status.Store(422)
 	e := b.accept("u-1")
-	b.advance(hiring.DeliveryWindow - time.Hour)
+	b.advance(model.DeliveryWindow - time.Hour)
 	_, wait, _ := b.deliver(e)
 	require.Less(t, wait, 7*time.Second)
 	b.advance(time.Hour - 31*time.Second)
@@ -131,9 +131,9 @@ func TestReceivedExportIsTriedFor72Hours(t *testing.T) {
 	require.Equal(t, time.Second, wait.Round(time.Second), "the last attempt is made half a minute before the end")
 	b.advance(wait)
 	res, _, _ := b.deliver(e)
-	require.Equal(t, hiring.ClassDataFault, res.Class, "the partner refused what was sent")
+	require.Equal(t, model.ClassDataFault, res.Class, "the partner refused what was sent")
 	d := b.delivery(e)
-	require.Equal(t, hiring.Failed, d.Outcome)
+	require.Equal(t, model.Failed, d.Outcome)
 	require.Equal(t, 3, d.Attempts)
 }
 
@@ -141,12 +141,12 @@ func TestTriggeredExportExpires(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	e := inbox.NewExport("acme", "u-1", []byte(`{}`), noon)
-	e.Origin, e.DeliverTill = hiring.Triggered, e.DocumentsTill
+	e.Origin, e.DeliverTill = model.Triggered, e.DocumentsTill
 	_, err := inbox.Accept(t.Context(), b.Store, e)
 	require.NoError(t, err)
-	b.advance(hiring.DocumentWindow)
+	b.advance(model.DocumentWindow)
 	res, _, _ := b.deliver(e)
-	require.Equal(t, hiring.ClassExpired, res.Class)
+	require.Equal(t, model.ClassExpired, res.Class)
 	require.Contains(t, b.delivery(e).Reason, "before its turn came")
 	require.Contains(t, b.delivery(e).Reason, "export the candidate again")
 	require.Zero(t, b.asked.Load())
@@ -154,15 +154,15 @@ func TestTriggeredExportExpires(t *testing.T) {
 
 func TestClosedGatesMakeNoAttempt(t *testing.T) {
 	t.Parallel()
-	for _, state := range []hiring.IntegrationState{hiring.NotConfigured, hiring.Disabled} {
+	for _, state := range []model.IntegrationState{model.NotConfigured, model.Disabled} {
 		b := newBench(t)
 		b.set(state)
 		e := b.accept("u-1")
 		_, wait, class := b.deliver(e)
-		require.Equal(t, string(hiring.ClassHeld), class)
+		require.Equal(t, string(model.ClassHeld), class)
 		require.LessOrEqual(t, wait, 12*time.Second)
 		d := b.delivery(e)
-		require.Equal(t, hiring.Held, d.Outcome)
+		require.Equal(t, model.Held, d.Outcome)
 		require.Contains(t, d.Reason, string(state))
 		require.Zero(t, d.Attempts)
 		require.Zero(t, b.asked.Load())
@@ -173,16 +173,16 @@ func TestIntegrationWithoutVerifyStopsOnlyWhenDisabled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.integration().Verify = false
-	b.set(hiring.NotConfigured)
+	b.set(model.NotConfigured)
 	res, _, _ := b.deliver(b.accept("u-1"))
-	require.Equal(t, hiring.ClassDelivered, res.Class)
-	b.set(hiring.Disabled)
+	require.Equal(t, model.ClassDelivered, res.Class)
+	b.set(model.Disabled)
 	_, _, class := b.deliver(b.accept("u-2"))
-	require.Equal(t, string(hiring.ClassHeld), class)
-	b.set(hiring.Removed) // from the store, before it was declared in the configuration
+	require.Equal(t, string(model.ClassHeld), class)
+	b.set(model.Removed) // from the store, before it was declared in the configuration
 	b.advance(time.Second)
 	res, _, _ = b.deliver(b.accept("u-3"))
-	require.Equal(t, hiring.ClassDelivered, res.Class)
+	require.Equal(t, model.ClassDelivered, res.Class)
 }
 
 func TestUnknownIntegrationIsHeldNotFailed(t *testing.T) {
@@ -190,12 +190,12 @@ func TestUnknownIntegrationIsHeldNotFailed(t *testing.T) {
 	b := newBench(t)
 	e := b.accept("u-1")
 	tenant := *b.config.Tenants["acme"]
-	b.config.Tenants["acme"] = &hiring.Tenant{Name: "acme"}
+	b.config.Tenants["acme"] = &model.Tenant{Name: "acme"}
 	_, _, class := b.deliver(e)
-	require.Equal(t, string(hiring.ClassHeld), class)
+	require.Equal(t, string(model.ClassHeld), class)
 	b.config.Tenants["acme"] = &tenant
 	res, _, _ := b.deliver(e)
-	require.Equal(t, hiring.ClassDelivered, res.Class)
+	require.Equal(t, model.ClassDelivered, res.Class)
 }
 
 // Held does not run out: after an hour the workflow ends, and a release begins the next round, with the attempts so far.
@@ -206,11 +206,11 @@ func TestHeldIsParkedAndReleased(t *testing.T) {
 	e := b.accept("u-1")
 	_, wait, _ := b.deliver(e)
 	require.NotZero(t, wait)
-	b.set(hiring.Disabled)
-	for b.delivery(e).Outcome != hiring.Held || !b.delivery(e).Parked {
+	b.set(model.Disabled)
+	for b.delivery(e).Outcome != model.Held || !b.delivery(e).Parked {
 		res, wait, _ := b.deliver(e)
 		if wait == 0 {
-			require.Equal(t, hiring.ClassHeld, res.Class)
+			require.Equal(t, model.ClassHeld, res.Class)
 		}
 		b.advance(max(wait, time.Second))
 	}
@@ -221,7 +221,7 @@ func TestHeldIsParkedAndReleased(t *testing.T) {
 	require.NoError(t, redeliverer.TendHeld(t.Context()))
 	require.True(t, b.delivery(e).Parked, "released though it is disabled")
 	b.advance(100 * time.Hour) // longer than any delivery is tried
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 	b.status.Store(200)
 	require.NoError(t, redeliverer.TendHeld(t.Context()))
 	require.NoError(t, redeliverer.TendHeld(t.Context()), "a second release finds nothing")
@@ -231,7 +231,7 @@ func TestHeldIsParkedAndReleased(t *testing.T) {
 	require.Equal(t, []string{"hris"}, next.Integrations)
 	require.True(t, next.DispatchedAt.IsZero())
 	res, _, _ := b.deliver(next)
-	require.Equal(t, export.DeliverResult{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 2}, res)
+	require.Equal(t, export.DeliverResult{Integration: "hris", Class: model.ClassDelivered, Attempts: 2}, res)
 }
 
 func TestGoneDisables(t *testing.T) {
@@ -240,10 +240,10 @@ func TestGoneDisables(t *testing.T) {
 	b.status.Store(http.StatusGone)
 	e := b.accept("u-1")
 	_, _, class := b.deliver(e)
-	require.Equal(t, string(hiring.ClassHeld), class)
+	require.Equal(t, string(model.ClassHeld), class)
 	status, err := b.Store.IntegrationStatus(t.Context(), b.integration())
 	require.NoError(t, err)
-	require.Equal(t, hiring.Disabled, status.State)
+	require.Equal(t, model.Disabled, status.State)
 	require.Equal(t, b.Clock(), b.delivery(e).HeldSince, "no release finds it")
 	_, _, _ = b.deliver(e)
 	_, _, _ = b.deliver(b.accept("u-2"))
@@ -257,7 +257,7 @@ func TestBreakerOpensAfterTenFailures(t *testing.T) {
 	b.status.Store(500)
 	for n := range 10 {
 		_, _, class := b.deliver(b.accept(fmt.Sprint("u-", n)))
-		require.Equal(t, string(hiring.ClassPartnerFault), class)
+		require.Equal(t, string(model.ClassPartnerFault), class)
 	}
 	e := b.accept("u-late")
 	_, wait, class := b.deliver(e)
@@ -273,7 +273,7 @@ func TestThoseTurnedAwayComeBackInTurns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.status.Store(500)
-	var waiting []*hiring.Export
+	var waiting []*model.Export
 	for n := range 600 {
 		waiting = append(waiting, b.accept(fmt.Sprint("waiting-", n)))
 	}
@@ -283,7 +283,7 @@ func TestThoseTurnedAwayComeBackInTurns(t *testing.T) {
 	}
 	// The breaker has the machine's clock, and lets one through each 15 s, which fails: on a busy machine that is one of these.
 	through := 0
-	turned := func(e *hiring.Export) (wait time.Duration, away bool) {
+	turned := func(e *model.Export) (wait time.Duration, away bool) {
 		_, wait, class := b.deliver(e)
 		if class == "breaker_open" {
 			return wait, true
@@ -306,7 +306,7 @@ func TestThoseTurnedAwayComeBackInTurns(t *testing.T) {
 	for second, n := range seconds {
 		require.Less(t, n, 200, "second %d", second)
 	}
-	b.advance(hiring.DeliveryWindow - 34*time.Second)
+	b.advance(model.DeliveryWindow - 34*time.Second)
 	last := waiting[len(waiting)-5:]
 	for _, e := range waiting[:len(waiting)-5] {
 		turned(e)
@@ -332,7 +332,7 @@ func TestRefusedByEgressIsOurFault(t *testing.T) {
 	b.config.Egress = egress.New(egress.Policy{})
 	e := b.accept("u-1")
 	_, _, class := b.deliver(e)
-	require.Equal(t, string(hiring.ClassOurFault), class)
+	require.Equal(t, string(model.ClassOurFault), class)
 	require.Contains(t, b.delivery(e).Reason, "egress allow")
 	require.Zero(t, b.asked.Load())
 }
@@ -344,7 +344,7 @@ func TestCapOfAttemptsInFlight(t *testing.T) {
 	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived <- struct{}{}; <-release }))
 	t.Cleanup(hanging.Close)
 	b.integration().URL, b.integration().InFlight = hanging.URL+"/inbound", 2
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 	var group sync.WaitGroup
 	for n := range 2 {
 		e := b.accept(fmt.Sprint("u-", n))
@@ -366,5 +366,5 @@ func TestCapOfAttemptsInFlight(t *testing.T) {
 	group.Wait()
 	go func() { <-arrived }()
 	res, _, _ := b.deliver(b.accept("u-fourth"))
-	require.Equal(t, hiring.ClassDelivered, res.Class)
+	require.Equal(t, model.ClassDelivered, res.Class)
 }

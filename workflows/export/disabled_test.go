@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -15,13 +15,13 @@ func TestDisabledByAnOperatorHolds(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
-		return tx.UpsertIntegrationStatus(b.integration(), store.IntegrationStatus{State: hiring.Disabled,
+		return tx.UpsertIntegrationStatus(b.integration(), store.IntegrationStatus{State: model.Disabled,
 			Reason: "an operator disabled it, because: they move", ByOperator: true, UpdatedAt: b.Clock()})
 	}))
 	b.integration().Secret = "another" // after a reload
 	e := b.accept("u-1")
 	_, _, class := b.deliver(e)
-	require.Equal(t, string(hiring.ClassHeld), class)
+	require.Equal(t, string(model.ClassHeld), class)
 	require.Equal(t, "integration hris is disabled: an operator disabled it, because: they move; "+
 		"hiregate integration enable acme/hris delivers what is held, and hiregate audit list says who disabled it "+
 		"and when",

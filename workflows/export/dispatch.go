@@ -11,8 +11,8 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 )
@@ -46,7 +46,7 @@ type Dispatcher struct {
 }
 
 // Offer has an export's workflow started soon. It never waits: an export that finds no room is found by the sweep.
-func (d *Dispatcher) Offer(e *hiring.Export) {
+func (d *Dispatcher) Offer(e *model.Export) {
 	d.ready()
 	if d.away.Load() || !d.claim(e) {
 		return
@@ -59,12 +59,12 @@ func (d *Dispatcher) Offer(e *hiring.Export) {
 }
 
 // claim reports whether no goroutine of this process has the export already. Call release when it is started.
-func (d *Dispatcher) claim(e *hiring.Export) bool {
+func (d *Dispatcher) claim(e *model.Export) bool {
 	_, claimed := d.claimed.LoadOrStore(e.ID, true)
 	return !claimed
 }
 
-func (d *Dispatcher) release(exports ...*hiring.Export) {
+func (d *Dispatcher) release(exports ...*model.Export) {
 	for _, e := range exports {
 		d.claimed.Delete(e.ID)
 	}

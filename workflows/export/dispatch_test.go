@@ -21,8 +21,8 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
 )
@@ -75,9 +75,9 @@ func (b *bench) run(temporal client.Client, attributes bool) *export.Dispatcher 
 }
 
 // becomes waits until an export is as it should be.
-func (b *bench) becomes(e *hiring.Export, as func(*hiring.Export) bool) *hiring.Export {
+func (b *bench) becomes(e *model.Export, as func(*model.Export) bool) *model.Export {
 	b.t.Helper()
-	var now *hiring.Export
+	var now *model.Export
 	require.Eventually(b.t, func() bool {
 		var err error
 		now, err = b.Store.Export(context.Background(), e.ID)
@@ -86,7 +86,7 @@ func (b *bench) becomes(e *hiring.Export, as func(*hiring.Export) bool) *hiring.
 	return now
 }
 
-func started(e *hiring.Export) bool { return !e.DispatchedAt.IsZero() }
+func started(e *model.Export) bool { return !e.DispatchedAt.IsZero() }
 
 // The gauges are what the alerts go by. They follow what waits also while the sweep has no end, since more come in than Temporal takes.
 func TestGaugesFollowWhatWaits(t *testing.T) { // beside no other dispatcher: the gauges are the process's
@@ -135,13 +135,13 @@ func TestRefusedStartBlocksNoOther(t *testing.T) {
 		return nil
 	}}
 	bad := b.accept("bad") // the first of its page, which is tried alone
-	var good []*hiring.Export
+	var good []*model.Export
 	for _, key := range []string{"u-1", "u-2", "u-3"} {
 		good = append(good, b.accept(key))
 	}
 	b.advance(time.Minute)
 	b.run(temporal, false)
-	bad = b.becomes(bad, func(e *hiring.Export) bool { return e.Fault != "" })
+	bad = b.becomes(bad, func(e *model.Export) bool { return e.Fault != "" })
 	require.Equal(t, "Temporal refuses its workflow: the id displeases", bad.Fault)
 	require.False(t, started(bad))
 	for _, e := range good {
@@ -182,7 +182,7 @@ func TestWhatWaitsIsStartedOnceTemporalIsBack(t *testing.T) {
 	b := newBench(t)
 	var back atomic.Bool
 	var asked atomic.Int64
-	all := []*hiring.Export{b.accept("u-1"), b.accept("u-2")}
+	all := []*model.Export{b.accept("u-1"), b.accept("u-2")}
 	b.advance(time.Minute)
 	d := b.run(starter{start: func(client.StartWorkflowOptions) error {
 		asked.Add(1)
@@ -223,7 +223,7 @@ func TestTemporalThatIsAwayIsAskedForOne(t *testing.T) {
 		return serviceerror.NewUnavailable("connection refused")
 	}}, false)
 	for range 3 {
-		require.Equal(t, hiring.GroupWorkflowID(first.ID), <-asked, "the group that was made the first time")
+		require.Equal(t, model.GroupWorkflowID(first.ID), <-asked, "the group that was made the first time")
 		b.advance(time.Minute)
 	}
 }
@@ -277,7 +277,7 @@ func TestNothingIsStartedTwice(t *testing.T) {
 	}}, false)
 	goOn := sync.OnceFunc(func() { close(slow) })
 	t.Cleanup(goOn)
-	var all []*hiring.Export
+	var all []*model.Export
 	for n := range 3 { // as many as there are starters
 		all = append(all, b.accept(fmt.Sprint("slow-", n)))
 		d.Offer(all[n])
@@ -329,7 +329,7 @@ func TestRedeliveryIsStartedInItsMode(t *testing.T) {
 	e := b.accept("u-1")
 	b.dispatch(e)
 	b.deliver(e)
-	b.integration().Documents = hiring.Passthrough
+	b.integration().Documents = model.Passthrough
 	_, err := b.redeliverer().Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, export.Redelivery) error { return nil })
 	require.NoError(t, err)
 	b.advance(time.Minute)
@@ -343,7 +343,7 @@ func TestExportsOfAnUnknownTenantWait(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	var ids sync.Map
-	nothing := func(*hiring.Export) {}
+	nothing := func(*model.Export) {}
 	gone := b.takeFor("gone", "u-1", `{}`, nothing)
 	b.takeFor("gone", "u-3", `{}`, nothing)
 	known := b.accept("u-2")
@@ -368,7 +368,7 @@ func TestExportsOfAnUnknownTenantWait(t *testing.T) {
 	}
 
 	again := *b.config
-	again.Tenants = map[string]*hiring.Tenant{"acme": b.config.Tenants["acme"], "gone": {Name: "gone"}}
+	again.Tenants = map[string]*model.Tenant{"acme": b.config.Tenants["acme"], "gone": {Name: "gone"}}
 	b.InForce.Push(&again)
 	b.advance(2 * time.Minute)
 	b.becomes(gone, started)

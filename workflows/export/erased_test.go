@@ -7,13 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // erase erases an export, as somebody asked.
-func (b *bench) erase(e *hiring.Export) {
+func (b *bench) erase(e *model.Export) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
 		now, left, err := tx.LockRemainder(e.ID)
@@ -27,16 +27,16 @@ func (b *bench) erase(e *hiring.Export) {
 // Its workflow ends by itself: there is nothing left to send.
 func TestErasedExportIsNotDelivered(t *testing.T) {
 	t.Parallel()
-	failed := export.DeliverResult{Integration: "hris", Class: hiring.ClassOurFault}
+	failed := export.DeliverResult{Integration: "hris", Class: model.ClassOurFault}
 	t.Run("held", func(t *testing.T) {
 		t.Parallel()
 		b := newBench(t)
 		e := b.accept("u-1")
 		b.dispatch(e)
-		b.set(hiring.Disabled)
+		b.set(model.Disabled)
 		b.deliver(e)
 		b.erase(e)
-		b.set(hiring.Configured)
+		b.set(model.Configured)
 		res, _, class := b.deliver(e)
 		require.Equal(t, []any{failed, ""}, []any{res, class})
 		require.Equal(t, store.ErasedReason, b.delivery(e).Reason)
@@ -50,7 +50,7 @@ func TestErasedExportIsNotDelivered(t *testing.T) {
 		b.dispatch(e)
 		res, _, class := b.deliver(e)
 		require.Equal(t, []any{failed, ""}, []any{res, class})
-		require.Equal(t, []any{hiring.Failed, store.ErasedReason}, []any{b.delivery(e).Outcome, b.delivery(e).Reason})
+		require.Equal(t, []any{model.Failed, store.ErasedReason}, []any{b.delivery(e).Outcome, b.delivery(e).Reason})
 		require.Zero(t, b.asked.Load())
 	})
 	t.Run("while the partner is asked", func(t *testing.T) {
@@ -60,8 +60,8 @@ func TestErasedExportIsNotDelivered(t *testing.T) {
 		b.dispatch(e)
 		b.meanwhile(http.StatusOK, func() { b.erase(e) })
 		res, _, _ := b.deliver(e)
-		require.Equal(t, hiring.ClassDelivered, res.Class)
-		require.Equal(t, hiring.Delivered, b.delivery(e).Outcome, "the partner has it")
+		require.Equal(t, model.ClassDelivered, res.Class)
+		require.Equal(t, model.Delivered, b.delivery(e).Outcome, "the partner has it")
 	})
 }
 

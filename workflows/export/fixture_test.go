@@ -22,8 +22,8 @@ import (
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/egress"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
@@ -84,8 +84,8 @@ func newBenchOn(t *testing.T, address string) *bench {
 	names, err := webhook.NamesFor("Service")
 	require.NoError(t, err)
 	b.config = &config.Config{Names: names, Egress: egress.New(egress.Policy{Allow: []egress.Allowance{loopback}}), PublicURL: "http://gate.example",
-		Tenants: map[string]*hiring.Tenant{"acme": {Name: "acme", Integrations: []hiring.Integration{{
-			Tenant: "acme", Name: "hris", URL: b.partner.URL + "/inbound", Secret: "s", Documents: hiring.Rehost, Verify: true,
+		Tenants: map[string]*model.Tenant{"acme": {Name: "acme", Integrations: []model.Integration{{
+			Tenant: "acme", Name: "hris", URL: b.partner.URL + "/inbound", Secret: "s", Documents: model.Rehost, Verify: true,
 		}}}}}
 	force := new(config.InForce)
 	force.Push(b.config)
@@ -93,7 +93,7 @@ func newBenchOn(t *testing.T, address string) *bench {
 	b.Activities = &export.Activities{Store: db, Archive: archive, InForce: force, Room: export.NewRoom(export.AttemptsAtOnce, export.BytesAtOnce), Now: b.Clock, Log: zap.NewNop()}
 	b.env = new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
 	b.env.RegisterActivityWithOptions(b.Deliver, activity.RegisterOptions{Name: export.DeliverName})
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 	return b
 }
 
@@ -109,16 +109,16 @@ func (b *bench) advance(d time.Duration) {
 	b.now = b.now.Add(d)
 }
 
-func (b *bench) integration() *hiring.Integration { return &b.config.Tenants["acme"].Integrations[0] }
+func (b *bench) integration() *model.Integration { return &b.config.Tenants["acme"].Integrations[0] }
 
-func (b *bench) set(state hiring.IntegrationState) {
+func (b *bench) set(state model.IntegrationState) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
 		return tx.UpsertIntegrationStatus(b.integration(), store.IntegrationStatus{State: state, Reason: "as the test has it", UpdatedAt: b.Clock()})
 	}))
 }
 
-func (b *bench) accept(key string) *hiring.Export {
+func (b *bench) accept(key string) *model.Export {
 	b.t.Helper()
 	e := inbox.NewExport("acme", key, []byte(fmt.Sprintf(`{"candidate":{"person":{"id":{"value":%q,"schemeId":"Service Candidate","schemeAgencyId":"Service"}}}}`, key)), b.Clock())
 	_, err := inbox.Accept(b.t.Context(), b.Store, e)
@@ -127,7 +127,7 @@ func (b *bench) accept(key string) *hiring.Export {
 }
 
 // deliver runs the activity once. It gives the result, or how long the activity asks to wait and why.
-func (b *bench) deliver(e *hiring.Export) (res export.DeliverResult, wait time.Duration, class string) {
+func (b *bench) deliver(e *model.Export) (res export.DeliverResult, wait time.Duration, class string) {
 	b.t.Helper()
 	value, err := b.env.ExecuteActivity(export.DeliverName, export.Part{Export: e.ID, Round: e.Round, Integration: "hris", Till: e.DeliverTill})
 	if err == nil {
@@ -139,7 +139,7 @@ func (b *bench) deliver(e *hiring.Export) (res export.DeliverResult, wait time.D
 	return res, retry.NextRetryDelay(), retry.Type()
 }
 
-func (b *bench) delivery(e *hiring.Export) *hiring.Delivery {
+func (b *bench) delivery(e *model.Export) *model.Delivery {
 	b.t.Helper()
 	d, err := b.Store.Delivery(b.t.Context(), e.ID, "hris", e.Round)
 	require.NoError(b.t, err)

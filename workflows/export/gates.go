@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/workflows"
 )
 
@@ -69,7 +69,7 @@ var (
 // enter takes a place. Then done must be called with how the integration was found. Otherwise closed says why not, in a
 // fixed word, and turn after which time to ask again. patience is how long to wait for a place. asked: somebody asked for
 // this attempt, and an open breaker lets it through; if the integration is found up, the breaker is closed.
-func (g *gates) enter(ctx context.Context, i *hiring.Integration, patience time.Duration,
+func (g *gates) enter(ctx context.Context, i *model.Integration, patience time.Duration,
 	asked bool) (done func(found error), closed string) {
 	g.mu.Lock()
 	one := g.of(i)
@@ -106,7 +106,7 @@ var closedGates = []string{"at_capacity", "breaker_open", "no_place", "no_memory
 
 // queue waits until a delivery of a group is among the next to an integration, over all groups: the deliveries that many
 // groups have for one integration are then read from the store shortly before they are sent.
-func (g *gates) queue(ctx context.Context, i *hiring.Integration) (leave func(), err error) {
+func (g *gates) queue(ctx context.Context, i *model.Integration) (leave func(), err error) {
 	g.mu.Lock()
 	one := g.of(i)
 	g.mu.Unlock()
@@ -119,7 +119,7 @@ func (g *gates) queue(ctx context.Context, i *hiring.Integration) (leave func(),
 // turn is how long a delivery that was turned away waits for its turn. Per second, as many deliveries have theirs as
 // the integration took lately, and a few more. These few come in vain, so the crowded integrations of a tenant share
 // them.
-func (g *gates) turn(i *hiring.Integration, now time.Time) time.Duration {
+func (g *gates) turn(i *model.Integration, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	one := g.of(i)
@@ -154,7 +154,7 @@ type Gate struct {
 }
 
 // state is how the gate of an integration stands.
-func (g *gates) state(i *hiring.Integration) (s Gate) {
+func (g *gates) state(i *model.Integration) (s Gate) {
 	g.mu.Lock()
 	one := g.of(i)
 	g.mu.Unlock()
@@ -168,13 +168,13 @@ func (g *gates) state(i *hiring.Integration) (s Gate) {
 }
 
 // Gate is how the gate of an integration stands on this node.
-func (a *Activities) Gate(i *hiring.Integration) Gate { return a.gates.state(i) }
+func (a *Activities) Gate(i *model.Integration) Gate { return a.gates.state(i) }
 
 // of is the gate of an integration. The caller holds the lock.
-func (g *gates) of(i *hiring.Integration) *gate {
+func (g *gates) of(i *model.Integration) *gate {
 	n := i.InFlight
 	if n <= 0 {
-		n = hiring.DefaultInFlight
+		n = model.DefaultInFlight
 	}
 	// A breaker is about a URL too: a new one deserves a new chance.
 	key := i.Name + " " + i.URL

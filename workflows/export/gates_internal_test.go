@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // However many are turned away, each looks again within ten minutes; and those that have no turn of their own take none from who comes
@@ -15,7 +15,7 @@ import (
 func TestNobodyWaitsLongAtAGate(t *testing.T) {
 	t.Parallel()
 	var g gates
-	i := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", InFlight: 1}
+	i := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", InFlight: 1}
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	_, closed := g.enter(t.Context(), i, 0, false)
 	require.Empty(t, closed)
@@ -38,7 +38,7 @@ func TestNobodyWaitsLongAtAGate(t *testing.T) {
 func TestTurnsKeepPace(t *testing.T) {
 	t.Parallel()
 	var g gates
-	i := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in"}
+	i := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in"}
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	// soon counts those of 2,000 that come again within ten seconds, after an integration found so many of 300 attempts a second.
 	soon := func(found error) (n int) {
@@ -70,7 +70,7 @@ func TestIntegrationsOfATenantShareItsTurns(t *testing.T) {
 	// soon counts those of 2,000 turned away by so many integrations that come again within ten seconds.
 	soon := func(tenant string, integrations int) (n int) {
 		for m := range 2000 {
-			i := &hiring.Integration{Tenant: tenant, Name: fmt.Sprint("hris-", m%integrations), URL: "https://hr.example/in"}
+			i := &model.Integration{Tenant: tenant, Name: fmt.Sprint("hris-", m%integrations), URL: "https://hr.example/in"}
 			if g.turn(i, now) < 10*time.Second {
 				n++
 			}

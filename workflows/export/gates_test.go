@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
 )
@@ -17,7 +17,7 @@ import (
 func TestBreakerCountsWhatThePartnerWasAskedAlone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	var gone, others []*hiring.Export
+	var gone, others []*model.Export
 	for n := range 10 {
 		gone = append(gone, b.accept(fmt.Sprint("u-gone-", n)))
 	}
@@ -37,10 +37,10 @@ func TestBreakerCountsWhatThePartnerWasAskedAlone(t *testing.T) {
 	}
 	for _, e := range gone {
 		res, _, _ := b.deliver(e)
-		require.Equal(t, hiring.ClassOurFault, res.Class)
+		require.Equal(t, model.ClassOurFault, res.Class)
 	}
 	_, _, class := b.deliver(others[9])
-	require.Equal(t, string(hiring.ClassPartnerFault), class, "it was closed by what never came to the partner")
+	require.Equal(t, string(model.ClassPartnerFault), class, "it was closed by what never came to the partner")
 	_, _, class = b.deliver(others[10])
 	require.Equal(t, "breaker_open", class, "what never came to the partner was a success")
 }
@@ -52,7 +52,7 @@ func TestNoAnswerOpensTheBreaker(t *testing.T) {
 	b.partner.Close()
 	for n := range 10 {
 		_, _, class := b.deliver(b.accept(fmt.Sprint("u-", n)))
-		require.Equal(t, string(hiring.ClassPartnerFault), class)
+		require.Equal(t, string(model.ClassPartnerFault), class)
 	}
 	_, _, class := b.deliver(b.accept("u-late"))
 	require.Equal(t, "breaker_open", class)
@@ -65,7 +65,7 @@ func TestRefusalsDoNotOpenTheBreaker(t *testing.T) {
 	b.status.Store(422)
 	for n := range 12 {
 		_, _, class := b.deliver(b.accept(fmt.Sprint("u-", n)))
-		require.Equal(t, string(hiring.ClassDataFault), class)
+		require.Equal(t, string(model.ClassDataFault), class)
 	}
 }
 
@@ -82,9 +82,9 @@ func TestNewAddressHasAGateOfItsOwn(t *testing.T) {
 	require.Equal(t, "breaker_open", class)
 	b.status.Store(200)
 	b.integration().URL = b.partner.URL + "/corrected"
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 	res, _, _ := b.deliver(e)
-	require.Equal(t, hiring.ClassDelivered, res.Class)
+	require.Equal(t, model.ClassDelivered, res.Class)
 }
 
 // Two tenants may have the same partner, under the same name and address: what one of them is turned away for is not the other's.
@@ -93,9 +93,9 @@ func TestTenantsHaveGatesOfTheirOwn(t *testing.T) {
 	b := newBench(t)
 	theirs := *b.integration()
 	theirs.Tenant = "globex"
-	b.config.Tenants["globex"] = &hiring.Tenant{Name: "globex", Integrations: []hiring.Integration{theirs}}
+	b.config.Tenants["globex"] = &model.Tenant{Name: "globex", Integrations: []model.Integration{theirs}}
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
-		return tx.UpsertIntegrationStatus(&theirs, store.IntegrationStatus{State: hiring.Configured, UpdatedAt: b.Clock()})
+		return tx.UpsertIntegrationStatus(&theirs, store.IntegrationStatus{State: model.Configured, UpdatedAt: b.Clock()})
 	}))
 	b.status.Store(500)
 	for n := range 10 {
@@ -104,8 +104,8 @@ func TestTenantsHaveGatesOfTheirOwn(t *testing.T) {
 	_, _, class := b.deliver(b.accept("u-waiting"))
 	require.Equal(t, "breaker_open", class)
 	b.status.Store(200)
-	res, _, _ := b.deliver(b.takeFor("globex", "u-1", `{}`, func(*hiring.Export) {}))
-	require.Equal(t, hiring.ClassDelivered, res.Class)
+	res, _, _ := b.deliver(b.takeFor("globex", "u-1", `{}`, func(*model.Export) {}))
+	require.Equal(t, model.ClassDelivered, res.Class)
 }
 
 // Whoever asks is told that the breaker is open, and when an attempt is let through again.
@@ -123,7 +123,7 @@ func TestGateSaysWhenTheNextProbeIs(t *testing.T) {
 	gate := b.Gate(i)
 	require.True(t, gate.BreakerOpen)
 	require.WithinRange(t, gate.Probe, before.Add(15*time.Second), time.Now().Add(15*time.Second))
-	health, err := b.Store.Health(t.Context(), hiring.Place{Tenant: "acme", Integration: "hris"})
+	health, err := b.Store.Health(t.Context(), model.Place{Tenant: "acme", Integration: "hris"})
 	require.NoError(t, err)
 	require.EqualValues(t, 10, health.Failures, "each attempt counts in its own transaction")
 	require.Contains(t, health.Reason, "no connection to")
@@ -140,7 +140,7 @@ func TestAskedAttemptIsAProbe(t *testing.T) {
 	late, other := b.dispatched("u-late"), b.dispatched("u-other")
 	ask := func() {
 		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.AskDelivery(hiring.NewDelivery(late, "hris", 0, b.Clock()), b.Clock())
+			return tx.AskDelivery(model.NewDelivery(late, "hris", 0, b.Clock()), b.Clock())
 		}))
 	}
 	_, _, class := b.deliver(late)
@@ -149,7 +149,7 @@ func TestAskedAttemptIsAProbe(t *testing.T) {
 		before := b.asked.Load()
 		ask()
 		_, _, class = b.deliver(late)
-		require.Equal(t, string(hiring.ClassPartnerFault), class, "attempt %d, however far off its time is", n)
+		require.Equal(t, string(model.ClassPartnerFault), class, "attempt %d, however far off its time is", n)
 		require.Equal(t, before+1, b.asked.Load())
 		require.True(t, b.Gate(b.integration()).BreakerOpen)
 		_, _, class = b.deliver(other)
@@ -159,10 +159,10 @@ func TestAskedAttemptIsAProbe(t *testing.T) {
 	b.status.Store(200)
 	ask()
 	res, _, _ := b.deliver(late)
-	require.Equal(t, hiring.ClassDelivered, res.Class)
+	require.Equal(t, model.ClassDelivered, res.Class)
 	require.False(t, b.Gate(b.integration()).BreakerOpen)
 	res, _, _ = b.deliver(other)
-	require.Equal(t, hiring.ClassDelivered, res.Class)
+	require.Equal(t, model.ClassDelivered, res.Class)
 	attempts, err := b.Store.ListAttempts(t.Context(), b.delivery(late).ID)
 	require.NoError(t, err)
 	require.Len(t, attempts, 3)

@@ -6,7 +6,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/workflows"
 )
 
@@ -41,9 +41,9 @@ type GroupResult struct {
 
 // GroupDelivery is what became of a delivery of a member.
 type GroupDelivery struct {
-	Export      int64        `json:"export"`
-	Integration string       `json:"integration"`
-	Class       hiring.Class `json:"class"`
+	Export      int64       `json:"export"`
+	Integration string      `json:"integration"`
+	Class       model.Class `json:"class"`
 }
 
 // GroupWorkflow is round 0 of several exports.
@@ -64,7 +64,7 @@ func GroupWorkflow(ctx workflow.Context, in GroupInput) (GroupResult, error) {
 			workflow.GetLogger(ctx).Warn("fetching documents ended without a result")
 		}
 	}
-	if class := res.worst(); in.Attributes && class != hiring.ClassDelivered {
+	if class := res.worst(); in.Attributes && class != model.ClassDelivered {
 		if err := workflow.UpsertTypedSearchAttributes(ctx, workflows.AttributeOutcome.ValueSet(string(class))); err != nil {
 			return res, err
 		}
@@ -73,13 +73,13 @@ func GroupWorkflow(ctx workflow.Context, in GroupInput) (GroupResult, error) {
 }
 
 // delivered reports whether the result tells that a delivery of a member was delivered.
-func (r *GroupResult) delivered(d *hiring.Delivery) bool {
-	return slices.Contains(r.Deliveries, GroupDelivery{d.ExportID, d.Integration, hiring.ClassDelivered})
+func (r *GroupResult) delivered(d *model.Delivery) bool {
+	return slices.Contains(r.Deliveries, GroupDelivery{d.ExportID, d.Integration, model.ClassDelivered})
 }
 
-func (r *GroupResult) worst() hiring.Class {
+func (r *GroupResult) worst() model.Class {
 	if r.Cut {
-		return hiring.ClassOurFault
+		return model.ClassOurFault
 	}
 	all := make([]DeliverResult, len(r.Deliveries))
 	for n, d := range r.Deliveries {

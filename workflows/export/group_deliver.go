@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/failpoint"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 )
@@ -60,13 +60,13 @@ type groupDelivery struct {
 
 	mu      sync.Mutex
 	members map[Part]groupMember // those that were open, as they were read last
-	open    []*hiring.Delivery
+	open    []*model.Delivery
 	result  GroupResult
 }
 
 type groupMember struct {
-	export   *hiring.Export
-	delivery *hiring.Delivery
+	export   *model.Export
+	delivery *model.Delivery
 }
 
 // read finds the deliveries that are open, and counts the others.
@@ -104,7 +104,7 @@ func (g *groupDelivery) read(ctx context.Context) (map[Part]time.Time, error) {
 // statuses reads how the integrations stand, if a delivery of a member is held.
 func (g *groupDelivery) statuses(ctx context.Context, members []store.Member) (store.IntegrationStatuses, error) {
 	for _, m := range members {
-		if slices.ContainsFunc(m.Deliveries, func(d *hiring.Delivery) bool { return d.Outcome == hiring.Held }) {
+		if slices.ContainsFunc(m.Deliveries, func(d *model.Delivery) bool { return d.Outcome == model.Held }) {
 			return g.a.Store.ListIntegrationStatuses(ctx)
 		}
 	}
@@ -112,7 +112,7 @@ func (g *groupDelivery) statuses(ctx context.Context, members []store.Member) (s
 }
 
 // released reports whether what held a delivery is over.
-func (g *groupDelivery) released(e *hiring.Export, d *hiring.Delivery, statuses store.IntegrationStatuses) bool {
+func (g *groupDelivery) released(e *model.Export, d *model.Delivery, statuses store.IntegrationStatuses) bool {
 	c := g.a.InForce.Current()
 	if c == nil || e.Quarantined {
 		return false
@@ -126,16 +126,16 @@ func (g *groupDelivery) released(e *hiring.Export, d *hiring.Delivery, statuses 
 }
 
 // due is when a delivery has its next step by what the store says; the zero time: now.
-func (g *groupDelivery) due(e *hiring.Export, d *hiring.Delivery, statuses store.IntegrationStatuses) time.Time {
+func (g *groupDelivery) due(e *model.Export, d *model.Delivery, statuses store.IntegrationStatuses) time.Time {
 	first := g.began.Add(documentsLook)
 	switch {
 	case !d.AskedAt.IsZero(): // another time than it was due before, so that the agenda sees it
 		return d.AskedAt
-	case d.Outcome == hiring.Pending && first.Before(g.documentsTill(e, d)): // or as soon as they are here
+	case d.Outcome == model.Pending && first.Before(g.documentsTill(e, d)): // or as soon as they are here
 		return first
-	case d.Outcome == hiring.Retrying:
+	case d.Outcome == model.Retrying:
 		return d.NextAt
-	case d.Outcome == hiring.Held && !g.released(e, d, statuses):
+	case d.Outcome == model.Held && !g.released(e, d, statuses):
 		if first := d.HeldSince.Add(holdFirst); g.a.Now().Before(first) {
 			return first
 		}
@@ -145,14 +145,14 @@ func (g *groupDelivery) due(e *hiring.Export, d *hiring.Delivery, statuses store
 }
 
 // firstEnd is the end of round 0 of an export.
-func firstEnd(e *hiring.Export) time.Time {
+func firstEnd(e *model.Export) time.Time {
 	switch {
 	case e.Round == 0:
 		return e.DeliverTill
-	case e.Origin == hiring.Triggered:
+	case e.Origin == model.Triggered:
 		return e.DocumentsTill
 	}
-	return e.ReceivedAt.Add(hiring.DeliveryWindow)
+	return e.ReceivedAt.Add(model.DeliveryWindow)
 }
 
 func (g *groupDelivery) member(part Part) groupMember {
@@ -198,7 +198,7 @@ func (g *groupDelivery) turnIn(delay time.Duration) turn { return turn{until: g.
 
 // documentsTill is until when the first attempt waits for documents, as the workflow of a single export has it wait;
 // the zero time: it does not.
-func (g *groupDelivery) documentsTill(e *hiring.Export, d *hiring.Delivery) time.Time {
+func (g *groupDelivery) documentsTill(e *model.Export, d *model.Delivery) time.Time {
 	c := g.a.InForce.Current()
 	if d.Attempts > 0 || e.Attachments == 0 || c == nil {
 		return time.Time{}
@@ -221,7 +221,7 @@ func (g *groupDelivery) documentsTill(e *hiring.Export, d *hiring.Delivery) time
 func (g *groupDelivery) waiting(ctx context.Context) (string, error) {
 	var failed []int64
 	for _, d := range g.open {
-		if d.Outcome == hiring.Retrying {
+		if d.Outcome == model.Retrying {
 			failed = append(failed, d.ID)
 		}
 	}
@@ -232,7 +232,7 @@ func (g *groupDelivery) waiting(ctx context.Context) (string, error) {
 	counts := map[string]int{}
 	for _, d := range g.open {
 		why := string(d.Class())
-		if d.Outcome == hiring.Retrying && d.Fault != "" {
+		if d.Outcome == model.Retrying && d.Fault != "" {
 			why = string(d.Fault)
 		}
 		if status := statuses[d.ID]; status != 0 {

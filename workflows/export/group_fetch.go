@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 )
@@ -24,7 +24,7 @@ const (
 // until each is fetched or given up.
 func (a *Activities) FetchGroupDocuments(ctx context.Context, part GroupPart) (FetchResult, error) {
 	defer workflows.Beat(ctx)()
-	g := groupFetch{a: a, ids: part.Exports, members: map[int64]*hiring.Export{}}
+	g := groupFetch{a: a, ids: part.Exports, members: map[int64]*model.Export{}}
 	steps := agenda[int64]{now: a.Now, read: g.read, lane: g.lane, step: g.step}
 	next, err := steps.run(ctx)
 	switch {
@@ -43,7 +43,7 @@ type groupFetch struct {
 	ids []int64
 
 	mu      sync.Mutex
-	members map[int64]*hiring.Export
+	members map[int64]*model.Export
 	missing int
 	result  FetchResult
 }
@@ -66,7 +66,7 @@ func (g *groupFetch) read(ctx context.Context) (map[int64]time.Time, error) {
 	defer g.mu.Unlock()
 	g.result = FetchResult{}
 	for _, e := range exports {
-		if e.Attachments == 0 || e.Origin != hiring.Received {
+		if e.Attachments == 0 || e.Origin != model.Received {
 			continue
 		}
 		g.members[e.ID] = e
@@ -81,7 +81,7 @@ func (g *groupFetch) read(ctx context.Context) (map[int64]time.Time, error) {
 	return due, nil
 }
 
-func (g *groupFetch) member(id int64) *hiring.Export {
+func (g *groupFetch) member(id int64) *model.Export {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.members[id]

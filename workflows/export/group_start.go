@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/failpoint"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/workflows"
@@ -24,12 +24,12 @@ const attributeBytes = 2000
 
 // dispatchGroup makes a group of exports, stores its members, and starts its workflow. A crash in between leaves a
 // group that the sweep finds and starts.
-func (d *Dispatcher) dispatchGroup(ctx context.Context, exports []*hiring.Export) error {
+func (d *Dispatcher) dispatchGroup(ctx context.Context, exports []*model.Export) error {
 	c := d.InForce.Current()
 	if c == nil {
 		return context.Canceled
 	}
-	exports = slices.DeleteFunc(exports, func(e *hiring.Export) bool {
+	exports = slices.DeleteFunc(exports, func(e *model.Export) bool {
 		tenant, ok := c.Tenant(e.Tenant)
 		if ok && len(e.Integrations) == 0 {
 			for n := range tenant.Integrations {
@@ -41,7 +41,7 @@ func (d *Dispatcher) dispatchGroup(ctx context.Context, exports []*hiring.Export
 	if len(exports) == 0 {
 		return nil
 	}
-	var members []*hiring.Export
+	var members []*model.Export
 	err := d.write(ctx, func(tx *store.Tx) (err error) {
 		members, err = tx.Group(exports, d.Now())
 		return err
@@ -54,7 +54,7 @@ func (d *Dispatcher) dispatchGroup(ctx context.Context, exports []*hiring.Export
 
 // repairGroup starts the workflow of a group that was stored, and perhaps not started. It is started with the same ID
 // and members, so that it makes no difference whether it was.
-func (d *Dispatcher) repairGroup(ctx context.Context, member *hiring.Export) error {
+func (d *Dispatcher) repairGroup(ctx context.Context, member *model.Export) error {
 	members, err := d.Store.UndispatchedGroup(ctx, member.Group)
 	if err != nil || len(members) == 0 {
 		return err
@@ -63,7 +63,7 @@ func (d *Dispatcher) repairGroup(ctx context.Context, member *hiring.Export) err
 }
 
 // startMembers starts the workflow of a group and notes that Temporal has it.
-func (d *Dispatcher) startMembers(ctx context.Context, members []*hiring.Export) error {
+func (d *Dispatcher) startMembers(ctx context.Context, members []*model.Export) error {
 	failpoint.Reach(failpoint.GroupStored)
 	group := members[0].Group
 	in := groupInput(members, d.Attributes.Load())
@@ -81,11 +81,11 @@ func (d *Dispatcher) startMembers(ctx context.Context, members []*hiring.Export)
 		d.answered()
 		metrics.DispatchedGroup("repeated", len(members))
 		var started GroupInput
-		if err := d.readInput(ctx, hiring.GroupWorkflowID(group), &started); err != nil {
+		if err := d.readInput(ctx, model.GroupWorkflowID(group), &started); err != nil {
 			return err
 		}
 		if slices.ContainsFunc(in.Exports, func(id int64) bool { return !slices.Contains(started.Exports, id) }) {
-			d.Log.Warn("a workflow of that id belongs to another database; the exports of this group get workflows of their own", zap.String("workflow", hiring.GroupWorkflowID(group)))
+			d.Log.Warn("a workflow of that id belongs to another database; the exports of this group get workflows of their own", zap.String("workflow", model.GroupWorkflowID(group)))
 			return d.write(ctx, func(tx *store.Tx) error { return forEach(members, tx.SkipRound) })
 		}
 	case errors.As(err, &invalid):
@@ -93,7 +93,7 @@ func (d *Dispatcher) startMembers(ctx context.Context, members []*hiring.Export)
 		d.Log.Error("Temporal refuses the workflow of a group of exports; they are set aside as our fault",
 			zap.Int64("group", group), zap.Error(err))
 		return d.write(ctx, func(tx *store.Tx) error {
-			return forEach(members, func(e *hiring.Export) error {
+			return forEach(members, func(e *model.Export) error {
 				return tx.MarkFault(e.ID, "Temporal refuses its workflow: "+invalid.Message)
 			})
 		})
@@ -108,7 +108,7 @@ func (d *Dispatcher) startMembers(ctx context.Context, members []*hiring.Export)
 	return d.write(ctx, func(tx *store.Tx) error { return tx.MarkGroupDispatched(group, d.Now()) })
 }
 
-func forEach(members []*hiring.Export, do func(*hiring.Export) error) error {
+func forEach(members []*model.Export, do func(*model.Export) error) error {
 	for _, e := range members {
 		if err := do(e); err != nil {
 			return err
@@ -117,17 +117,17 @@ func forEach(members []*hiring.Export, do func(*hiring.Export) error) error {
 	return nil
 }
 
-func groupInput(members []*hiring.Export, attributes bool) GroupInput {
+func groupInput(members []*model.Export, attributes bool) GroupInput {
 	in := GroupInput{Attributes: attributes}
 	for _, e := range members {
 		in.Exports = append(in.Exports, e.ID)
-		in.Documents = in.Documents || e.Attachments > 0 && e.Origin == hiring.Received
+		in.Documents = in.Documents || e.Attachments > 0 && e.Origin == model.Received
 		in.DocumentsTill, in.DeliverTill = later(in.DocumentsTill, e.DocumentsTill), later(in.DeliverTill, e.DeliverTill)
 	}
 	return in
 }
 
-func (d *Dispatcher) startGroup(ctx context.Context, members []*hiring.Export, in GroupInput) error {
+func (d *Dispatcher) startGroup(ctx context.Context, members []*model.Export, in GroupInput) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	var tenants, keys []string
@@ -142,7 +142,7 @@ func (d *Dispatcher) startGroup(ctx context.Context, members []*hiring.Export, i
 		of, priority = fmt.Sprintf("%d tenants", len(tenants)), workflows.PriorityOf("", workflows.Received)
 	}
 	summary := fmt.Sprintf("%d exports of %s", len(members), of)
-	o := startOptions(hiring.GroupWorkflowID(members[0].Group), summary, priority)
+	o := startOptions(model.GroupWorkflowID(members[0].Group), summary, priority)
 	if in.Attributes {
 		o.TypedSearchAttributes = temporal.NewSearchAttributes(workflows.AttributeEvent.ValueSet(webhook.EventExport),
 			workflows.AttributeTenant.ValueSet(fitting(tenants)), workflows.AttributeExport.ValueSet(fitting(keys)))

@@ -21,7 +21,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows/export"
@@ -45,7 +45,7 @@ func (g *groups) ExecuteWorkflow(
 	return nil, g.start(o)
 }
 
-func (b *bench) acceptMany(n int) (all []*hiring.Export, ids []int64) {
+func (b *bench) acceptMany(n int) (all []*model.Export, ids []int64) {
 	for at := range n {
 		e := b.accept(fmt.Sprint("u-", at))
 		all, ids = append(all, e), append(ids, e.ID)
@@ -54,7 +54,7 @@ func (b *bench) acceptMany(n int) (all []*hiring.Export, ids []int64) {
 }
 
 // grouped accepts exports and makes them a group that Temporal has.
-func (b *bench) grouped(n int) (all []*hiring.Export, ids []int64) {
+func (b *bench) grouped(n int) (all []*model.Export, ids []int64) {
 	b.t.Helper()
 	all, ids = b.acceptMany(n)
 	for _, e := range all {
@@ -92,15 +92,15 @@ func TestManyThatWaitAreStartedAsAGroup(t *testing.T) {
 	g := &groups{started: map[string]export.GroupInput{},
 		starter: starter{start: func(client.StartWorkflowOptions) error { return nil }}}
 	b.run(g, false)
-	id := hiring.GroupWorkflowID(ids[0])
+	id := model.GroupWorkflowID(ids[0])
 	for _, e := range all {
 		now := b.becomes(e, started)
 		require.Equal(t, []any{id, ids[0], []string{"hris"}}, []any{now.WorkflowID, now.Group, now.Integrations})
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	require.Equal(t, map[string]export.GroupInput{id: {Exports: ids, DocumentsTill: noon.Add(hiring.DocumentWindow),
-		DeliverTill: noon.Add(hiring.DeliveryWindow)}}, g.started)
+	require.Equal(t, map[string]export.GroupInput{id: {Exports: ids, DocumentsTill: noon.Add(model.DocumentWindow),
+		DeliverTill: noon.Add(model.DeliveryWindow)}}, g.started)
 }
 
 // A crash, or Temporal, comes between the making of a group and its start: it is started with the members that it was
@@ -132,8 +132,8 @@ func TestInterruptedGroupIsStartedAsItWasMade(t *testing.T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	require.Len(t, g.started, 1)
-	require.Equal(t, ids, g.started[hiring.GroupWorkflowID(ids[0])].Exports)
-	require.Equal(t, hiring.WorkflowID("acme", "u-late", 0), b.becomes(late, started).WorkflowID)
+	require.Equal(t, ids, g.started[model.GroupWorkflowID(ids[0])].Exports)
+	require.Equal(t, model.WorkflowID("acme", "u-late", 0), b.becomes(late, started).WorkflowID)
 }
 
 // A workflow of the same ID may be that of a database that was there before. It does not deliver these exports.
@@ -145,7 +145,7 @@ func TestGroupOfAnotherDatabase(t *testing.T) {
 	require.NoError(t, err)
 	b.advance(time.Minute)
 	b.run(starter{first: first, start: func(o client.StartWorkflowOptions) error {
-		if o.ID == hiring.GroupWorkflowID(ids[0]) {
+		if o.ID == model.GroupWorkflowID(ids[0]) {
 			return serviceerror.NewWorkflowExecutionAlreadyStarted("it is there", "", "")
 		}
 		return nil
@@ -157,7 +157,7 @@ func TestGroupOfAnotherDatabase(t *testing.T) {
 	b.advance(time.Minute)
 	for _, e := range all {
 		now := b.becomes(e, started)
-		require.Equal(t, []any{hiring.WorkflowID("acme", e.Key, 1), int64(0)}, []any{now.WorkflowID, now.Group})
+		require.Equal(t, []any{model.WorkflowID("acme", e.Key, 1), int64(0)}, []any{now.WorkflowID, now.Group})
 	}
 }
 
@@ -170,7 +170,7 @@ func TestGroupIsDelivered(t *testing.T) {
 	require.Len(t, res.Deliveries, 50)
 	require.EqualValues(t, 50, b.asked.Load())
 	for _, e := range all {
-		require.Equal(t, hiring.Delivered, b.delivery(e).Outcome)
+		require.Equal(t, model.Delivered, b.delivery(e).Outcome)
 	}
 	_, _, why = b.deliverGroup(ids)
 	require.Empty(t, why)
@@ -211,7 +211,7 @@ func TestGroupMembersGoTheirWays(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	all, ids := b.grouped(8)
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	_, wait, why := b.deliverGroup(ids)
 	require.Equal(t, "8 of 8 deliveries wait: 8 held", why)
 	require.LessOrEqual(t, wait, time.Hour)
@@ -227,8 +227,8 @@ func TestGroupMembersGoTheirWays(t *testing.T) {
 	require.Empty(t, why)
 	require.Len(t, res.Deliveries, 8)
 	require.Equal(t, 7, len(slices.DeleteFunc(slices.Clone(res.Deliveries),
-		func(d export.GroupDelivery) bool { return d.Class != hiring.ClassHeld })))
-	require.Equal(t, hiring.Failed, b.delivery(all[0]).Outcome)
+		func(d export.GroupDelivery) bool { return d.Class != model.ClassHeld })))
+	require.Equal(t, model.Failed, b.delivery(all[0]).Outcome)
 	require.True(t, b.delivery(all[1]).Parked)
 	require.Zero(t, b.asked.Load())
 }
@@ -256,7 +256,7 @@ func TestRunningGroupReleasesWhatIsHeld(t *testing.T) {
 		}
 		return tx.MarkGroupDispatched(ids[0], b.Clock())
 	}))
-	b.set(hiring.NotConfigured)
+	b.set(model.NotConfigured)
 	ended := make(chan string, 1)
 	go func() {
 		_, _, why := b.deliverGroup(ids)
@@ -265,12 +265,12 @@ func TestRunningGroupReleasesWhatIsHeld(t *testing.T) {
 	require.Eventually(t, func() bool {
 		held, err := b.Store.CountHeld(t.Context())
 		require.NoError(t, err)
-		return held[hiring.Place{Tenant: "acme", Integration: "hris"}] == 8
+		return held[model.Place{Tenant: "acme", Integration: "hris"}] == 8
 	}, time.Minute, time.Millisecond)
 	b.advance(20 * time.Second)
 	later := b.Clock().Add(5 * time.Second) // nothing is left but the look in an hour
 	require.Eventually(t, func() bool { return b.Clock().After(later) }, time.Minute, time.Millisecond)
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 	require.Eventually(t, func() bool { return b.asked.Load() == 8 }, time.Minute, time.Millisecond,
 		"they wait until the group runs again")
 	close(partner.release)
@@ -282,8 +282,8 @@ func TestGroupParksBeforeItsEnd(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	all, ids := b.grouped(8)
-	b.set(hiring.Disabled)
-	b.advance(hiring.DeliveryWindow - 10*time.Minute)
+	b.set(model.Disabled)
+	b.advance(model.DeliveryWindow - 10*time.Minute)
 	_, _, why := b.deliverGroup(ids)
 	require.Equal(t, "8 of 8 deliveries wait: 8 held", why)
 	b.advance(time.Minute)
@@ -332,11 +332,11 @@ func TestGroupWaitsForDocuments(t *testing.T) {
 	t.Cleanup(service.Close)
 	release := sync.OnceFunc(func() { close(slow) })
 	t.Cleanup(release)
-	var all []*hiring.Export
+	var all []*model.Export
 	var ids []int64
 	for n := range 8 {
 		path := []string{"/quick", "/slow"}[n/7]
-		e := b.take(fmt.Sprint("u-", n), withDocument(service.URL+path), func(e *hiring.Export) {
+		e := b.take(fmt.Sprint("u-", n), withDocument(service.URL+path), func(e *model.Export) {
 			e.Attachments, e.Integrations = 1, []string{"hris"}
 		})
 		all, ids = append(all, e), append(ids, e.ID)

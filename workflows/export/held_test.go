@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // waiting is the activity of a delivery to hris that waits for its next run.
@@ -23,11 +23,11 @@ func waiting() []*workflow.PendingActivityInfo {
 }
 
 // held accepts an export, has its workflow run, and its delivery to hris wait at a closed gate.
-func (b *lossBench) held(key string) *hiring.Export {
+func (b *lossBench) held(key string) *model.Export {
 	b.t.Helper()
 	e := b.dispatched(key, "hris")
 	_, _, class := b.deliver(e)
-	require.Equal(b.t, string(hiring.ClassHeld), class)
+	require.Equal(b.t, string(model.ClassHeld), class)
 	b.temporal.running["export/acme/"+key] = waiting()
 	return e
 }
@@ -43,7 +43,7 @@ func (b *lossBench) tend() []string {
 func TestHeldHardlyEverLooks(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.set(hiring.NotConfigured)
+	b.set(model.NotConfigured)
 	e := b.accept("u-1")
 	looks := 0
 	for class := "held"; class != ""; looks++ {
@@ -61,8 +61,8 @@ func TestHeldHardlyEverLooks(t *testing.T) {
 func TestWhatNoReleaseCameToIsReleased(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]struct{ closes, opens func(*lossBench) }{
-		"configured": {func(b *lossBench) { b.set(hiring.Disabled) }, func(b *lossBench) { b.set(hiring.Configured) }},
-		"verify off": {func(b *lossBench) { b.set(hiring.NotConfigured) }, func(b *lossBench) { b.integration().Verify = false }},
+		"configured": {func(b *lossBench) { b.set(model.Disabled) }, func(b *lossBench) { b.set(model.Configured) }},
+		"verify off": {func(b *lossBench) { b.set(model.NotConfigured) }, func(b *lossBench) { b.integration().Verify = false }},
 		"known": {
 			func(b *lossBench) {
 				b.config.Tenants["globex"] = b.config.Tenants["acme"]
@@ -83,7 +83,7 @@ func TestWhatNoReleaseCameToIsReleased(t *testing.T) {
 		b.temporal.running["export/acme/u-1"][0].NextAttemptScheduleTime = nil
 		require.Empty(t, b.tend(), "%s: a worker is about to take it", name)
 		res, _, _ := b.deliver(e)
-		require.Equal(t, hiring.ClassDelivered, res.Class, name)
+		require.Equal(t, model.ClassDelivered, res.Class, name)
 		b.temporal.running["export/acme/u-1"] = waiting()
 		require.Empty(t, b.tend(), "%s: it is released", name)
 	}
@@ -96,16 +96,16 @@ func TestReleasedWaitsForItsTurn(t *testing.T) {
 	b.status.Store(500)
 	tried := b.dispatched("u-tried", "hris")
 	b.deliver(tried)
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	_, _, class := b.deliver(tried)
-	require.Equal(t, string(hiring.ClassHeld), class)
+	require.Equal(t, string(model.ClassHeld), class)
 	require.Zero(t, b.delivery(tried).NextAt, "nothing happens to it before its gate opens")
 	held := b.held("u-held")
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 	for n := range 9 {
 		b.deliver(b.accept(fmt.Sprint("u-", n)))
 	}
-	for e, outcome := range map[*hiring.Export]hiring.Outcome{tried: hiring.Retrying, held: hiring.Pending} {
+	for e, outcome := range map[*model.Export]model.Outcome{tried: model.Retrying, held: model.Pending} {
 		_, wait, class := b.deliver(e)
 		require.Equal(t, "breaker_open", class)
 		d := b.delivery(e)
@@ -113,9 +113,9 @@ func TestReleasedWaitsForItsTurn(t *testing.T) {
 		b.temporal.running["export/acme/"+e.Key] = waiting()
 	}
 	require.Empty(t, b.tend())
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	_, wait, class := b.deliver(held)
-	require.Equal(t, string(hiring.ClassHeld), class, "its gate closed again")
+	require.Equal(t, string(model.ClassHeld), class, "its gate closed again")
 	require.LessOrEqual(t, wait, 12*time.Second)
 	require.Equal(t, b.Clock(), b.delivery(held).HeldSince)
 }
@@ -139,11 +139,11 @@ func (a *away) DescribeWorkflowExecution(context.Context, *workflowservice.Descr
 func TestReleaseEndsWhereTemporalIsAway(t *testing.T) {
 	t.Parallel()
 	b := newLossBench(t)
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	for n := range 3 {
 		b.held(fmt.Sprint("u-", n))
 	}
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 	for _, late := range []bool{false, true} {
 		temporal := &away{late: late}
 		b.watcher.Client = engineClient{service: temporal}
@@ -158,29 +158,29 @@ func TestReleaseEndsWhereTemporalIsAway(t *testing.T) {
 func TestHeldTriggeredExportExpiresAtItsEnd(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	e, late := b.take("u-1", `{}`, triggered), b.take("u-2", `{}`, triggered)
-	b.advance(hiring.DocumentWindow - time.Second)
+	b.advance(model.DocumentWindow - time.Second)
 	_, wait, class := b.deliver(late)
-	require.Equal(t, string(hiring.ClassHeld), class)
+	require.Equal(t, string(model.ClassHeld), class)
 	require.Equal(t, time.Second, wait)
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 	res, _, _ := b.deliver(late)
-	require.Equal(t, hiring.ClassDelivered, res.Class)
+	require.Equal(t, model.ClassDelivered, res.Class)
 
-	b.set(hiring.Disabled)
-	b.advance(time.Second - hiring.DocumentWindow)
+	b.set(model.Disabled)
+	b.advance(time.Second - model.DocumentWindow)
 	for class := "held"; class != ""; {
 		var wait time.Duration
 		_, wait, class = b.deliver(e)
 		if class != "" {
-			require.Equal(t, hiring.Held, b.delivery(e).Outcome)
+			require.Equal(t, model.Held, b.delivery(e).Outcome)
 		}
 		b.advance(wait)
 	}
 	require.Equal(t, e.DocumentsTill, b.Clock())
 	d := b.delivery(e)
-	require.Equal(t, hiring.Expired, d.Outcome)
+	require.Equal(t, model.Expired, d.Outcome)
 	require.Contains(t, d.Reason, "hris is disabled", "it tells why nothing was sent")
 	require.Zero(t, d.HeldSince, "it is counted among what is held")
 }
@@ -189,21 +189,21 @@ func TestHeldTriggeredExportExpiresAtItsEnd(t *testing.T) {
 func TestReasonOfWhatIsHeldIsThatOfNow(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.set(hiring.NotConfigured)
+	b.set(model.NotConfigured)
 	e := b.accept("u-1")
 	b.deliver(e)
 	since := b.delivery(e).HeldSince
 	b.advance(time.Minute)
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	b.deliver(e)
 	d := b.delivery(e)
 	require.Contains(t, d.Reason, "hris is disabled")
 	require.Equal(t, since, d.HeldSince)
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 	b.status.Store(500)
 	b.deliver(e)
 	d = b.delivery(e)
-	require.Equal(t, hiring.Retrying, d.Outcome)
+	require.Equal(t, model.Retrying, d.Outcome)
 	require.NotContains(t, d.Reason, "disabled")
 	require.Zero(t, d.HeldSince)
 }
@@ -212,12 +212,12 @@ func TestReasonOfWhatIsHeldIsThatOfNow(t *testing.T) {
 func TestHeldAtTheEndIsParked(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	e := b.accept("u-1")
-	b.advance(hiring.DeliveryWindow - 29*time.Second)
+	b.advance(model.DeliveryWindow - 29*time.Second)
 	res, _, class := b.deliver(e)
 	require.Empty(t, class)
-	require.Equal(t, hiring.ClassHeld, res.Class)
+	require.Equal(t, model.ClassHeld, res.Class)
 	require.True(t, b.delivery(e).Parked)
 }
 
@@ -225,12 +225,12 @@ func TestHeldAtTheEndIsParked(t *testing.T) {
 func TestParkedIsNotTakenUpAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	e := b.accept("u-1")
 	b.park(e)
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 	res, _, class := b.deliver(e)
 	require.Empty(t, class)
-	require.Equal(t, hiring.ClassHeld, res.Class)
+	require.Equal(t, model.ClassHeld, res.Class)
 	require.Zero(t, b.asked.Load())
 }

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
@@ -61,7 +61,7 @@ func (r *Redeliverer) FindLost(ctx context.Context) error {
 		}
 		return nil
 	}
-	for _, outcome := range []hiring.Outcome{hiring.Pending, hiring.Retrying, hiring.Held} {
+	for _, outcome := range []model.Outcome{model.Pending, model.Retrying, model.Held} {
 		for after := int64(0); ; {
 			ids, err := r.Store.ListOverdue(ctx, outcome, due, holdFor, after, lostPage)
 			if err != nil {
@@ -78,11 +78,11 @@ func (r *Redeliverer) FindLost(ctx context.Context) error {
 	}
 	// Exports without a delivery are found by their age. Whatever was due at the last look, or had ended before it, was
 	// found then.
-	from := r.looked.Add(-hiring.DeliveryWindow)
+	from := r.looked.Add(-model.DeliveryWindow)
 	if first := due.Add(-lostWithin); from.Before(first) {
 		from = first
 	}
-	for after := hiring.FirstID(from); after != 0; {
+	for after := model.FirstID(from); after != 0; {
 		ids, next, err := r.Store.ListUnfinished(ctx, after, due)
 		if err != nil {
 			return err
@@ -113,9 +113,9 @@ func (r *Redeliverer) find(ctx context.Context, id int64, fetches *errgroup.Grou
 		return err
 	}
 	deliveries = append(deliveries, e.Pending(deliveries)...)
-	var lost, ended []*hiring.Delivery
+	var lost, ended []*model.Delivery
 	for _, d := range deliveries {
-		if d.Outcome.Final() || d.Parked || hiring.LatestDelivery(deliveries, d.Integration) != d {
+		if d.Outcome.Final() || d.Parked || model.LatestDelivery(deliveries, d.Integration) != d {
 			continue
 		}
 		switch status, err := r.status(ctx, e, d.Round); {
@@ -124,7 +124,7 @@ func (r *Redeliverer) find(ctx context.Context, id int64, fetches *errgroup.Grou
 		case status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		case status == enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, status == enums.WORKFLOW_EXECUTION_STATUS_CANCELED:
 			// A person did that: another round would be against their will.
-			d.Fail(hiring.ClassOurFault, "its workflow was terminated or cancelled in Temporal; it can be redelivered")
+			d.Fail(model.ClassOurFault, "its workflow was terminated or cancelled in Temporal; it can be redelivered")
 			ended = append(ended, d)
 		case status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 			delivered, err := r.delivered(ctx, e, d)
@@ -149,11 +149,11 @@ func (r *Redeliverer) find(ctx context.Context, id int64, fetches *errgroup.Grou
 	if len(lost) > 0 { // its documents are fetched again as well
 		return r.restart(ctx, e, lost)
 	}
-	if e.Origin != hiring.Received || e.Attachments == 0 {
+	if e.Origin != model.Received || e.Attachments == 0 {
 		return nil
 	}
 	documents, err := r.Store.ListDocuments(ctx, id)
-	fetching := func(d *hiring.Document) bool { return d.State == hiring.Fetching }
+	fetching := func(d *model.Document) bool { return d.State == model.Fetching }
 	if err != nil || len(documents) >= e.Attachments && !slices.ContainsFunc(documents, fetching) {
 		return err
 	}
@@ -165,24 +165,24 @@ func (r *Redeliverer) find(ctx context.Context, id int64, fetches *errgroup.Grou
 }
 
 // status is the status of the workflow of a round; unspecified when Temporal knows of none.
-func (r *Redeliverer) status(ctx context.Context, e *hiring.Export, round int) (enums.WorkflowExecutionStatus, error) {
+func (r *Redeliverer) status(ctx context.Context, e *model.Export, round int) (enums.WorkflowExecutionStatus, error) {
 	return workflows.Status(ctx, r.Client, r.Namespace, e.RoundWorkflowID(round))
 }
 
 // IsLost reports whether Temporal has no workflow of a round: it was emptied, or an older backup of it was restored.
-func (r *Redeliverer) IsLost(ctx context.Context, e *hiring.Export, round int) (bool, error) {
+func (r *Redeliverer) IsLost(ctx context.Context, e *model.Export, round int) (bool, error) {
 	status, err := r.status(ctx, e, round)
 	return err == nil && status == enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, err
 }
 
 // restart moves deliveries whose workflow is gone into the next round. They keep their attempts and their end, and end
 // there if that is over. What is held does not run out: with such a delivery the round has another 72 hours.
-func (r *Redeliverer) restart(ctx context.Context, e *hiring.Export, lost []*hiring.Delivery) error {
+func (r *Redeliverer) restart(ctx context.Context, e *model.Export, lost []*model.Delivery) error {
 	names := make([]string, len(lost))
 	held := false
 	for n, d := range lost {
 		names[n] = d.Integration
-		held = held || d.Outcome == hiring.Held
+		held = held || d.Outcome == model.Held
 	}
 	next, err := r.begin(ctx, e, names, lost, held, nil)
 	if errors.Is(err, errMoved) || errors.Is(err, store.ErrErased) {
@@ -200,10 +200,10 @@ func (r *Redeliverer) restart(ctx context.Context, e *hiring.Export, lost []*hir
 // delivered reports whether a completed workflow delivered, by its result. The store does not know it if it was
 // restored from a backup. The error is that Temporal did not answer, or that the gateway stops: another round would
 // then deliver twice.
-func (r *Redeliverer) delivered(ctx context.Context, e *hiring.Export, d *hiring.Delivery) (bool, error) {
+func (r *Redeliverer) delivered(ctx context.Context, e *model.Export, d *model.Delivery) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	var result interface{ delivered(*hiring.Delivery) bool } = &Result{}
+	var result interface{ delivered(*model.Delivery) bool } = &Result{}
 	if d.Round == 0 && e.Group != 0 {
 		result = &GroupResult{}
 	}
@@ -219,7 +219,7 @@ func (r *Redeliverer) delivered(ctx context.Context, e *hiring.Export, d *hiring
 }
 
 // conclude writes the end of a delivery that Temporal knows and the store does not.
-func (r *Redeliverer) conclude(ctx context.Context, d *hiring.Delivery) error {
+func (r *Redeliverer) conclude(ctx context.Context, d *model.Delivery) error {
 	d.UpdatedAt = r.Now()
 	err := r.Store.Write(ctx, func(tx *store.Tx) error { return tx.UpsertDelivery(d) })
 	if errors.Is(err, store.ErrStale) { // it was written meanwhile, and goes on

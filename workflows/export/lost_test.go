@@ -9,7 +9,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflow/v1"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
 )
@@ -24,39 +24,39 @@ type lossBench struct {
 func newLossBench(t *testing.T) *lossBench {
 	b := &lossBench{bench: newBench(t), temporal: &engine{running: map[string][]*workflow.PendingActivityInfo{}, ended: map[string]enums.WorkflowExecutionStatus{}}}
 	acme := b.config.Tenants["acme"]
-	acme.Integrations = append(acme.Integrations, hiring.Integration{Tenant: "acme", Name: "crm", URL: b.partner.URL + "/crm", Secret: "s"})
+	acme.Integrations = append(acme.Integrations, model.Integration{Tenant: "acme", Name: "crm", URL: b.partner.URL + "/crm", Secret: "s"})
 	b.watcher = b.redeliverer()
 	b.watcher.Client = engineClient{service: b.temporal}
 	return b
 }
 
 // dispatched accepts an export and has its workflow run, towards integrations.
-func (b *lossBench) dispatched(key string, integrations ...string) *hiring.Export {
+func (b *lossBench) dispatched(key string, integrations ...string) *model.Export {
 	b.t.Helper()
 	e := b.accept(key)
 	b.mark(e, integrations...)
 	return e
 }
 
-func (b *lossBench) mark(e *hiring.Export, integrations ...string) {
+func (b *lossBench) mark(e *model.Export, integrations ...string) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, e.Round, b.Clock(), integrations...) }))
-	b.temporal.running[hiring.WorkflowID(e.Tenant, e.Key, e.Round)] = nil
+	b.temporal.running[model.WorkflowID(e.Tenant, e.Key, e.Round)] = nil
 }
 
-func (b *lossBench) lose(e *hiring.Export) {
-	delete(b.temporal.running, hiring.WorkflowID(e.Tenant, e.Key, e.Round))
+func (b *lossBench) lose(e *model.Export) {
+	delete(b.temporal.running, model.WorkflowID(e.Tenant, e.Key, e.Round))
 }
 
 // look lets the gateway compare once, and gives the export as it then is, and its last delivery to hris.
-func (b *lossBench) look(e *hiring.Export) (*hiring.Export, *hiring.Delivery) {
+func (b *lossBench) look(e *model.Export) (*model.Export, *model.Delivery) {
 	b.t.Helper()
 	require.NoError(b.t, b.watcher.FindLost(b.t.Context()))
 	now, err := b.Store.Export(b.t.Context(), e.ID)
 	require.NoError(b.t, err)
 	all, err := b.Store.ListDeliveries(b.t.Context(), e.ID)
 	require.NoError(b.t, err)
-	var last *hiring.Delivery
+	var last *model.Delivery
 	for _, d := range all {
 		if d.Integration == "hris" {
 			last = d
@@ -81,14 +81,14 @@ func TestLostDeliveryGoesOnInTheNextRound(t *testing.T) {
 	require.True(t, now.DispatchedAt.IsZero(), "the sweep starts it")
 	require.Equal(t, []string{"hris"}, now.Integrations)
 	require.Equal(t, e.DeliverTill, now.DeliverTill, "an outage gives nobody more time")
-	require.Equal(t, []any{1, 1, hiring.Retrying}, []any{d.Round, d.Attempts, d.Outcome})
+	require.Equal(t, []any{1, 1, model.Retrying}, []any{d.Round, d.Attempts, d.Outcome})
 	again, _ := b.look(e)
 	require.Equal(t, 1, again.Round, "it begins once")
 
 	b.mark(now, "hris")
 	b.status.Store(http.StatusOK)
 	res, _, _ := b.deliver(now)
-	require.Equal(t, export.DeliverResult{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 2}, res)
+	require.Equal(t, export.DeliverResult{Integration: "hris", Class: model.ClassDelivered, Attempts: 2}, res)
 	b.lose(now)
 	b.advance(time.Hour)
 	now, _ = b.look(e)
@@ -108,7 +108,7 @@ func TestWhatWasNeverAttemptedIsFound(t *testing.T) {
 	now, d := b.look(e)
 	require.Equal(t, 1, now.Round)
 	require.Equal(t, []string{"crm"}, now.Integrations, "hris has it")
-	require.Equal(t, hiring.Delivered, d.Outcome)
+	require.Equal(t, model.Delivered, d.Outcome)
 	b.mark(now, "crm")
 	b.lose(now)
 	b.advance(20 * time.Minute)
@@ -123,7 +123,7 @@ func TestLostRedeliveryOfAnOldExportIsFound(t *testing.T) {
 	e := b.dispatched("u-1", "hris")
 	b.deliver(e)
 	b.lose(e)
-	b.advance(hiring.DeliveryWindow + 24*time.Hour)
+	b.advance(model.DeliveryWindow + 24*time.Hour)
 	res, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", []string{"hris"}, func(*store.Tx, export.Redelivery) error { return nil })
 	require.NoError(t, err)
 	require.Equal(t, export.Redelivery{Round: 1, Started: []string{"hris"}}, res)
@@ -132,20 +132,20 @@ func TestLostRedeliveryOfAnOldExportIsFound(t *testing.T) {
 	b.mark(now, "hris")
 	b.advance(20 * time.Minute)
 	now, d := b.look(e)
-	require.Equal(t, []any{1, hiring.Pending}, []any{now.Round, d.Outcome}, "its workflow runs")
+	require.Equal(t, []any{1, model.Pending}, []any{now.Round, d.Outcome}, "its workflow runs")
 	b.lose(now)
 	now, d = b.look(e)
-	require.Equal(t, []any{2, 2, hiring.Pending}, []any{now.Round, d.Round, d.Outcome})
+	require.Equal(t, []any{2, 2, model.Pending}, []any{now.Round, d.Round, d.Outcome})
 	b.mark(now, "hris")
 	b.deliver(now)
-	require.Equal(t, hiring.Delivered, b.delivery(now).Outcome)
+	require.Equal(t, model.Delivered, b.delivery(now).Outcome)
 	require.Equal(t, int64(2), b.asked.Load())
 }
 
 func TestHeldDeliveryWithoutAWorkflowIsParkedInAnother(t *testing.T) {
 	t.Parallel()
 	b := newLossBench(t)
-	b.set(hiring.NotConfigured)
+	b.set(model.NotConfigured)
 	e := b.dispatched("u-1", "hris")
 	b.deliver(e)
 	b.advance(69 * time.Minute)
@@ -158,7 +158,7 @@ func TestHeldDeliveryWithoutAWorkflowIsParkedInAnother(t *testing.T) {
 	b.lose(e)
 	now, d := b.look(e)
 	require.Equal(t, 1, now.Round)
-	require.Equal(t, hiring.Held, d.Outcome)
+	require.Equal(t, model.Held, d.Outcome)
 
 	b.mark(now, "hris")
 	b.deliver(now)
@@ -176,12 +176,12 @@ func TestHeldDeliveryWithoutAWorkflowIsParkedInAnother(t *testing.T) {
 func TestHeldTriggeredExportIsLostAtItsEnd(t *testing.T) {
 	t.Parallel()
 	b := newLossBench(t)
-	b.set(hiring.NotConfigured)
+	b.set(model.NotConfigured)
 	e := b.take("u-1", `{}`, triggered)
 	b.mark(e, "hris")
 	b.deliver(e)
 	b.lose(e)
-	b.advance(hiring.DocumentWindow + 9*time.Minute)
+	b.advance(model.DocumentWindow + 9*time.Minute)
 	b.temporal.asked = func() { t.Error("Temporal was asked, and nothing was due") }
 	b.look(e)
 	b.temporal.asked = nil
@@ -190,7 +190,7 @@ func TestHeldTriggeredExportIsLostAtItsEnd(t *testing.T) {
 	require.Equal(t, 1, now.Round)
 	b.mark(now, "hris")
 	b.deliver(now)
-	require.Equal(t, hiring.Expired, b.delivery(now).Outcome)
+	require.Equal(t, model.Expired, b.delivery(now).Outcome)
 }
 
 // The gateway was down when the delivery's time ended, and Temporal gave its activity up: nobody wrote the outcome. Held does not run
@@ -201,24 +201,24 @@ func TestEndThatNobodyWroteIsWritten(t *testing.T) {
 	b.status.Store(http.StatusInternalServerError)
 	retrying := b.dispatched("u-1", "hris")
 	b.deliver(retrying)
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	held := b.dispatched("u-2", "hris")
 	b.deliver(held)
-	b.set(hiring.Configured)
-	b.advance(hiring.DeliveryWindow + time.Hour)
-	for _, e := range []*hiring.Export{retrying, held} {
+	b.set(model.Configured)
+	b.advance(model.DeliveryWindow + time.Hour)
+	for _, e := range []*model.Export{retrying, held} {
 		b.lose(e)
-		b.temporal.ended[hiring.WorkflowID(e.Tenant, e.Key, 0)] = enums.WORKFLOW_EXECUTION_STATUS_FAILED
+		b.temporal.ended[model.WorkflowID(e.Tenant, e.Key, 0)] = enums.WORKFLOW_EXECUTION_STATUS_FAILED
 	}
 	now, _ := b.look(retrying)
 	b.mark(now, "hris")
 	b.deliver(now)
-	require.Equal(t, hiring.Failed, b.delivery(now).Outcome)
+	require.Equal(t, model.Failed, b.delivery(now).Outcome)
 	now, _ = b.look(held)
 	b.mark(now, "hris")
 	b.status.Store(http.StatusOK)
 	b.deliver(now)
-	require.Equal(t, hiring.Delivered, b.delivery(now).Outcome)
+	require.Equal(t, model.Delivered, b.delivery(now).Outcome)
 }
 
 // The same of what was never attempted and so has no row: the gateway was down for days, or could not ask Temporal.
@@ -230,15 +230,15 @@ func TestEndOfWhatWasNeverAttemptedIsWritten(t *testing.T) {
 		if !restarted {
 			b.look(e)
 		}
-		b.advance(hiring.DeliveryWindow + 24*time.Hour)
+		b.advance(model.DeliveryWindow + 24*time.Hour)
 		b.lose(e)
-		b.temporal.ended[hiring.WorkflowID(e.Tenant, e.Key, 0)] = enums.WORKFLOW_EXECUTION_STATUS_FAILED
+		b.temporal.ended[model.WorkflowID(e.Tenant, e.Key, 0)] = enums.WORKFLOW_EXECUTION_STATUS_FAILED
 		now, _ := b.look(e)
 		require.Equal(t, 1, now.Round, name)
 		b.mark(now, "hris")
 		b.deliver(now)
-		require.Equal(t, hiring.Failed, b.delivery(now).Outcome, name)
-		require.Equal(t, hiring.ClassOurFault, b.delivery(now).Fault, name)
+		require.Equal(t, model.Failed, b.delivery(now).Outcome, name)
+		require.Equal(t, model.ClassOurFault, b.delivery(now).Fault, name)
 		require.Contains(t, b.delivery(now).Reason, "before its turn came", name)
 		require.Contains(t, b.delivery(now).Reason, "redeliver it", name)
 		require.Zero(t, b.asked.Load(), name)
@@ -257,10 +257,10 @@ func TestHeldDeliveryWithoutAWorkflowIsReleased(t *testing.T) {
 		},
 	} {
 		b := newLossBench(t)
-		b.set(hiring.Disabled)
+		b.set(model.Disabled)
 		e := b.dispatched("u-1", "hris")
 		b.deliver(e)
-		b.set(hiring.Configured)
+		b.set(model.Configured)
 		b.lose(e)
 		require.NoError(t, ask(b), name)
 		now, err := b.Store.Export(t.Context(), e.ID)
@@ -269,7 +269,7 @@ func TestHeldDeliveryWithoutAWorkflowIsReleased(t *testing.T) {
 		require.NoError(t, b.watcher.Release(t.Context(), b.integration()))
 		b.mark(now, "hris")
 		b.deliver(now)
-		require.Equal(t, hiring.Delivered, b.delivery(now).Outcome, name)
+		require.Equal(t, model.Delivered, b.delivery(now).Outcome, name)
 		require.Equal(t, int64(1), b.asked.Load(), name)
 	}
 }
@@ -277,7 +277,7 @@ func TestHeldDeliveryWithoutAWorkflowIsReleased(t *testing.T) {
 func TestQuarantineEndsForWhatHasNoWorkflow(t *testing.T) {
 	t.Parallel()
 	b := newLossBench(t)
-	e := b.takeFor("acme", "u-1", `{}`, func(e *hiring.Export) { e.Quarantined, e.Findings = true, []byte("[]") })
+	e := b.takeFor("acme", "u-1", `{}`, func(e *model.Export) { e.Quarantined, e.Findings = true, []byte("[]") })
 	b.mark(e, "hris")
 	b.deliver(e)
 	b.lose(e)
@@ -288,7 +288,7 @@ func TestQuarantineEndsForWhatHasNoWorkflow(t *testing.T) {
 	require.NoError(t, err)
 	b.mark(now, "hris")
 	b.deliver(now)
-	require.Equal(t, hiring.Delivered, b.delivery(now).Outcome)
+	require.Equal(t, model.Delivered, b.delivery(now).Outcome)
 }
 
 // Somebody who terminates a workflow wants it to end.
@@ -304,8 +304,8 @@ func TestTerminatedWorkflowIsNotBegunAnew(t *testing.T) {
 		b.advance(20 * time.Minute)
 		now, d := b.look(e)
 		require.Equal(t, 0, now.Round)
-		require.Equal(t, hiring.Failed, d.Outcome)
-		require.Equal(t, hiring.ClassOurFault, d.Fault)
+		require.Equal(t, model.Failed, d.Outcome)
+		require.Equal(t, model.ClassOurFault, d.Fault)
 		require.Contains(t, d.Reason, "it can be redelivered")
 	}
 }
@@ -320,7 +320,7 @@ func TestWhatIsWrittenMeanwhileIsNotMoved(t *testing.T) {
 	b.temporal.asked = func() { b.deliver(e) }
 	now, d := b.look(e)
 	require.Equal(t, 0, now.Round)
-	require.Equal(t, hiring.Delivered, d.Outcome)
+	require.Equal(t, model.Delivered, d.Outcome)
 	require.Equal(t, int64(1), b.asked.Load())
 }
 
@@ -328,7 +328,7 @@ func TestWhatIsWrittenMeanwhileIsNotMoved(t *testing.T) {
 func TestDocumentsOfALostWorkflowAreFetched(t *testing.T) {
 	t.Parallel()
 	b := newLossBench(t)
-	e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"}]}]}}`, func(e *hiring.Export) { e.Attachments = 1 })
+	e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"}]}]}}`, func(e *model.Export) { e.Attachments = 1 })
 	b.mark(e, "hris")
 	b.deliver(e)
 	b.status.Store(http.StatusServiceUnavailable)
@@ -340,9 +340,9 @@ func TestDocumentsOfALostWorkflowAreFetched(t *testing.T) {
 	now, _ := b.look(e)
 	require.Equal(t, 0, now.Round)
 	require.Equal(t, asked+1, b.asked.Load())
-	b.advance(hiring.DocumentWindow)
+	b.advance(model.DocumentWindow)
 	b.look(e)
 	documents, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
-	require.Equal(t, hiring.GivenUp, documents[0].State)
+	require.Equal(t, model.GivenUp, documents[0].State)
 }

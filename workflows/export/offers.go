@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hiregate/hiregate/internal/fair"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/fairpool"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 const (
@@ -18,21 +18,21 @@ const (
 
 // offers are exports that wait for a starter. Tenants take turns, and share the room: one that hands in thousands at once holds up no other.
 type offers struct {
-	room  *fair.Pool
+	room  *fairpool.Pool
 	ready chan struct{} // holds one while some wait
 
 	mu      sync.Mutex
-	waiting map[string][]*hiring.Export // by tenant
-	turns   []string                    // the tenants of these, the next one first
-	n       int                         // how many wait
+	waiting map[string][]*model.Export // by tenant
+	turns   []string                   // the tenants of these, the next one first
+	n       int                        // how many wait
 }
 
 func newOffers(room int64) *offers {
-	return &offers{room: fair.NewPool(room), ready: make(chan struct{}, 1), waiting: map[string][]*hiring.Export{}}
+	return &offers{room: fairpool.NewPool(room), ready: make(chan struct{}, 1), waiting: map[string][]*model.Export{}}
 }
 
 // add lets an export wait. It reports false when there is no room for it.
-func (q *offers) add(e *hiring.Export) bool {
+func (q *offers) add(e *model.Export) bool {
 	if !q.room.TryAcquire(e.Tenant, 1) {
 		return false
 	}
@@ -56,7 +56,7 @@ func (q *offers) wake() {
 
 // next waits for the exports whose turn it is: one while few wait, otherwise a group, of one tenant where it has enough. It returns none once
 // ctx has ended.
-func (q *offers) next(ctx context.Context) []*hiring.Export {
+func (q *offers) next(ctx context.Context) []*model.Export {
 	for {
 		if batch := q.take(); len(batch) > 0 {
 			return batch
@@ -69,7 +69,7 @@ func (q *offers) next(ctx context.Context) []*hiring.Export {
 	}
 }
 
-func (q *offers) take() (batch []*hiring.Export) {
+func (q *offers) take() (batch []*model.Export) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
@@ -91,11 +91,11 @@ func (q *offers) take() (batch []*hiring.Export) {
 }
 
 // of takes exports of the tenant whose turn it is, at most so many; one of a later round is taken alone. The lock is held.
-func (q *offers) of(most int) []*hiring.Export {
+func (q *offers) of(most int) []*model.Export {
 	tenant := q.turns[0]
 	all := q.waiting[tenant]
 	taken := all[:min(most, len(all))]
-	if n := slices.IndexFunc(taken, func(e *hiring.Export) bool { return e.Round > 0 }); n >= 0 {
+	if n := slices.IndexFunc(taken, func(e *model.Export) bool { return e.Round > 0 }); n >= 0 {
 		taken = taken[:max(1, n)]
 	}
 	q.turns = q.turns[1:]

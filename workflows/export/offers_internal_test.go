@@ -7,13 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 func offered(t *testing.T, q *offers, tenant string, n, round int) {
 	t.Helper()
 	for range n {
-		require.True(t, q.add(&hiring.Export{Tenant: tenant, Round: round}))
+		require.True(t, q.add(&model.Export{Tenant: tenant, Round: round}))
 	}
 }
 
@@ -81,7 +81,7 @@ func TestOffersHaveRoomForEachTenant(t *testing.T) {
 	t.Parallel()
 	q := newOffers(8)
 	offered(t, q, "acme", 4, 0)
-	require.False(t, q.add(&hiring.Export{Tenant: "acme"}), "it holds as many as are free")
+	require.False(t, q.add(&model.Export{Tenant: "acme"}), "it holds as many as are free")
 	offered(t, q, "globex", 2, 0)
 	require.Equal(t, "map[acme:1]", took(t, q))
 }

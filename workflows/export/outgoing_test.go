@@ -16,20 +16,20 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // take puts an export through the door that is changed before.
-func (b *bench) take(key, body string, change func(*hiring.Export)) *hiring.Export {
+func (b *bench) take(key, body string, change func(*model.Export)) *model.Export {
 	b.t.Helper()
 	return b.takeFor("acme", key, body, change)
 }
 
-func (b *bench) takeFor(tenant, key, body string, change func(*hiring.Export)) *hiring.Export {
+func (b *bench) takeFor(tenant, key, body string, change func(*model.Export)) *model.Export {
 	b.t.Helper()
 	e := inbox.NewExport(tenant, key, []byte(body), b.Clock())
 	change(e)
@@ -53,14 +53,14 @@ func (b *bench) record() (bodies *[]string, headers *[]http.Header) {
 func TestQuarantineIsAGate(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	e := b.take("u-1", `{}`, func(e *hiring.Export) { e.Quarantined = true })
+	e := b.take("u-1", `{}`, func(e *model.Export) { e.Quarantined = true })
 	for !func() bool {
 		_, wait, class := b.deliver(e)
 		b.advance(wait)
 		return class == ""
 	}() {
 		d := b.delivery(e)
-		require.Equal(t, hiring.Held, d.Outcome)
+		require.Equal(t, model.Held, d.Outcome)
 		require.Contains(t, d.Reason, "hiregate export release acme/u-1")
 		require.Zero(t, d.Attempts)
 	}
@@ -77,7 +77,7 @@ func TestQuarantineIsAGate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, next.Round)
 	res, _, _ := b.deliver(next)
-	require.Equal(t, hiring.ClassDelivered, res.Class)
+	require.Equal(t, model.ClassDelivered, res.Class)
 	require.Equal(t, int64(1), b.asked.Load())
 }
 
@@ -85,16 +85,16 @@ func TestRemovedIntegrationEndsItsDeliveries(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	e := b.accept("u-1")
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	_, _, class := b.deliver(e)
-	require.Equal(t, string(hiring.ClassHeld), class)
-	b.set(hiring.Removed)
-	b.config.Tenants["acme"] = &hiring.Tenant{Name: "acme"}
+	require.Equal(t, string(model.ClassHeld), class)
+	b.set(model.Removed)
+	b.config.Tenants["acme"] = &model.Tenant{Name: "acme"}
 	res, wait, _ := b.deliver(e)
 	require.Zero(t, wait)
-	require.Equal(t, hiring.ClassPartnerFault, res.Class)
+	require.Equal(t, model.ClassPartnerFault, res.Class)
 	d := b.delivery(e)
-	require.Equal(t, hiring.Failed, d.Outcome)
+	require.Equal(t, model.Failed, d.Outcome)
 	require.Equal(t, "integration hris was removed", d.Reason)
 	require.Zero(t, d.HeldSince, "it is counted among what is held")
 }
@@ -108,7 +108,7 @@ func TestLateGoneDisablesNothing(t *testing.T) {
 		meanwhile()
 		w.WriteHeader(int(b.status.Load()))
 	})
-	change := func(tenant *hiring.Tenant, i *hiring.Integration, state hiring.IntegrationState) {
+	change := func(tenant *model.Tenant, i *model.Integration, state model.IntegrationState) {
 		if err := b.Store.Write(context.Background(), func(tx *store.Tx) error {
 			return tx.UpsertIntegrationStatus(i, store.IntegrationStatus{State: state, UpdatedAt: b.Clock()})
 		}); err != nil {
@@ -120,23 +120,23 @@ func TestLateGoneDisablesNothing(t *testing.T) {
 	next := *b.integration()
 	next.URL = b.partner.URL + "/next"
 	meanwhile = func() {
-		change(&hiring.Tenant{Name: "acme", Integrations: []hiring.Integration{next}}, &next, hiring.Configured)
+		change(&model.Tenant{Name: "acme", Integrations: []model.Integration{next}}, &next, model.Configured)
 	}
 	changed := b.accept("u-1")
 	_, _, class := b.deliver(changed)
-	require.Equal(t, string(hiring.ClassHeld), class)
+	require.Equal(t, string(model.ClassHeld), class)
 	status, err := b.Store.IntegrationStatus(t.Context(), &next)
 	require.NoError(t, err)
-	require.Equal(t, hiring.Configured, status.State)
+	require.Equal(t, model.Configured, status.State)
 
-	meanwhile = func() { change(&hiring.Tenant{Name: "acme"}, &next, hiring.Removed) }
+	meanwhile = func() { change(&model.Tenant{Name: "acme"}, &next, model.Removed) }
 	removed := b.accept("u-2")
 	_, _, _ = b.deliver(removed)
-	for _, e := range []*hiring.Export{changed, removed} {
+	for _, e := range []*model.Export{changed, removed} {
 		_, wait, _ := b.deliver(e)
 		require.Zero(t, wait, "it is held, and nobody can enable what was removed")
 		d := b.delivery(e)
-		require.Equal(t, hiring.Failed, d.Outcome)
+		require.Equal(t, model.Failed, d.Outcome)
 		require.Equal(t, "integration hris was removed", d.Reason)
 	}
 }
@@ -145,12 +145,12 @@ func TestLateGoneDisablesNothing(t *testing.T) {
 func TestTriggeredExportExpiresThoughHeld(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	e := b.take("u-1", `{}`, triggered)
 	for {
 		res, wait, class := b.deliver(e)
 		if class == "" {
-			require.Equal(t, hiring.ClassExpired, res.Class)
+			require.Equal(t, model.ClassExpired, res.Class)
 			break
 		}
 		require.False(t, b.delivery(e).Parked)
@@ -165,7 +165,7 @@ func TestTriggeredExportExpiresThoughHeld(t *testing.T) {
 func TestInlineWaitsForTheDocuments(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.integration().Documents = hiring.Inline
+	b.integration().Documents = model.Inline
 	bodies, _ := b.record()
 	answer := http.StatusServiceUnavailable
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -175,7 +175,7 @@ func TestInlineWaitsForTheDocuments(t *testing.T) {
 	}))
 	t.Cleanup(service.Close)
 	body := fmt.Sprintf(`{"candidate":{"profiles":[{"attachments":[{"id":{},"url":%q}]}]}}`, service.URL+"/a")
-	attached := func(e *hiring.Export) { e.Attachments = 1 }
+	attached := func(e *model.Export) { e.Attachments = 1 }
 
 	e := b.take("u-1", body, attached)
 	_, err := b.Archive.Fetch(t.Context(), e)
@@ -191,19 +191,19 @@ func TestInlineWaitsForTheDocuments(t *testing.T) {
 	require.NoError(t, err)
 	b.status.Store(500)
 	_, _, class = b.deliver(e)
-	require.Equal(t, string(hiring.ClassPartnerFault), class)
+	require.Equal(t, string(model.ClassPartnerFault), class)
 	b.status.Store(200)
 	res, _, _ := b.deliver(e)
-	require.Equal(t, hiring.ClassDelivered, res.Class)
+	require.Equal(t, model.ClassDelivered, res.Class)
 	require.Len(t, *bodies, 2)
 	require.Equal(t, (*bodies)[0], (*bodies)[1])
 	require.Contains(t, (*bodies)[0], `","document":{"content":"`+base64.StdEncoding.EncodeToString([]byte("hello"))+`","mimeType":"text/plain","fileName":"a.txt"}}]}]}}`)
 	require.NotContains(t, (*bodies)[0], service.URL)
 
 	late := b.take("u-2", body, attached)
-	b.advance(hiring.DocumentWindow)
+	b.advance(model.DocumentWindow)
 	res, _, _ = b.deliver(late)
-	require.Equal(t, hiring.ClassDelivered, res.Class)
+	require.Equal(t, model.ClassDelivered, res.Class)
 	require.NotContains(t, (*bodies)[2], `"document"`)
 	require.Contains(t, (*bodies)[2], "http://gate.example/documents/")
 }
@@ -214,17 +214,17 @@ func TestChangeOfModeLeavesTheBytes(t *testing.T) {
 	b := newBench(t)
 	bodies, _ := b.record()
 	const body = `{"candidate":{"profiles":[{"attachments":[{"id":{},"url":"http://127.0.0.1:1/a"}]}]}}`
-	attached := func(e *hiring.Export) { e.Attachments = 1 }
+	attached := func(e *model.Export) { e.Attachments = 1 }
 	b.status.Store(500)
 	e := b.take("u-1", body, attached)
 	_, err := b.Archive.Fetch(t.Context(), e)
 	require.NoError(t, err)
 	_, _, _ = b.deliver(e)
-	b.integration().Documents = hiring.Passthrough
+	b.integration().Documents = model.Passthrough
 	b.status.Store(200)
 	res, _, _ := b.deliver(e)
-	require.Equal(t, hiring.ClassDelivered, res.Class)
-	var next *hiring.Export
+	require.Equal(t, model.ClassDelivered, res.Class)
+	var next *model.Export
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) (err error) {
 		if err = tx.MarkDispatched(e.ID, 0, b.Clock(), "hris"); err == nil {
 			next, err = tx.BeginRound(e.ID, []string{"hris"}, b.Clock(), e.DeliverTill)
@@ -249,11 +249,11 @@ func TestStandardWebhooksWhenSwitchedOn(t *testing.T) {
 	b.status.Store(500)
 	for n, key := range []string{"u-1", ""} {
 		b.integration().StandardWebhooks = true
-		e := b.take(key, fmt.Sprintf(`{"n":%d}`, n), func(*hiring.Export) {})
+		e := b.take(key, fmt.Sprintf(`{"n":%d}`, n), func(*model.Export) {})
 		*bodies, *headers = nil, nil
 		for range 2 {
 			_, _, class := b.deliver(e)
-			require.Equal(t, string(hiring.ClassPartnerFault), class)
+			require.Equal(t, string(model.ClassPartnerFault), class)
 		}
 		for m, h := range *headers {
 			id := h.Get("Webhook-Id")
@@ -279,7 +279,7 @@ func TestStandardWebhooksWhenSwitchedOn(t *testing.T) {
 func TestFetchingGoesOnUntilNothingIsMissing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"},{"url":"`+b.partner.URL+`/two"}]}]}}`, func(e *hiring.Export) { e.Attachments = 2 })
+	e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"},{"url":"`+b.partner.URL+`/two"}]}]}}`, func(e *model.Export) { e.Attachments = 2 })
 	b.env.RegisterActivityWithOptions(b.FetchDocuments, activity.RegisterOptions{Name: export.FetchDocumentsName})
 	b.status.Store(http.StatusServiceUnavailable)
 	_, err := b.env.ExecuteActivity(export.FetchDocumentsName, export.Part{Export: e.ID})
@@ -299,11 +299,11 @@ func TestFetchingGoesOnUntilNothingIsMissing(t *testing.T) {
 // What is triggered here goes out once its documents were found clean, whatever the mode: nobody is given an address that answers 503.
 func TestTriggeredExportWaitsForTheScan(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []hiring.DocumentMode{hiring.Rehost, hiring.Passthrough, hiring.Inline} {
+	for _, mode := range []model.DocumentMode{model.Rehost, model.Passthrough, model.Inline} {
 		b := newBench(t)
 		b.integration().Documents = mode
-		e := b.take("u-1", `{"candidate":{}}`, func(e *hiring.Export) { triggered(e); e.Attachments = 1 })
-		document := &hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1", ID: "d", Blob: "f", SHA256: []byte{1}, CreatedAt: noon, Scan: hiring.ScanPending}
+		e := b.take("u-1", `{"candidate":{}}`, func(e *model.Export) { triggered(e); e.Attachments = 1 })
+		document := &model.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1", ID: "d", Blob: "f", SHA256: []byte{1}, CreatedAt: noon, Scan: model.ScanPending}
 		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
 			if _, err := tx.InsertApplicationDocument(document); err != nil {
 				return err
@@ -321,7 +321,7 @@ func TestTriggeredExportWaitsForTheScan(t *testing.T) {
 			return err
 		}))
 		res, _, _ := b.deliver(e)
-		require.Equal(t, hiring.ClassDelivered, res.Class, mode)
+		require.Equal(t, model.ClassDelivered, res.Class, mode)
 	}
 }
 
@@ -330,10 +330,10 @@ func TestHeadersArePassedOn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	_, headers := b.record()
-	b.deliver(b.take("u-1", `{}`, func(e *hiring.Export) {
+	b.deliver(b.take("u-1", `{}`, func(e *model.Export) {
 		e.Link, e.ExportContext = []byte("https://recruiting.example/c/1"), []byte("NURSE-1")
 	}))
-	b.deliver(b.take("", `{}`, func(*hiring.Export) {}))
+	b.deliver(b.take("", `{}`, func(*model.Export) {}))
 	require.Len(t, *headers, 2)
 	with, without := (*headers)[0], (*headers)[1]
 	require.Equal(t, []string{"https://recruiting.example/c/1", "NURSE-1", "u-1"},
@@ -350,14 +350,14 @@ func TestBothSecretsOfARotationSign(t *testing.T) {
 	b := newBench(t)
 	bodies, headers := b.record()
 	b.integration().StandardWebhooks = true
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 	b.integration().Secret, b.integration().FormerSecret = "new", "s"
 	for n, order := range [][]string{{"s", "new"}, {"new", "s"}} {
 		if n == 1 {
-			b.set(hiring.Configured)
+			b.set(model.Configured)
 		}
 		res, _, _ := b.deliver(b.accept(fmt.Sprintf("u-%d", n)))
-		require.Equal(t, hiring.ClassDelivered, res.Class)
+		require.Equal(t, model.ClassDelivered, res.Class)
 		h, body := (*headers)[n], []byte((*bodies)[n])
 		require.Equal(t, webhook.Sign(order[0], body), h.Get("X-Service-Signature"))
 		at, err := strconv.ParseInt(h.Get("Webhook-Timestamp"), 10, 64)
@@ -370,5 +370,5 @@ func TestBothSecretsOfARotationSign(t *testing.T) {
 	}
 	b.integration().Secret, b.integration().FormerSecret = "third", ""
 	_, _, class := b.deliver(b.accept("u-3"))
-	require.Equal(t, string(hiring.ClassHeld), class, "no former secret keeps the gate open")
+	require.Equal(t, string(model.ClassHeld), class, "no former secret keeps the gate open")
 }

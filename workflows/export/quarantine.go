@@ -8,8 +8,8 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -44,16 +44,16 @@ func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string,
 	if err != nil {
 		return Released{}, err
 	}
-	var parked, waiting []*hiring.Delivery
+	var parked, waiting []*model.Delivery
 	res := Released{Released: []string{}}
 	names := []string{}
 	for _, d := range deliveries {
 		switch {
 		case d.Parked:
 			parked, names = append(parked, d), append(names, d.Integration)
-		case d.Outcome == hiring.Held && r.orphaned(ctx, e, d):
+		case d.Outcome == model.Held && r.orphaned(ctx, e, d):
 			parked, names = append(parked, d), append(names, d.Integration)
-		case d.Outcome == hiring.Held:
+		case d.Outcome == model.Held:
 			waiting = append(waiting, d)
 		default:
 			continue
@@ -104,7 +104,7 @@ func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string,
 
 // orphaned reports whether a held delivery has no workflow any more, though it was not parked. While Temporal does not
 // answer that is not known: FindLost finds it later.
-func (r *Redeliverer) orphaned(ctx context.Context, e *hiring.Export, d *hiring.Delivery) bool {
+func (r *Redeliverer) orphaned(ctx context.Context, e *model.Export, d *model.Delivery) bool {
 	status, err := r.status(ctx, e, d.Round)
 	return err == nil && status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING && !e.DispatchedAt.IsZero()
 }

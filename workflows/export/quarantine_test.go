@@ -8,18 +8,18 @@ import (
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // quarantined accepts an export that breaks the schema, has its workflow run, and its delivery to hris held for it.
-func (b *lossBench) quarantined(key string) *hiring.Export {
+func (b *lossBench) quarantined(key string) *model.Export {
 	b.t.Helper()
-	e := b.take(key, `{}`, func(e *hiring.Export) { e.Quarantined, e.Findings = true, []byte("[]") })
+	e := b.take(key, `{}`, func(e *model.Export) { e.Quarantined, e.Findings = true, []byte("[]") })
 	b.mark(e, "hris", "crm")
 	_, _, class := b.deliver(e)
-	require.Equal(b.t, string(hiring.ClassHeld), class)
+	require.Equal(b.t, string(model.ClassHeld), class)
 	b.temporal.running["export/acme/"+key] = waiting()
 	return e
 }
@@ -33,14 +33,14 @@ func TestReleaseFromQuarantineHurriesWhatIsHeld(t *testing.T) {
 	b := newLossBench(t)
 	e := b.quarantined("u-1")
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
-		return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "crm", Outcome: hiring.Failed, CreatedAt: b.Clock(), UpdatedAt: b.Clock()})
+		return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "crm", Outcome: model.Failed, CreatedAt: b.Clock(), UpdatedAt: b.Clock()})
 	}))
 	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1", alone)
 	require.NoError(t, err)
 	require.Equal(t, export.Released{Released: []string{"hris"}}, res)
 	require.Equal(t, []string{"export/acme/u-1 deliver/hris"}, b.temporal.hurried)
 	delivered, _, _ := b.deliver(e)
-	require.Equal(t, hiring.ClassDelivered, delivered.Class)
+	require.Equal(t, model.ClassDelivered, delivered.Class)
 }
 
 // Where Temporal can't be asked, the workflow may run: a second round would deliver what that delivers.
@@ -53,7 +53,7 @@ func TestReleaseFromQuarantineWhileTemporalIsAway(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, export.Released{Released: []string{"hris"}}, res)
 	delivered, _, _ := b.deliver(e)
-	require.Equal(t, hiring.ClassDelivered, delivered.Class)
+	require.Equal(t, model.ClassDelivered, delivered.Class)
 }
 
 // Its workflow parks a delivery and ends, just when somebody releases the export: it goes out once all the same.
@@ -64,7 +64,7 @@ func TestReleaseFromQuarantineOfWhatIsBeingParked(t *testing.T) {
 	b.advance(time.Hour)
 	b.temporal.asked = sync.OnceFunc(func() {
 		res, _, class := b.deliver(e)
-		if class != "" || res.Class != hiring.ClassHeld {
+		if class != "" || res.Class != model.ClassHeld {
 			t.Errorf("it was not parked: %+v, %q", res, class)
 		}
 		b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
@@ -80,7 +80,7 @@ func TestReleaseFromQuarantineOfWhatIsBeingParked(t *testing.T) {
 	require.NoError(t, err)
 	b.mark(now, "hris")
 	delivered, _, _ := b.deliver(now)
-	require.Equal(t, hiring.ClassDelivered, delivered.Class)
+	require.Equal(t, model.ClassDelivered, delivered.Class)
 	require.NoError(t, b.watcher.TendHeld(t.Context()))
 	now, err = b.Store.Export(t.Context(), e.ID)
 	require.NoError(t, err)

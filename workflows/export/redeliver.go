@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 )
@@ -58,7 +58,7 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 	case e.Quarantined:
 		return Redelivery{}, &RefusedError{fmt.Sprintf("this export is in quarantine, because its body breaks the schema: "+
 			"release it with hiregate export release %s/%s", tenant, key)}
-	case e.Origin == hiring.Triggered && !r.Now().Before(e.DocumentsTill):
+	case e.Origin == model.Triggered && !r.Now().Before(e.DocumentsTill):
 		return Redelivery{}, &RefusedError{"the addresses of this export's documents have ended: export the candidate again"}
 	case e.DispatchedAt.IsZero() && e.Fault == "":
 		return Redelivery{}, &RefusedError{"this export was not delivered yet: " +
@@ -74,22 +74,22 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 	}
 	deliveries = append(deliveries, e.Pending(deliveries)...)
 	var res Redelivery
-	var gone []*hiring.Delivery
+	var gone []*model.Delivery
 	for _, name := range integrations {
-		switch last := hiring.LatestDelivery(deliveries, name); {
+		switch last := model.LatestDelivery(deliveries, name); {
 		case last == nil, last.Outcome.Final():
 			res.Started = append(res.Started, name)
 		default:
-			if last.Outcome != hiring.Held {
+			if last.Outcome != model.Held {
 				if err := r.ask(ctx, last); err != nil {
 					return Redelivery{}, err
 				}
 			}
 			switch err := r.hurry(ctx, e, last); {
 			case errors.Is(err, workflows.ErrNotRunning) && !last.Parked,
-				errors.Is(err, workflows.ErrNoActivity) && last.Outcome == hiring.Retrying:
+				errors.Is(err, workflows.ErrNoActivity) && last.Outcome == model.Retrying:
 				res.Started, gone = append(res.Started, name), append(gone, last)
-			case last.Outcome == hiring.Held:
+			case last.Outcome == model.Held:
 				return Redelivery{}, &RefusedError{"this export is held, and goes out by itself once " +
 					"its integration takes exports: " + last.Reason}
 			case errors.Is(err, workflows.ErrNoActivity):
@@ -106,10 +106,10 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 	if len(res.Started) == 0 {
 		return res, nil
 	}
-	_, err = r.begin(ctx, e, res.Started, gone, true, func(tx *store.Tx, next *hiring.Export) error {
+	_, err = r.begin(ctx, e, res.Started, gone, true, func(tx *store.Tx, next *model.Export) error {
 		res.Round = next.Round
 		for _, name := range res.Started {
-			if err := tx.AskDelivery(hiring.NewDelivery(next, name, next.Round, r.Now()), r.Now()); err != nil {
+			if err := tx.AskDelivery(model.NewDelivery(next, name, next.Round, r.Now()), r.Now()); err != nil {
 				return err
 			}
 		}
@@ -127,7 +127,7 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 }
 
 // ask notes that somebody asked for the next attempt of a delivery: it passes an open breaker.
-func (r *Redeliverer) ask(ctx context.Context, d *hiring.Delivery) error {
+func (r *Redeliverer) ask(ctx context.Context, d *model.Delivery) error {
 	err := r.Store.Write(ctx, func(tx *store.Tx) error { return tx.AskDelivery(d, r.Now()) })
 	if err != nil {
 		return fmt.Errorf("asking for the next attempt of a delivery: %w", err)

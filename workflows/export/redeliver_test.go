@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
 )
@@ -108,7 +108,7 @@ func TestRedeliveryOfWhatWasNotTriedYet(t *testing.T) {
 	b := newBench(t)
 	tenant := b.config.Tenants["acme"]
 	for _, name := range []string{"crm", "late"} {
-		tenant.Integrations = append(tenant.Integrations, hiring.Integration{Tenant: "acme", Name: name, URL: b.partner.URL + "/" + name, Secret: "s"})
+		tenant.Integrations = append(tenant.Integrations, model.Integration{Tenant: "acme", Name: name, URL: b.partner.URL + "/" + name, Secret: "s"})
 	}
 	e := b.accept("u-1")
 	dispatched := func(round int, names ...string) {
@@ -146,7 +146,7 @@ func TestRedeliveryOfWhatWasNotTriedYet(t *testing.T) {
 	require.Equal(t, []string{"export/acme/u-1 deliver/hris"}, temporal.hurried)
 	refused("crm")
 	delivered, _, _ := b.deliver(e)
-	require.Equal(t, export.DeliverResult{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 1}, delivered)
+	require.Equal(t, export.DeliverResult{Integration: "hris", Class: model.ClassDelivered, Attempts: 1}, delivered)
 
 	b.advance(time.Hour)
 	delete(temporal.running, "export/acme/u-1") // Temporal lost it
@@ -162,22 +162,22 @@ func TestRedeliveryMovesNoEndButItsOwn(t *testing.T) {
 	b.status.Store(500)
 	e := b.accept("u-1")
 	_, _, class := b.deliver(e)
-	require.Equal(t, string(hiring.ClassPartnerFault), class)
+	require.Equal(t, string(model.ClassPartnerFault), class)
 	b.advance(time.Hour)
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
 		if err := tx.MarkDispatched(e.ID, 0, b.Clock(), "hris", "crm"); err != nil {
 			return err
 		}
-		_, err := tx.BeginRound(e.ID, []string{"crm"}, b.Clock(), b.Clock().Add(hiring.DeliveryWindow))
+		_, err := tx.BeginRound(e.ID, []string{"crm"}, b.Clock(), b.Clock().Add(model.DeliveryWindow))
 		return err
 	}))
-	b.advance(hiring.DeliveryWindow - time.Hour - 40*time.Second)
+	b.advance(model.DeliveryWindow - time.Hour - 40*time.Second)
 	_, wait, _ := b.deliver(e)
 	require.LessOrEqual(t, wait, 10*time.Second, "the last attempt is made half a minute before the end")
 	b.advance(wait)
 	res, _, _ := b.deliver(e)
-	require.Equal(t, hiring.ClassPartnerFault, res.Class)
-	require.Equal(t, hiring.Failed, b.delivery(e).Outcome)
+	require.Equal(t, model.ClassPartnerFault, res.Class)
+	require.Equal(t, model.Failed, b.delivery(e).Outcome)
 }
 
 func TestActivityIsToldTheEndOfItsRound(t *testing.T) {
@@ -187,7 +187,7 @@ func TestActivityIsToldTheEndOfItsRound(t *testing.T) {
 	var told export.Part
 	env.RegisterActivityWithOptions(func(part export.Part) (export.DeliverResult, error) {
 		told = part
-		return export.DeliverResult{Integration: "hris", Class: hiring.ClassDelivered}, nil
+		return export.DeliverResult{Integration: "hris", Class: model.ClassDelivered}, nil
 	}, activity.RegisterOptions{Name: export.DeliverName})
 	env.ExecuteWorkflow(export.Workflow, export.Input{Export: 7, Round: 1, DeliverTill: noon.Add(time.Hour), To: []export.Target{{Integration: "hris"}}})
 	require.NoError(t, env.GetWorkflowError())
@@ -198,64 +198,64 @@ func TestActivityIsToldTheEndOfItsRound(t *testing.T) {
 func TestRedeliveryThatIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		prepare func(*lossBench) *hiring.Export
+		prepare func(*lossBench) *model.Export
 		to      string
 		reason  string
 	}{
-		"erased": {func(b *lossBench) *hiring.Export {
+		"erased": {func(b *lossBench) *model.Export {
 			e := b.delivered("u-1")
 			b.erase(e)
 			return e
 		}, "hris", "was erased"},
-		"in quarantine": {func(b *lossBench) *hiring.Export {
-			e := b.take("u-1", `{}`, func(e *hiring.Export) { e.Quarantined = true })
+		"in quarantine": {func(b *lossBench) *model.Export {
+			e := b.take("u-1", `{}`, func(e *model.Export) { e.Quarantined = true })
 			b.mark(e, "hris")
 			return e
 		}, "hris", "hiregate export release acme/u-1"},
-		"triggered, and ended": {func(b *lossBench) *hiring.Export {
+		"triggered, and ended": {func(b *lossBench) *model.Export {
 			e := b.take("u-1", `{}`, triggered)
 			b.mark(e, "hris")
 			b.deliver(e)
-			b.advance(hiring.DocumentWindow)
+			b.advance(model.DocumentWindow)
 			return e
 		}, "hris", "export the candidate again"},
-		"not dispatched": {func(b *lossBench) *hiring.Export { return b.accept("u-1") }, "hris", "it waits for Temporal"},
-		"no configuration": {func(b *lossBench) *hiring.Export {
+		"not dispatched": {func(b *lossBench) *model.Export { return b.accept("u-1") }, "hris", "it waits for Temporal"},
+		"no configuration": {func(b *lossBench) *model.Export {
 			e := b.delivered("u-1")
 			b.InForce.Drop(b.config)
 			return e
 		}, "hris", "the gateway is stopping"},
-		"tenant unknown": {func(b *lossBench) *hiring.Export {
+		"tenant unknown": {func(b *lossBench) *model.Export {
 			e := b.delivered("u-1")
 			delete(b.config.Tenants, "acme")
 			return e
 		}, "hris", "tenant acme has no integration: add one"},
-		"tenant without an integration": {func(b *lossBench) *hiring.Export {
+		"tenant without an integration": {func(b *lossBench) *model.Export {
 			e := b.delivered("u-1")
-			b.config.Tenants["acme"] = &hiring.Tenant{Name: "acme"}
+			b.config.Tenants["acme"] = &model.Tenant{Name: "acme"}
 			return e
 		}, "hris", "tenant acme has no integration: add one"},
-		"integration unknown": {func(b *lossBench) *hiring.Export { return b.delivered("u-1") }, "nobody", `tenant acme has no integration "nobody"`},
-		"held": {func(b *lossBench) *hiring.Export {
-			b.set(hiring.Disabled)
+		"integration unknown": {func(b *lossBench) *model.Export { return b.delivered("u-1") }, "nobody", `tenant acme has no integration "nobody"`},
+		"held": {func(b *lossBench) *model.Export {
+			b.set(model.Disabled)
 			return b.held("u-1")
 		}, "hris", "once its integration takes exports: integration hris is disabled: as the test has it; " +
 			"hiregate integration enable acme/hris has it verified again"},
-		"parked": {func(b *lossBench) *hiring.Export {
-			b.set(hiring.Disabled)
+		"parked": {func(b *lossBench) *model.Export {
+			b.set(model.Disabled)
 			e := b.dispatched("u-1", "hris")
 			b.park(e)
 			b.lose(e)
 			return e
 		}, "hris", "hiregate integration enable acme/hris"},
-		"delivered while it was asked for": {func(b *lossBench) *hiring.Export {
+		"delivered while it was asked for": {func(b *lossBench) *model.Export {
 			e := b.retrying("u-1")
 			b.lose(e)
 			b.status.Store(http.StatusOK)
 			b.temporal.asked = sync.OnceFunc(func() { b.deliver(e) })
 			return e
 		}, "hris", "attempted or redelivered just now"},
-		"erased while it was asked for": {func(b *lossBench) *hiring.Export {
+		"erased while it was asked for": {func(b *lossBench) *model.Export {
 			e := b.retrying("u-1")
 			b.lose(e)
 			b.temporal.asked = sync.OnceFunc(func() { b.erase(e) })
@@ -278,24 +278,24 @@ func TestRedeliveryThatIsRefused(t *testing.T) {
 }
 
 // triggered makes an export one that was triggered here.
-func triggered(e *hiring.Export) { e.Origin, e.DeliverTill = hiring.Triggered, e.DocumentsTill }
+func triggered(e *model.Export) { e.Origin, e.DeliverTill = model.Triggered, e.DocumentsTill }
 
 // delivered accepts an export that is then delivered to hris.
-func (b *lossBench) delivered(key string) *hiring.Export {
+func (b *lossBench) delivered(key string) *model.Export {
 	b.t.Helper()
 	e := b.dispatched(key, "hris")
 	res, _, _ := b.deliver(e)
-	require.Equal(b.t, hiring.ClassDelivered, res.Class)
+	require.Equal(b.t, model.ClassDelivered, res.Class)
 	return e
 }
 
 // retrying accepts an export whose first attempt at hris fails.
-func (b *lossBench) retrying(key string) *hiring.Export {
+func (b *lossBench) retrying(key string) *model.Export {
 	b.t.Helper()
 	b.status.Store(http.StatusInternalServerError)
 	e := b.dispatched(key, "hris")
 	_, _, class := b.deliver(e)
-	require.Equal(b.t, string(hiring.ClassPartnerFault), class)
+	require.Equal(b.t, string(model.ClassPartnerFault), class)
 	return e
 }
 
@@ -338,7 +338,7 @@ func TestRetryingWithoutItsActivityIsRedelivered(t *testing.T) {
 	b.status.Store(http.StatusOK)
 	now, err := b.Store.Export(t.Context(), e.ID)
 	require.NoError(t, err)
-	require.Equal(t, b.Clock().Add(hiring.DeliveryWindow), now.DeliverTill)
+	require.Equal(t, b.Clock().Add(model.DeliveryWindow), now.DeliverTill)
 	delivered, _, _ := b.deliver(now)
-	require.Equal(t, export.DeliverResult{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 2}, delivered)
+	require.Equal(t, export.DeliverResult{Integration: "hris", Class: model.ClassDelivered, Attempts: 2}, delivered)
 }

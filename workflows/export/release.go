@@ -7,15 +7,15 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 )
 
 // Release releases the held deliveries of an integration, now that it is configured: those whose workflow still waits
 // are hurried, those whose workflow ended, or is gone, begin the next round.
-func (r *Redeliverer) Release(ctx context.Context, i *hiring.Integration) error {
+func (r *Redeliverer) Release(ctx context.Context, i *model.Integration) error {
 	const page = 200
 	hurried := map[string]error{} // of activities: those of a group share one
 	for after := int64(0); ; {
@@ -35,7 +35,7 @@ func (r *Redeliverer) Release(ctx context.Context, i *hiring.Integration) error 
 	}
 }
 
-func (r *Redeliverer) release(ctx context.Context, d *hiring.Delivery, hurried map[string]error) error {
+func (r *Redeliverer) release(ctx context.Context, d *model.Delivery, hurried map[string]error) error {
 	e, err := r.Store.Export(ctx, d.ExportID)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (r *Redeliverer) release(ctx context.Context, d *hiring.Delivery, hurried m
 	switch {
 	case errors.Is(err, store.ErrNotFound): // it was moved into another round
 		return nil
-	case err != nil || d.Outcome != hiring.Held:
+	case err != nil || d.Outcome != model.Held:
 		return err
 	}
 	if !d.Parked {
@@ -68,7 +68,7 @@ func (r *Redeliverer) release(ctx context.Context, d *hiring.Delivery, hurried m
 			return ctx.Err()
 		}
 	}
-	_, err = r.begin(ctx, e, []string{d.Integration}, []*hiring.Delivery{d}, true, nil)
+	_, err = r.begin(ctx, e, []string{d.Integration}, []*model.Delivery{d}, true, nil)
 	if err == nil || errors.Is(err, errMoved) || errors.Is(err, store.ErrErased) {
 		return nil
 	}
@@ -78,13 +78,13 @@ func (r *Redeliverer) release(ctx context.Context, d *hiring.Delivery, hurried m
 // hurry has Temporal run the activity of a delivery now. The error is workflows.ErrNotRunning when Temporal runs no
 // workflow for it any more: Temporal lost it, or was given a new database, or the gateway was down when the delivery's
 // time ended. It is workflows.ErrNoActivity when the workflow has no activity for the delivery.
-func (r *Redeliverer) hurry(ctx context.Context, e *hiring.Export, d *hiring.Delivery) error {
+func (r *Redeliverer) hurry(ctx context.Context, e *model.Export, d *model.Delivery) error {
 	return workflows.RunNow(ctx, r.Client, r.Namespace, e.RoundWorkflowID(d.Round), activityOf(e, d))
 }
 
 // activityOf returns the id of the activity that makes a delivery. That of a group is one for all its members, and
 // attempts what is due by the store.
-func activityOf(e *hiring.Export, d *hiring.Delivery) string {
+func activityOf(e *model.Export, d *model.Delivery) string {
 	if e.InGroup(d.Round) {
 		return DeliverName
 	}
@@ -118,7 +118,7 @@ func (r *Redeliverer) TendHeld(ctx context.Context) error {
 }
 
 // ReleaseOpen is Release for an integration that may not be configured: nothing is released then.
-func (r *Redeliverer) ReleaseOpen(ctx context.Context, i *hiring.Integration) error {
+func (r *Redeliverer) ReleaseOpen(ctx context.Context, i *model.Integration) error {
 	status, err := r.Store.IntegrationStatus(ctx, i)
 	if err != nil || !status.Deliverable(i) {
 		return err
@@ -140,7 +140,7 @@ func (r *Redeliverer) End(ctx context.Context, tenant, integration string) error
 	return nil
 }
 
-func (r *Redeliverer) endRemoved(ctx context.Context, at hiring.Place) error {
+func (r *Redeliverer) endRemoved(ctx context.Context, at model.Place) error {
 	removed, err := r.Store.IsIntegrationRemoved(ctx, at.Tenant, at.Integration)
 	if err != nil || !removed {
 		return err

@@ -9,14 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // parked puts exports through the door whose delivery to hris is parked.
-func (b *bench) parked(n int) (all []*hiring.Export) {
+func (b *bench) parked(n int) (all []*model.Export) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
 		all = nil
@@ -28,7 +28,7 @@ func (b *bench) parked(n int) (all []*hiring.Export) {
 			if err := tx.MarkDispatched(e.ID, 0, b.Clock(), "hris"); err != nil {
 				return err
 			}
-			if err := tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, Parked: true,
+			if err := tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Held, Parked: true,
 				HeldSince: b.Clock(), CreatedAt: b.Clock(), UpdatedAt: b.Clock()}); err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ func TestAllThatIsHeldForARemovedIntegrationEnds(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.parked(1001)
-	b.set(hiring.Removed)
+	b.set(model.Removed)
 	require.NoError(t, b.redeliverer().End(t.Context(), "acme", "hris"))
 	held, err := b.Store.CountHeld(t.Context())
 	require.NoError(t, err)
@@ -70,13 +70,13 @@ func TestReleaseOfWhatGoesOnMeanwhile(t *testing.T) {
 	const first, second, third = "export/acme/u-1 deliver/hris", "export/acme/u-2 deliver/hris", "export/acme/u-3 deliver/hris"
 	for name, c := range map[string]struct {
 		lost      string // the export that has no workflow
-		meanwhile func(b *lossBench, all []*hiring.Export)
+		meanwhile func(b *lossBench, all []*model.Export)
 		hurried   []string
 	}{
-		"the next is tried": {"", func(b *lossBench, all []*hiring.Export) { b.deliver(all[1]) }, []string{first, third}},
-		"the next is moved": {"", func(b *lossBench, all []*hiring.Export) {
+		"the next is tried": {"", func(b *lossBench, all []*model.Export) { b.deliver(all[1]) }, []string{first, third}},
+		"the next is moved": {"", func(b *lossBench, all []*model.Export) {
 			if err := b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
-				next, err := tx.BeginRound(all[1].ID, []string{"hris"}, b.Clock(), b.Clock().Add(hiring.DeliveryWindow))
+				next, err := tx.BeginRound(all[1].ID, []string{"hris"}, b.Clock(), b.Clock().Add(model.DeliveryWindow))
 				if err != nil {
 					return err
 				}
@@ -86,15 +86,15 @@ func TestReleaseOfWhatGoesOnMeanwhile(t *testing.T) {
 				b.t.Errorf("moving a delivery: %v", err)
 			}
 		}, []string{first, third}},
-		"this is tried":  {"u-1", func(b *lossBench, all []*hiring.Export) { b.deliver(all[0]) }, []string{second, third}},
-		"this is erased": {"u-1", func(b *lossBench, all []*hiring.Export) { b.erase(all[0]) }, []string{second, third}},
+		"this is tried":  {"u-1", func(b *lossBench, all []*model.Export) { b.deliver(all[0]) }, []string{second, third}},
+		"this is erased": {"u-1", func(b *lossBench, all []*model.Export) { b.erase(all[0]) }, []string{second, third}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newLossBench(t)
-			b.set(hiring.Disabled)
-			all := []*hiring.Export{b.held("u-1"), b.held("u-2"), b.held("u-3")}
-			b.set(hiring.Configured)
+			b.set(model.Disabled)
+			all := []*model.Export{b.held("u-1"), b.held("u-2"), b.held("u-3")}
+			b.set(model.Configured)
 			b.status.Store(http.StatusInternalServerError)
 			delete(b.temporal.running, "export/acme/"+c.lost)
 			b.advance(time.Minute)
@@ -123,32 +123,32 @@ func TestNextRoundExtendsTheDocuments(t *testing.T) {
 			return err
 		},
 		"release": func(b *lossBench) error {
-			b.set(hiring.Configured)
+			b.set(model.Configured)
 			return b.watcher.TendHeld(b.t.Context())
 		},
 	} {
 		b := newLossBench(t)
-		var e *hiring.Export
+		var e *model.Export
 		if name == "release" {
-			b.set(hiring.Disabled)
+			b.set(model.Disabled)
 			e = b.dispatched("u-1", "hris")
 			b.park(e)
 		} else {
 			e = b.delivered("u-1")
 		}
 		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte("https://a.example/1"), CreatedAt: noon})
+			return tx.InsertDocument(model.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte("https://a.example/1"), CreatedAt: noon})
 		}))
 		documents, err := b.Store.ListDocuments(t.Context(), e.ID)
 		require.NoError(t, err)
 		hash := [32]byte{1}
 		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.InsertLink(hash, documents[0].ID, e.ReceivedAt.Add(hiring.LinkWindow))
+			return tx.InsertLink(hash, documents[0].ID, e.ReceivedAt.Add(model.LinkWindow))
 		}))
 		b.advance(200 * time.Hour)
 		require.NoError(t, begin(b), name)
 		_, till, err := b.Store.DocumentByLink(t.Context(), hash)
 		require.NoError(t, err)
-		require.Equal(t, b.Clock().Add(hiring.LinkWindow), till, name)
+		require.Equal(t, b.Clock().Add(model.LinkWindow), till, name)
 	}
 }

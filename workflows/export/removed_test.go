@@ -7,18 +7,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
 // dispatch notes that Temporal has the workflow of an export's round by now.
-func (b *bench) dispatch(e *hiring.Export) {
+func (b *bench) dispatch(e *model.Export) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, e.Round, b.Clock(), "hris") }))
 }
 
 // park holds an export's delivery until it is parked.
-func (b *bench) park(e *hiring.Export) {
+func (b *bench) park(e *model.Export) {
 	b.t.Helper()
 	for class := "held"; class != ""; {
 		var wait time.Duration
@@ -37,33 +37,33 @@ func TestNewIntegrationGetsNothingOfARemovedOne(t *testing.T) {
 		waiting, parked := b.accept("u-1"), b.accept("u-2")
 		b.dispatch(waiting) // for its documents: nothing is written of it yet
 		b.dispatch(parked)
-		b.set(hiring.Disabled)
+		b.set(model.Disabled)
 		b.park(parked)
-		b.set(hiring.Removed)
+		b.set(model.Removed)
 		b.advance(time.Minute)
 		b.integration().URL = b.partner.URL + "/next"
-		b.set(hiring.Configured)
+		b.set(model.Configured)
 		require.NoError(t, b.redeliverer().TendHeld(t.Context()))
 		released, err := b.Store.Export(t.Context(), parked.ID)
 		require.NoError(t, err)
 		require.Equal(t, 1, released.Round)
 		b.advance(time.Minute)
 		b.dispatch(released)
-		for _, e := range []*hiring.Export{waiting, released} {
+		for _, e := range []*model.Export{waiting, released} {
 			res, _, _ := b.deliver(e)
-			require.Equal(t, hiring.ClassPartnerFault, res.Class)
+			require.Equal(t, model.ClassPartnerFault, res.Class)
 			require.Equal(t, "integration hris was removed", b.delivery(e).Reason)
 		}
 		require.Zero(t, b.asked.Load())
 
-		var next *hiring.Export // somebody has it redelivered
+		var next *model.Export // somebody has it redelivered
 		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) (err error) {
-			next, err = tx.BeginRound(waiting.ID, []string{"hris"}, b.Clock(), b.Clock().Add(hiring.DeliveryWindow))
+			next, err = tx.BeginRound(waiting.ID, []string{"hris"}, b.Clock(), b.Clock().Add(model.DeliveryWindow))
 			return err
 		}))
 		b.dispatch(next)
 		res, _, _ := b.deliver(next)
-		require.Equal(t, hiring.ClassDelivered, res.Class)
+		require.Equal(t, model.ClassDelivered, res.Class)
 	}
 }
 
@@ -73,35 +73,35 @@ func TestNewIntegrationGetsNothingThatWasTriggeredForARemovedOne(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.integration().Row.Version = 1
-	e := b.take("u-1", `{}`, func(e *hiring.Export) {
-		e.Origin, e.DeliverTill, e.Integrations = hiring.Triggered, e.DocumentsTill, []string{"hris"}
+	e := b.take("u-1", `{}`, func(e *model.Export) {
+		e.Origin, e.DeliverTill, e.Integrations = model.Triggered, e.DocumentsTill, []string{"hris"}
 	})
 	b.advance(time.Minute)
-	b.set(hiring.Removed)
+	b.set(model.Removed)
 	b.advance(time.Minute)
 	b.integration().URL = b.partner.URL + "/next"
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 	b.advance(time.Minute)
 	b.dispatch(e)
 	res, _, _ := b.deliver(e)
-	require.Equal(t, hiring.ClassPartnerFault, res.Class)
+	require.Equal(t, model.ClassPartnerFault, res.Class)
 	require.Equal(t, "integration hris was removed", b.delivery(e).Reason)
 	require.Zero(t, b.asked.Load())
 
-	next := b.take("u-2", `{}`, func(e *hiring.Export) {
-		e.Origin, e.DeliverTill, e.Integrations = hiring.Triggered, e.DocumentsTill, []string{"hris"}
+	next := b.take("u-2", `{}`, func(e *model.Export) {
+		e.Origin, e.DeliverTill, e.Integrations = model.Triggered, e.DocumentsTill, []string{"hris"}
 	})
 	b.dispatch(next)
 	res, _, _ = b.deliver(next)
-	require.Equal(t, hiring.ClassDelivered, res.Class)
+	require.Equal(t, model.ClassDelivered, res.Class)
 }
 
 // A removal may be cut off before it has ended what was on its way. What was parked has no workflow that would.
 func TestParkedAtARemovedIntegrationEnds(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.set(hiring.Disabled)
-	exports := []*hiring.Export{b.accept("u-1"), b.accept("u-2")}
+	b.set(model.Disabled)
+	exports := []*model.Export{b.accept("u-1"), b.accept("u-2")}
 	for _, e := range exports {
 		b.park(e)
 	}
@@ -109,11 +109,11 @@ func TestParkedAtARemovedIntegrationEnds(t *testing.T) {
 	require.NoError(t, redeliverer.TendHeld(t.Context()))
 	require.True(t, b.delivery(exports[0]).Parked, "it was not removed")
 	former := *b.integration()
-	b.config.Tenants["acme"] = &hiring.Tenant{Name: "acme"}
+	b.config.Tenants["acme"] = &model.Tenant{Name: "acme"}
 	require.NoError(t, redeliverer.TendHeld(t.Context()))
 	require.True(t, b.delivery(exports[0]).Parked, "another node may know its integration")
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
-		return tx.UpsertIntegrationStatus(&former, store.IntegrationStatus{State: hiring.Removed, UpdatedAt: b.Clock()})
+		return tx.UpsertIntegrationStatus(&former, store.IntegrationStatus{State: model.Removed, UpdatedAt: b.Clock()})
 	}))
 	require.NoError(t, redeliverer.TendHeld(t.Context()))
 	for _, e := range exports {

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 )
@@ -50,7 +50,7 @@ func (d *Dispatcher) rescue(ctx context.Context) {
 	}
 }
 
-func (d *Dispatcher) fetch(ctx context.Context, e *hiring.Export) {
+func (d *Dispatcher) fetch(ctx context.Context, e *model.Export) {
 	_, err := d.Archive.Fetch(ctx, e)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrUnreadable) { // its deliveries will say so
 		d.Log.Warn("fetching documents without Temporal failed", zap.Int64("export", e.ID), zap.Error(err))

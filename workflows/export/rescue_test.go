@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
@@ -45,11 +45,11 @@ func TestDocumentsAreFetchedWithoutTemporal(t *testing.T) {
 		fmt.Fprint(w, `{"content":"aGVsbG8=","mimeType":"text/plain","fileName":"a.txt"}`)
 	}))
 	t.Cleanup(service.Close)
-	takeFor := func(tenant, path string) *hiring.Export {
-		return b.takeFor(tenant, path, `{"candidate":{"profiles":[{"attachments":[{"url":"`+service.URL+`/`+path+`"}]}]}}`, func(e *hiring.Export) { e.Attachments = 1 })
+	takeFor := func(tenant, path string) *model.Export {
+		return b.takeFor(tenant, path, `{"candidate":{"profiles":[{"attachments":[{"url":"`+service.URL+`/`+path+`"}]}]}}`, func(e *model.Export) { e.Attachments = 1 })
 	}
-	take := func(path string) *hiring.Export { return takeFor("acme", path) }
-	var broken []*hiring.Export
+	take := func(path string) *model.Export { return takeFor("acme", path) }
+	var broken []*model.Export
 	for n := range 80 {
 		broken = append(broken, takeFor("globex", fmt.Sprint("hangs-", n)))
 	}
@@ -70,14 +70,14 @@ func TestDocumentsAreFetchedWithoutTemporal(t *testing.T) {
 	for n := range 45 {
 		broken = append(broken, take(fmt.Sprint("breaks-", n)))
 	}
-	good := []*hiring.Export{take("good-1"), take("good-2")}
+	good := []*model.Export{take("good-1"), take("good-2")}
 	b.advance(90 * time.Second)
 	young := take("young")
-	fetched := func(all []*hiring.Export) func() bool {
+	fetched := func(all []*model.Export) func() bool {
 		return func() bool {
 			for _, e := range all {
 				docs, err := b.Store.ListDocuments(t.Context(), e.ID)
-				if err != nil || len(docs) != 1 || docs[0].State != hiring.Fetched {
+				if err != nil || len(docs) != 1 || docs[0].State != model.Fetched {
 					return false
 				}
 			}

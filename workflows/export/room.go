@@ -1,7 +1,7 @@
 package export
 
 import (
-	"github.com/hiregate/hiregate/internal/fair"
+	"github.com/hiregate/hiregate/internal/fairpool"
 	"github.com/hiregate/hiregate/internal/metrics"
 )
 
@@ -15,14 +15,14 @@ const (
 // Room is what the attempts under way share: places, and memory for their bodies. Each tenant gets a fair share of
 // both, over all its integrations, so a slow partner delays no other tenant.
 type Room struct {
-	places, bytes *fair.Pool
+	places, bytes *fairpool.Pool
 	largest       int64 // the most bytes that one body counts for
 }
 
 // NewRoom returns room for a number of attempts, and for bodies of a number of bytes. A body counts for a quarter of
 // the bytes at most: a larger one would hardly ever find room.
 func NewRoom(attempts, bytes int64) *Room {
-	return &Room{places: fair.NewPool(attempts), bytes: fair.NewPool(bytes), largest: bytes / 4}
+	return &Room{places: fairpool.NewPool(attempts), bytes: fairpool.NewPool(bytes), largest: bytes / 4}
 }
 
 // enter takes a place, and room for a body. Then leave gives both back. Otherwise full says what is missing, in a fixed

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
@@ -69,13 +69,13 @@ func (s *slow) now() (held, left int) {
 // declare adds an integration that is configured.
 func (b *bench) declare(tenant, name, url string, inFlight int) {
 	b.t.Helper()
-	i := hiring.Integration{Tenant: tenant, Name: name, URL: url + "/inbound", Secret: "s", Documents: hiring.Rehost, Verify: true, InFlight: inFlight}
+	i := model.Integration{Tenant: tenant, Name: name, URL: url + "/inbound", Secret: "s", Documents: model.Rehost, Verify: true, InFlight: inFlight}
 	if b.config.Tenants[tenant] == nil {
-		b.config.Tenants[tenant] = &hiring.Tenant{Name: tenant}
+		b.config.Tenants[tenant] = &model.Tenant{Name: tenant}
 	}
 	b.config.Tenants[tenant].Integrations = append(b.config.Tenants[tenant].Integrations, i)
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
-		return tx.UpsertIntegrationStatus(&i, store.IntegrationStatus{State: hiring.Configured, UpdatedAt: b.Clock()})
+		return tx.UpsertIntegrationStatus(&i, store.IntegrationStatus{State: model.Configured, UpdatedAt: b.Clock()})
 	}))
 }
 
@@ -105,7 +105,7 @@ func TestSlowPartnersHoldUpNoOtherTenant(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			partner := newSlow(t)
-			b.config.Tenants = map[string]*hiring.Tenant{}
+			b.config.Tenants = map[string]*model.Tenant{}
 			for n := range c.integrations {
 				b.declare("acme", fmt.Sprint("hris-", n), partner.URL, c.inFlight)
 			}
@@ -130,7 +130,7 @@ func TestSlowPartnersHoldUpNoOtherTenant(t *testing.T) {
 }
 
 // fromNow lets an export have its time from now on, by the machine's clock.
-func fromNow(e *hiring.Export) { e.DeliverTill = time.Now().Add(hiring.DeliveryWindow) }
+func fromNow(e *model.Export) { e.DeliverTill = time.Now().Add(model.DeliveryWindow) }
 
 // Bodies that are under way take no more than there is room for, and of that no tenant more than half. What found no room is delivered
 // later, and none of it was an attempt.
@@ -140,25 +140,25 @@ func TestBytesUnderWayAreBounded(t *testing.T) {
 	b := newBench(t)
 	partner := newSlow(t)
 	b.Room = export.NewRoom(export.AttemptsAtOnce, room)
-	b.config.Tenants = map[string]*hiring.Tenant{}
-	var waiting []*hiring.Export
+	b.config.Tenants = map[string]*model.Tenant{}
+	var waiting []*model.Export
 	for _, tenant := range []string{"acme", "globex"} {
 		b.declare(tenant, "hris", partner.URL, 1000)
 		for n := range 20 {
-			waiting = append(waiting, b.takeFor(tenant, fmt.Sprint("u-", n), string(bytes.Repeat([]byte(" "), size)), func(*hiring.Export) {}))
+			waiting = append(waiting, b.takeFor(tenant, fmt.Sprint("u-", n), string(bytes.Repeat([]byte(" "), size)), func(*model.Export) {}))
 		}
 	}
-	large := b.takeFor("acme", "large", string(bytes.Repeat([]byte(" "), room/2+1)), func(*hiring.Export) {})
+	large := b.takeFor("acme", "large", string(bytes.Repeat([]byte(" "), room/2+1)), func(*model.Export) {})
 
 	var group sync.WaitGroup
 	var away atomic.Int64
-	var later []*hiring.Export
+	var later []*model.Export
 	var mu sync.Mutex
 	for n, e := range waiting {
 		group.Go(func() {
 			res, wait, class := b.deliver(e)
 			if wait == 0 {
-				if res.Class != hiring.ClassDelivered || res.Attempts != 1 {
+				if res.Class != model.ClassDelivered || res.Attempts != 1 {
 					t.Errorf("%+v", res)
 				}
 				return
@@ -181,7 +181,7 @@ func TestBytesUnderWayAreBounded(t *testing.T) {
 	group.Wait()
 	for _, e := range append(later, large) {
 		res, _, _ := b.deliver(e)
-		require.Equal(t, export.DeliverResult{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 1}, res)
+		require.Equal(t, export.DeliverResult{Integration: "hris", Class: model.ClassDelivered, Attempts: 1}, res)
 	}
 	require.LessOrEqual(t, partner.most, room)
 }

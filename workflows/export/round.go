@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
 // begin begins the next round of an export, as beginRound does, and offers it to the dispatcher. also runs in the same
 // transaction, and may run more than once; it may be nil.
-func (r *Redeliverer) begin(ctx context.Context, e *hiring.Export, integrations []string,
-	moved []*hiring.Delivery, more bool, also func(*store.Tx, *hiring.Export) error) (next *hiring.Export, err error) {
+func (r *Redeliverer) begin(ctx context.Context, e *model.Export, integrations []string,
+	moved []*model.Delivery, more bool, also func(*store.Tx, *model.Export) error) (next *model.Export, err error) {
 	err = r.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		if next, err = beginRound(tx, e, integrations, moved, more, r.Now()); err != nil || also == nil {
 			return err
@@ -31,8 +31,8 @@ func (r *Redeliverer) begin(ctx context.Context, e *hiring.Export, integrations 
 // beginRound begins the next round of an export for integrations, with another 72 hours if more is set. The moved
 // deliveries go on in it, with the attempts they had. The error is errMoved when one of them is not what it was, and
 // store.ErrErased when nothing is left to deliver.
-func beginRound(tx *store.Tx, e *hiring.Export, integrations []string, moved []*hiring.Delivery, more bool,
-	now time.Time) (next *hiring.Export, err error) {
+func beginRound(tx *store.Tx, e *model.Export, integrations []string, moved []*model.Delivery, more bool,
+	now time.Time) (next *model.Export, err error) {
 	if more {
 		next, err = nextRound(tx, e, integrations, now)
 	} else {
@@ -50,7 +50,7 @@ func beginRound(tx *store.Tx, e *hiring.Export, integrations []string, moved []*
 		}
 	}
 	for _, name := range integrations { // those that were not moved: of an old export FindLost finds nothing else
-		if err := tx.InsertPendingDelivery(hiring.NewDelivery(e, name, next.Round, now)); err != nil {
+		if err := tx.InsertPendingDelivery(model.NewDelivery(e, name, next.Round, now)); err != nil {
 			return nil, err
 		}
 	}
@@ -63,13 +63,13 @@ var errMoved = errors.New("the delivery was moved or written meanwhile")
 
 // nextRound begins the next round of an export for integrations, with another 72 hours, and extends the links to its
 // documents by 96 hours from now. A triggered export keeps its end, and that of its documents.
-func nextRound(tx *store.Tx, e *hiring.Export, integrations []string, now time.Time) (*hiring.Export, error) {
-	if e.Origin == hiring.Triggered {
+func nextRound(tx *store.Tx, e *model.Export, integrations []string, now time.Time) (*model.Export, error) {
+	if e.Origin == model.Triggered {
 		return tx.BeginRound(e.ID, integrations, now, e.DocumentsTill)
 	}
-	next, err := tx.BeginRound(e.ID, integrations, now, now.Add(hiring.DeliveryWindow))
+	next, err := tx.BeginRound(e.ID, integrations, now, now.Add(model.DeliveryWindow))
 	if err != nil {
 		return nil, err
 	}
-	return next, tx.ExtendLinks(e.ID, now.Add(hiring.LinkWindow))
+	return next, tx.ExtendLinks(e.ID, now.Add(model.LinkWindow))
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -16,16 +16,16 @@ var ErrStopped = errors.New("the redelivery was paused or cancelled, or another 
 // RedeliverSelected begins a round of an export that a redelivery comes to, and notes that in the same transaction: each
 // is begun once, whichever worker dies when. It skips one that the redelivery does not choose any more, because another
 // delivers it, and one that can't be redelivered. The error is ErrStopped when nothing was done.
-func (r *Redeliverer) RedeliverSelected(ctx context.Context, j *hiring.Redelivery, id int64) error {
+func (r *Redeliverer) RedeliverSelected(ctx context.Context, j *model.Redelivery, id int64) error {
 	now := r.Now()
-	var next *hiring.Export
+	var next *model.Export
 	err := r.Store.Write(ctx, func(tx *store.Tx) error {
 		next = nil
 		e, chosen, err := tx.LockSelected(&j.Selection, id)
 		if err != nil {
 			return err
 		}
-		skip := !chosen || e.Origin == hiring.Triggered && !now.Before(e.DocumentsTill)
+		skip := !chosen || e.Origin == model.Triggered && !now.Before(e.DocumentsTill)
 		if running, err := tx.AdvanceRedelivery(j.ID, id, skip, now); err != nil || !running {
 			return cmp.Or(err, ErrStopped)
 		}

@@ -14,8 +14,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/workflows"
@@ -24,7 +24,7 @@ import (
 const startTimeout = 10 * time.Second
 
 // dispatchAll dispatches exports that are claimed: as a group, or each by itself where they are few.
-func (d *Dispatcher) dispatchAll(ctx context.Context, exports []*hiring.Export) error {
+func (d *Dispatcher) dispatchAll(ctx context.Context, exports []*model.Export) error {
 	if len(exports) >= groupFrom {
 		return d.dispatchGroup(ctx, exports)
 	}
@@ -38,7 +38,7 @@ func (d *Dispatcher) dispatchAll(ctx context.Context, exports []*hiring.Export) 
 
 // dispatch asks Temporal for the workflow of one export and notes that it has it. An error means that Temporal or the
 // store is away, not that something is wrong with this export.
-func (d *Dispatcher) dispatch(ctx context.Context, e *hiring.Export) error {
+func (d *Dispatcher) dispatch(ctx context.Context, e *model.Export) error {
 	c := d.InForce.Current()
 	if c == nil {
 		return context.Canceled
@@ -47,7 +47,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, e *hiring.Export) error {
 	if !ok { // the sweep postpones it
 		return nil
 	}
-	var former []*hiring.Delivery
+	var former []*model.Delivery
 	if e.Round > 0 {
 		var err error
 		if former, err = d.Store.ListDeliveries(ctx, e.ID); err != nil {
@@ -121,14 +121,14 @@ func (d *Dispatcher) readInput(ctx context.Context, id string, in any) error {
 }
 
 // start starts the workflow of an export, with search attributes where they are registered.
-func (d *Dispatcher) start(ctx context.Context, e *hiring.Export, to []Target, attributes bool) error {
+func (d *Dispatcher) start(ctx context.Context, e *model.Export, to []Target, attributes bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	in := Input{
 		Tenant: e.Tenant, Export: e.ID, Round: e.Round, To: to,
 		// Also after the end of the documents' URLs: what is still missing then is given up, and its address answers
 		// so. The documents of a triggered export are here already.
-		Documents: e.Attachments > 0 && e.Origin == hiring.Received, DocumentsTill: e.DocumentsTill, DeliverTill: e.DeliverTill,
+		Documents: e.Attachments > 0 && e.Origin == model.Received, DocumentsTill: e.DocumentsTill, DeliverTill: e.DeliverTill,
 		Attributes: attributes,
 	}
 	o := startOptions(e.WorkflowID, webhook.EventExport+" of "+e.Tenant, workflows.PriorityOf(e.Tenant, urgency(e)))
@@ -158,11 +158,11 @@ func startOptions(id, summary string, priority temporal.Priority) client.StartWo
 	}
 }
 
-func urgency(e *hiring.Export) workflows.Urgency {
+func urgency(e *model.Export) workflows.Urgency {
 	switch {
 	case e.Round > 0:
 		return workflows.Redelivered
-	case e.Origin == hiring.Triggered:
+	case e.Origin == model.Triggered:
 		return workflows.Triggered
 	}
 	return workflows.Received
@@ -170,7 +170,7 @@ func urgency(e *hiring.Export) workflows.Urgency {
 
 // targets are the integrations a round is for, and how long each waits for documents. former are the deliveries of the
 // rounds before.
-func targets(e *hiring.Export, tenant *hiring.Tenant, former []*hiring.Delivery, now time.Time) (to []Target) {
+func targets(e *model.Export, tenant *model.Tenant, former []*model.Delivery, now time.Time) (to []Target) {
 	names := e.Integrations
 	if len(names) == 0 {
 		for n := range tenant.Integrations {
@@ -185,14 +185,14 @@ func targets(e *hiring.Export, tenant *hiring.Tenant, former []*hiring.Delivery,
 
 // waitFor is how long a delivery waits for the documents of its export. mode is the document mode in which it was tried
 // before; empty: the one of its integration.
-func waitFor(e *hiring.Export, tenant *hiring.Tenant, integration string, mode hiring.DocumentMode, now time.Time) time.Duration {
+func waitFor(e *model.Export, tenant *model.Tenant, integration string, mode model.DocumentMode, now time.Time) time.Duration {
 	if i, ok := tenant.Integration(integration); ok {
 		mode = cmp.Or(mode, i.Documents)
 	}
 	switch {
-	case e.Origin == hiring.Triggered, mode == hiring.Passthrough:
+	case e.Origin == model.Triggered, mode == model.Passthrough:
 		return 0
-	case mode == hiring.Inline:
+	case mode == model.Inline:
 		return max(0, e.DocumentsTill.Sub(now))
 	}
 	return rehostWait

@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
@@ -50,23 +50,23 @@ func (b *bench) startOf(attributes bool) start {
 func TestWhatAWorkflowIsStartedWith(t *testing.T) {
 	t.Parallel()
 	body := `{"candidate":{"profiles":[{"attachments":[{"url":"http://127.0.0.1:1/a"}]}]}}`
-	attached := func(e *hiring.Export) { e.Attachments = 1 }
+	attached := func(e *model.Export) { e.Attachments = 1 }
 	for name, c := range map[string]struct {
-		change     func(*hiring.Export)
+		change     func(*model.Export)
 		documents  bool
 		wait, till time.Duration
 		priority   int
 	}{
-		"received":  {attached, true, time.Minute, hiring.DeliveryWindow, 3},
-		"nothing":   {func(*hiring.Export) {}, false, time.Minute, hiring.DeliveryWindow, 3},
-		"triggered": {func(e *hiring.Export) { attached(e); triggered(e) }, false, 0, hiring.DocumentWindow, 2},
+		"received":  {attached, true, time.Minute, model.DeliveryWindow, 3},
+		"nothing":   {func(*model.Export) {}, false, time.Minute, model.DeliveryWindow, 3},
+		"triggered": {func(e *model.Export) { attached(e); triggered(e) }, false, 0, model.DocumentWindow, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			e := b.take("u-1", body, c.change)
 			s := b.startOf(true)
-			require.Equal(t, export.Input{Tenant: "acme", Export: e.ID, Documents: c.documents, DocumentsTill: noon.Add(hiring.DocumentWindow),
+			require.Equal(t, export.Input{Tenant: "acme", Export: e.ID, Documents: c.documents, DocumentsTill: noon.Add(model.DocumentWindow),
 				DeliverTill: noon.Add(c.till), To: []export.Target{{Integration: "hris", Wait: c.wait}}, Attributes: true}, s.input)
 			require.Equal(t, client.StartWorkflowOptions{ID: "export/acme/u-1", TaskQueue: "hiregate-deliver",
 				WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE, WorkflowExecutionErrorWhenAlreadyStarted: true,
@@ -87,7 +87,7 @@ func TestWhatALaterRoundIsStartedWith(t *testing.T) {
 	b.advance(time.Hour)
 	_, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, export.Redelivery) error { return nil })
 	require.NoError(t, err)
-	till := b.Clock().Add(hiring.DeliveryWindow)
+	till := b.Clock().Add(model.DeliveryWindow)
 	s := b.startOf(true)
 	require.Equal(t, "export/acme/u-1/redelivery/1", s.options.ID)
 	require.Equal(t, []any{1, till}, []any{s.input.Round, s.input.DeliverTill})
@@ -178,7 +178,7 @@ func TestOfferWaitsForNobody(t *testing.T) {
 	go func() {
 		defer close(offered)
 		for n := range 5000 {
-			d.Offer(&hiring.Export{Tenant: "acme", Key: fmt.Sprint(n)})
+			d.Offer(&model.Export{Tenant: "acme", Key: fmt.Sprint(n)})
 		}
 	}()
 	select {

@@ -14,8 +14,8 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
@@ -241,7 +241,7 @@ func (r *Redeliverer) endStray(ctx context.Context, s Stray) (bool, error) {
 }
 
 // leave moves the deliveries of an export that a workflow carries, and that are not final, into the next round.
-func (r *Redeliverer) leave(ctx context.Context, e *hiring.Export, workflow string) error {
+func (r *Redeliverer) leave(ctx context.Context, e *model.Export, workflow string) error {
 	if e.DispatchedAt.IsZero() {
 		if e.WorkflowID != workflow {
 			return nil
@@ -253,8 +253,8 @@ func (r *Redeliverer) leave(ctx context.Context, e *hiring.Export, workflow stri
 		return err
 	}
 	deliveries = append(deliveries, e.Pending(deliveries)...)
-	open := slices.DeleteFunc(slices.Clone(deliveries), func(d *hiring.Delivery) bool {
-		return d.Outcome.Final() || d.Parked || hiring.LatestDelivery(deliveries, d.Integration) != d ||
+	open := slices.DeleteFunc(slices.Clone(deliveries), func(d *model.Delivery) bool {
+		return d.Outcome.Final() || d.Parked || model.LatestDelivery(deliveries, d.Integration) != d ||
 			e.RoundWorkflowID(d.Round) != workflow
 	})
 	if len(open) == 0 {

@@ -14,9 +14,9 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/metrics/metricstest"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
@@ -46,7 +46,7 @@ func (b *strayBench) open(id, name string, in any) {
 	require.NoError(b.t, err)
 }
 
-func (b *strayBench) dispatched(e *hiring.Export) {
+func (b *strayBench) dispatched(e *model.Export) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
 		return tx.MarkDispatched(e.ID, 0, b.Clock(), "hris")
@@ -54,7 +54,7 @@ func (b *strayBench) dispatched(e *hiring.Export) {
 }
 
 // group makes a group of exports, of which the store has some more than are given.
-func (b *strayBench) group(lacking []int64, all ...*hiring.Export) string {
+func (b *strayBench) group(lacking []int64, all ...*model.Export) string {
 	b.t.Helper()
 	for _, e := range all {
 		e.Integrations = []string{"hris"}
@@ -70,7 +70,7 @@ func (b *strayBench) group(lacking []int64, all ...*hiring.Export) string {
 		in.Exports = append(in.Exports, e.ID)
 	}
 	in.Exports = append(in.Exports, lacking...)
-	id := hiring.GroupWorkflowID(all[0].ID)
+	id := model.GroupWorkflowID(all[0].ID)
 	b.open(id, export.GroupWorkflowName, in)
 	return id
 }
@@ -142,7 +142,7 @@ func TestStraysAreFoundAndEnded(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, deliveries, 1)
 	d := deliveries[0]
-	require.Equal(t, []any{"hris", 1, hiring.Pending}, []any{d.Integration, d.Round, d.Outcome})
+	require.Equal(t, []any{"hris", 1, model.Pending}, []any{d.Integration, d.Round, d.Outcome})
 
 	n, err = b.watcher.EndStrays(t.Context(), export.Strays{Found: strays})
 	require.NoError(t, err)
@@ -255,6 +255,6 @@ func TestAnExportWhoseWorkflowIsLostSaysSo(t *testing.T) {
 	require.Contains(t, wait.Reason, "Temporal has lost its workflow, as after it was emptied or an older backup of it was "+
 		"restored: it goes on in another one at "+wait.NextAt.UTC().Format("15:04:05")+" UTC")
 	// Without an answer nothing is claimed.
-	b.IsLost = func(context.Context, *hiring.Export, int) (bool, error) { return true, context.DeadlineExceeded }
+	b.IsLost = func(context.Context, *model.Export, int) (bool, error) { return true, context.DeadlineExceeded }
 	require.Equal(t, soon, b.waitOf("lost").Reason)
 }

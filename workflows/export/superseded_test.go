@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
 )
@@ -27,7 +27,7 @@ func (b *bench) meanwhile(status int, do func()) {
 	})
 }
 
-func (b *bench) attempts(e *hiring.Export) []int {
+func (b *bench) attempts(e *model.Export) []int {
 	b.t.Helper()
 	all, err := b.Store.ListAttempts(b.t.Context(), b.delivery(e).ID)
 	require.NoError(b.t, err)
@@ -57,8 +57,8 @@ func TestLateAttemptLeavesTheOutcome(t *testing.T) {
 				b.status.Store(http.StatusOK)
 				b.meanwhile(late, func() { b.deliver(e) })
 				res, _, _ := b.deliver(e)
-				require.Equal(t, export.DeliverResult{Integration: "hris", Class: hiring.ClassDelivered, Attempts: before + 2}, res)
-				require.Equal(t, hiring.Delivered, b.delivery(e).Outcome)
+				require.Equal(t, export.DeliverResult{Integration: "hris", Class: model.ClassDelivered, Attempts: before + 2}, res)
+				require.Equal(t, model.Delivered, b.delivery(e).Outcome)
 				require.Equal(t, before+2, b.delivery(e).Attempts)
 				require.Equal(t, append(answers, http.StatusOK, late), b.attempts(e))
 			}
@@ -72,9 +72,9 @@ func TestLateDeliveryIsADelivery(t *testing.T) {
 	for name, before := range map[string]int{"first": 0, "second": 1} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, meanwhile := range []func(b *bench, e *hiring.Export){
-				func(b *bench, e *hiring.Export) { b.deliver(e) },
-				func(b *bench, e *hiring.Export) { b.deliver(e); b.endDeliveries() },
+			for _, meanwhile := range []func(b *bench, e *model.Export){
+				func(b *bench, e *model.Export) { b.deliver(e) },
+				func(b *bench, e *model.Export) { b.deliver(e); b.endDeliveries() },
 			} {
 				b := newBench(t)
 				b.status.Store(http.StatusInternalServerError)
@@ -85,9 +85,9 @@ func TestLateDeliveryIsADelivery(t *testing.T) {
 				b.advance(time.Second)
 				b.meanwhile(http.StatusOK, func() { meanwhile(b, e) })
 				res, _, _ := b.deliver(e)
-				require.Equal(t, hiring.ClassDelivered, res.Class)
+				require.Equal(t, model.ClassDelivered, res.Class)
 				d := b.delivery(e)
-				require.Equal(t, hiring.Delivered, d.Outcome)
+				require.Equal(t, model.Delivered, d.Outcome)
 				require.Zero(t, d.NextAt)
 				require.Equal(t, before+2, d.Attempts)
 				require.Len(t, b.attempts(e), before+2)
@@ -118,7 +118,7 @@ func TestLateFailureKeepsTheSchedule(t *testing.T) {
 		b.advance(time.Second)
 	})
 	_, wait, class := b.deliver(e)
-	require.Equal(t, string(hiring.ClassRetrying), class)
+	require.Equal(t, string(model.ClassRetrying), class)
 	require.Equal(t, next.Sub(b.Clock()), wait)
 	d := b.delivery(e)
 	require.Equal(t, next, d.NextAt)

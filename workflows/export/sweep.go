@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 )
@@ -76,7 +76,7 @@ func (s *sweeper) turn(ctx context.Context) (n int, err error) {
 	rand.Shuffle(len(tenants), func(i, j int) { tenants[i], tenants[j] = tenants[j], tenants[i] })
 	run := sideBySide{dispatcher: s.dispatcher, repaired: map[int64]bool{}}
 	run.group.SetLimit(starters)
-	var few []*hiring.Export // too few of their tenants for a group
+	var few []*model.Export // too few of their tenants for a group
 	for _, tenant := range tenants {
 		if err = s.dispatchTenant(ctx, tenant, before, &run, &few); err != nil || run.failed.Load() || ctx.Err() != nil {
 			break
@@ -93,7 +93,7 @@ func (s *sweeper) turn(ctx context.Context) (n int, err error) {
 // dispatchTenant dispatches the oldest exports of a tenant. It adds those that are too few for a group to few, and
 // dispatches few when it is full.
 func (s *sweeper) dispatchTenant(
-	ctx context.Context, tenant string, before time.Time, run *sideBySide, few *[]*hiring.Export,
+	ctx context.Context, tenant string, before time.Time, run *sideBySide, few *[]*model.Export,
 ) error {
 	d := s.dispatcher
 	waiting, err := d.Store.ListUndispatched(ctx, tenant, before, groupMost)
@@ -103,15 +103,15 @@ func (s *sweeper) dispatchTenant(
 	if waiting, err = s.postponeUnknown(ctx, waiting); err != nil {
 		return err
 	}
-	var alone []*hiring.Export
+	var alone []*model.Export
 	for _, e := range waiting {
 		switch {
 		case e.InGroup(e.Round) && run.repaired[e.Group], !d.claim(e):
 		case e.InGroup(e.Round): // its start was interrupted
 			run.repaired[e.Group] = true
-			err = run.dispatch([]*hiring.Export{e}, func() error { return d.inTurn(ctx, e, d.repairGroup) })
+			err = run.dispatch([]*model.Export{e}, func() error { return d.inTurn(ctx, e, d.repairGroup) })
 		case e.Round > 0:
-			err = run.dispatch([]*hiring.Export{e}, func() error { return d.inTurn(ctx, e, d.dispatch) })
+			err = run.dispatch([]*model.Export{e}, func() error { return d.inTurn(ctx, e, d.dispatch) })
 		default:
 			alone = append(alone, e)
 		}
@@ -134,7 +134,7 @@ func (s *sweeper) dispatchTenant(
 // inTurn calls start for an export that no other node is about to start. After an error another node may take the turn,
 // which may reach Temporal.
 func (d *Dispatcher) inTurn(
-	ctx context.Context, e *hiring.Export, start func(context.Context, *hiring.Export) error,
+	ctx context.Context, e *model.Export, start func(context.Context, *model.Export) error,
 ) error {
 	before, taken := d.Now().Add(-sweepAge), false
 	err := d.write(ctx, func(tx *store.Tx) (err error) {
@@ -161,7 +161,7 @@ type sideBySide struct {
 }
 
 // dispatch calls fn, which dispatches exports that are claimed, and releases them.
-func (r *sideBySide) dispatch(claimed []*hiring.Export, fn func() error) error {
+func (r *sideBySide) dispatch(claimed []*model.Export, fn func() error) error {
 	if len(claimed) == 0 {
 		return nil
 	}
@@ -187,13 +187,13 @@ func (r *sideBySide) dispatch(claimed []*hiring.Export, fn func() error) error {
 
 // postponeUnknown postpones the exports of tenants that are not in this gateway's configuration by a minute. It returns
 // the others.
-func (s *sweeper) postponeUnknown(ctx context.Context, page []*hiring.Export) ([]*hiring.Export, error) {
+func (s *sweeper) postponeUnknown(ctx context.Context, page []*model.Export) ([]*model.Export, error) {
 	c := s.dispatcher.InForce.Current()
 	if c == nil {
 		return nil, context.Canceled
 	}
-	var unknown []*hiring.Export
-	page = slices.DeleteFunc(page, func(e *hiring.Export) bool {
+	var unknown []*model.Export
+	page = slices.DeleteFunc(page, func(e *model.Export) bool {
 		_, ok := c.Tenant(e.Tenant)
 		if !ok {
 			unknown = append(unknown, e)

@@ -5,18 +5,18 @@ import (
 	"net/http"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Trial is one attempt at an integration with an export that is stored nowhere.
 type Trial struct {
 	Header  http.Header // of the request, as it went out
-	Attempt *hiring.Attempt
+	Attempt *model.Attempt
 }
 
 // Try sends an export, whose body is as it goes out, to an integration: signed, with the headers and through the guard
 // of every attempt, as byFormer says. It passes no gate, is not counted, and changes nothing, whatever the answer is.
-func Try(ctx context.Context, c *config.Config, e *hiring.Export, i *hiring.Integration, byFormer bool) Trial {
+func Try(ctx context.Context, c *config.Config, e *model.Export, i *model.Integration, byFormer bool) Trial {
 	client := c.Egress.Client()
 	seen := &recorder{next: client.Transport}
 	answer, err := c.Names.Send(ctx, &http.Client{Transport: seen}, outgoing(e, i, e.Body, byFormer))

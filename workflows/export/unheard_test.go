@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // carry runs an export's workflow, in which a delivery is taken a step further as deliver does it.
-func (b *bench) carry(e *hiring.Export, deliver func(context.Context, export.Part) (export.DeliverResult, error)) (res export.Result) {
+func (b *bench) carry(e *model.Export, deliver func(context.Context, export.Part) (export.DeliverResult, error)) (res export.Result) {
 	b.t.Helper()
 	env := newWorkflow()
 	env.SetStartTime(b.Clock())
@@ -48,7 +48,7 @@ func TestAttemptThatTemporalDidNotHearOfIsNotRepeated(t *testing.T) {
 		return res, err
 	})
 	require.Equal(t, []int64{1, 1, 2}, asked)
-	require.Equal(t, []export.DeliverResult{{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 2}}, res.Deliveries)
+	require.Equal(t, []export.DeliverResult{{Integration: "hris", Class: model.ClassDelivered, Attempts: 2}}, res.Deliveries)
 }
 
 // The next attempt is made on a node whose clock is ten minutes behind, five seconds after the last one, and not ten minutes later.
@@ -67,7 +67,7 @@ func TestNodeWhoseClockIsBehindGoesOn(t *testing.T) {
 		return res, err
 	})
 	require.Equal(t, []int64{1, 2}, asked)
-	require.Equal(t, []export.DeliverResult{{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 2}}, res.Deliveries)
+	require.Equal(t, []export.DeliverResult{{Integration: "hris", Class: model.ClassDelivered, Attempts: 2}}, res.Deliveries)
 }
 
 // Temporal goes while an attempt is under way, and its activity is told to stop. The partner answers all the same.
@@ -80,6 +80,6 @@ func TestAttemptIsNotCutOff(t *testing.T) {
 		b.meanwhile(http.StatusOK, stop)
 		return b.Deliver(ctx, part)
 	})
-	require.Equal(t, []export.DeliverResult{{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 1}}, res.Deliveries)
+	require.Equal(t, []export.DeliverResult{{Integration: "hris", Class: model.ClassDelivered, Attempts: 1}}, res.Deliveries)
 	require.Equal(t, []int{http.StatusOK}, b.attempts(e))
 }

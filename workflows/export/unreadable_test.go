@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // to damage what is stored
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // damage changes what is stored of the body of an export.
-func (b *bench) damage(e *hiring.Export, statement string) {
+func (b *bench) damage(e *model.Export, statement string) {
 	b.t.Helper()
 	db, err := sql.Open("sqlite", "file:"+b.file+"?_pragma=busy_timeout(5000)")
 	require.NoError(b.t, err)
@@ -45,14 +45,14 @@ func TestUnreadableExportFailsAlone(t *testing.T) {
 			b.damage(all[3], statement)
 			res, _, why := b.deliverGroup(ids)
 			require.Empty(t, why)
-			require.Contains(t, res.Deliveries, export.GroupDelivery{Export: all[3].ID, Integration: "hris", Class: hiring.ClassOurFault})
+			require.Contains(t, res.Deliveries, export.GroupDelivery{Export: all[3].ID, Integration: "hris", Class: model.ClassOurFault})
 			for n, e := range all {
 				d := b.delivery(e)
 				if n != 3 {
-					require.Equal(t, hiring.Delivered, d.Outcome)
+					require.Equal(t, model.Delivered, d.Outcome)
 					continue
 				}
-				require.Equal(t, []any{hiring.Failed, hiring.ClassOurFault, store.UnreadableReason, 0},
+				require.Equal(t, []any{model.Failed, model.ClassOurFault, store.UnreadableReason, 0},
 					[]any{d.Outcome, d.Fault, d.Reason, d.Attempts})
 			}
 			b.deliverGroup(ids)
@@ -71,20 +71,20 @@ func TestUnreadableExportFailsAlone(t *testing.T) {
 // The documents of an export that can't be read are not asked for again and again, whatever the mode.
 func TestUnreadableExportHasNoDocuments(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []hiring.DocumentMode{hiring.Rehost, hiring.Inline, hiring.Passthrough} {
+	for _, mode := range []model.DocumentMode{model.Rehost, model.Inline, model.Passthrough} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			b.integration().Documents = mode
 			e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"}]}]}}`,
-				func(e *hiring.Export) { e.Attachments = 1 })
+				func(e *model.Export) { e.Attachments = 1 })
 			b.damage(e, longer)
 			res, err := b.FetchDocuments(t.Context(), export.Part{Export: e.ID})
 			require.NoError(t, err)
 			require.Equal(t, export.FetchResult{GivenUp: 1}, res)
 			done, _, class := b.deliver(e)
 			require.Empty(t, class)
-			require.Equal(t, hiring.ClassOurFault, done.Class)
+			require.Equal(t, model.ClassOurFault, done.Class)
 			require.Zero(t, b.asked.Load())
 		})
 	}

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 )
@@ -97,7 +97,7 @@ func (u *unstored) forget(of place) {
 
 // keep stores the outcome of an attempt, and tries until it is stored: beyond the end of its activity, which Temporal may
 // run again meanwhile, and until the store is closed. The error says that there is nothing to store it in.
-func (a *Activities) keep(ctx context.Context, d *hiring.Delivery, write func(context.Context) error) error {
+func (a *Activities) keep(ctx context.Context, d *model.Delivery, write func(context.Context) error) error {
 	of := place{d.ExportID, d.Integration, d.Round}
 	defer a.unstored.forget(of)
 	told := false

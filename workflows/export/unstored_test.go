@@ -14,7 +14,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/workflows/export"
 )
@@ -92,9 +92,9 @@ func outage(t *testing.T, b *bench, begin, end func()) {
 	require.Equal(t, 1, c.most(), "an export was sent again before the first time was stored")
 	require.Less(t, asked, int64(members*3/4), "attempts began while outcomes could not be stored")
 	require.Equal(t, 1, logged.FilterMessage(firstUnstored).Len(), "the beginning is told once")
-	for tries := 0; slices.ContainsFunc(all, func(e *hiring.Export) bool {
+	for tries := 0; slices.ContainsFunc(all, func(e *model.Export) bool {
 		d, err := b.Store.Delivery(t.Context(), e.ID, "hris", 0)
-		return err != nil || d.Outcome != hiring.Delivered
+		return err != nil || d.Outcome != model.Delivered
 	}); tries++ {
 		require.Less(t, tries, 20)
 		b.advance(time.Minute)
@@ -126,16 +126,16 @@ func TestAttemptWhoseCommitIsUnknownIsCountedOnce(t *testing.T) {
 			res, _, class := b.deliver(e)
 			require.True(t, wire.Lost())
 			if status == http.StatusOK {
-				require.Equal(t, export.DeliverResult{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 1}, res)
+				require.Equal(t, export.DeliverResult{Integration: "hris", Class: model.ClassDelivered, Attempts: 1}, res)
 			} else {
-				require.Equal(t, string(hiring.ClassPartnerFault), class)
+				require.Equal(t, string(model.ClassPartnerFault), class)
 			}
 			d := b.delivery(e)
 			require.Equal(t, 1, d.Attempts)
 			attempts, err := b.Store.ListAttempts(t.Context(), d.ID)
 			require.NoError(t, err)
 			require.Len(t, attempts, 1)
-			hours, err := b.Store.ListHours(t.Context(), hiring.Place{Tenant: "acme", Integration: "hris"}, time.Unix(0, 0))
+			hours, err := b.Store.ListHours(t.Context(), model.Place{Tenant: "acme", Integration: "hris"}, time.Unix(0, 0))
 			require.NoError(t, err)
 			require.Len(t, hours, 1)
 			require.EqualValues(t, 1, hours[0].Attempts)
@@ -174,7 +174,7 @@ func TestActivityIsRunAgainBeforeItsOutcomeIsStored(t *testing.T) {
 	<-first
 	require.Eventually(t, func() bool { // connections that were cut are noticed one by one
 		res, _, _ := b.deliver(e)
-		return res.Class == hiring.ClassDelivered
+		return res.Class == model.ClassDelivered
 	}, time.Minute, time.Millisecond)
 	require.EqualValues(t, 1, b.asked.Load())
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -23,10 +23,10 @@ type Waits struct {
 	config    *config.Config
 	now       time.Time
 	statuses  store.IntegrationStatuses
-	health    map[hiring.Place]hiring.Health
+	health    map[model.Place]model.Health
 	documents map[int64]store.DocumentProgress
-	gate      func(*hiring.Integration) Gate
-	isLost    func(*hiring.Export, int) bool
+	gate      func(*model.Integration) Gate
+	isLost    func(*model.Export, int) bool
 }
 
 const (
@@ -39,7 +39,7 @@ const (
 
 // Waits prepares to say why deliveries of some exports wait, at most store.MaxPage: three questions for all of them.
 func (a *Activities) Waits(ctx context.Context, c *config.Config, now time.Time,
-	exports []*hiring.Export) (*Waits, error) {
+	exports []*model.Export) (*Waits, error) {
 	w := &Waits{config: c, now: now, gate: a.Gate, isLost: a.lostSoFar(ctx)}
 	var err error
 	if w.statuses, err = a.Store.ListIntegrationStatuses(ctx); err != nil {
@@ -61,9 +61,9 @@ func (a *Activities) Waits(ctx context.Context, c *config.Config, now time.Time,
 }
 
 // lostSoFar is IsLost for a page: it reports false when Temporal does not answer in time, or was asked often enough.
-func (a *Activities) lostSoFar(ctx context.Context) func(*hiring.Export, int) bool {
+func (a *Activities) lostSoFar(ctx context.Context) func(*model.Export, int) bool {
 	left, until := lateAsked, time.Time{}
-	return func(e *hiring.Export, round int) bool {
+	return func(e *model.Export, round int) bool {
 		if a.IsLost == nil || left == 0 {
 			return false
 		}
@@ -82,7 +82,7 @@ func (a *Activities) lostSoFar(ctx context.Context) func(*hiring.Export, int) bo
 }
 
 // For says why a delivery of an export that was dispatched is not final, in the order in which step would meet it.
-func (w *Waits) For(e *hiring.Export, d *hiring.Delivery) Wait {
+func (w *Waits) For(e *model.Export, d *model.Delivery) Wait {
 	i, ok := w.config.Integration(d.Tenant, d.Integration)
 	switch {
 	case e.Fault != "" && d.Round == e.Round:
@@ -105,7 +105,7 @@ func (w *Waits) For(e *hiring.Export, d *hiring.Delivery) Wait {
 }
 
 // forWorkflow reports whether a delivery waits for another workflow, since Temporal has lost its own.
-func (w *Waits) forWorkflow(e *hiring.Export, d *hiring.Delivery) (Wait, bool) {
+func (w *Waits) forWorkflow(e *model.Export, d *model.Delivery) (Wait, bool) {
 	due := d.NextAt
 	for _, at := range []time.Time{d.HeldSince, d.CreatedAt, e.DispatchedAt} {
 		if due.IsZero() {
@@ -125,7 +125,7 @@ func (w *Waits) forWorkflow(e *hiring.Export, d *hiring.Delivery) (Wait, bool) {
 }
 
 // forDocuments reports whether a delivery waits for its documents.
-func (w *Waits) forDocuments(e *hiring.Export, d *hiring.Delivery, i *hiring.Integration) (Wait, bool) {
+func (w *Waits) forDocuments(e *model.Export, d *model.Delivery, i *model.Integration) (Wait, bool) {
 	progress := w.documents[e.ID]
 	here := progress.Fetched + progress.GivenUp
 	if here >= e.Attachments || !w.now.Before(e.DocumentsTill) {
@@ -134,8 +134,8 @@ func (w *Waits) forDocuments(e *hiring.Export, d *hiring.Delivery, i *hiring.Int
 	mode := cmp.Or(d.Documents, i.Documents)
 	until := e.DocumentsTill
 	switch {
-	case mode == hiring.Inline, e.Origin == hiring.Triggered:
-	case mode == hiring.Rehost && d.Attempts == 0 && w.now.Before(e.DispatchedAt.Add(rehostWait)):
+	case mode == model.Inline, e.Origin == model.Triggered:
+	case mode == model.Rehost && d.Attempts == 0 && w.now.Before(e.DispatchedAt.Add(rehostWait)):
 		until = e.DispatchedAt.Add(rehostWait)
 	default:
 		return Wait{}, false
@@ -145,29 +145,29 @@ func (w *Waits) forDocuments(e *hiring.Export, d *hiring.Delivery, i *hiring.Int
 }
 
 // atGate is why a delivery waits whose integration may have it.
-func (w *Waits) atGate(d *hiring.Delivery, i *hiring.Integration) Wait {
+func (w *Waits) atGate(d *model.Delivery, i *model.Integration) Wait {
 	next := d.NextAt
 	if next.Before(w.now) {
 		next = w.now // its turn comes at any moment
 	}
-	gate, health := w.gate(i), w.health[hiring.Place{Tenant: d.Tenant, Integration: d.Integration}]
+	gate, health := w.gate(i), w.health[model.Place{Tenant: d.Tenant, Integration: d.Integration}]
 	switch {
 	case gate.BreakerOpen:
 		next = later(next, gate.Probe)
 		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s has failed since %s; next probe %s: %s", i.Name,
 			clock(health.FailingSince, w.now), clock(next, w.now), health.Reason)}
-	case d.Outcome == hiring.Retrying && next.After(w.now):
+	case d.Outcome == model.Retrying && next.After(w.now):
 		return Wait{NextAt: next, Reason: d.Reason}
 	case health.Failing():
 		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s has failed since %s; the next attempt is made in "+
 			"its turn: %s", i.Name, clock(health.FailingSince, w.now), health.Reason)}
 	case gate.Full:
 		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s has as many attempts under way as it takes, %d: it "+
-			"waits for its turn", i.Name, cmp.Or(i.InFlight, hiring.DefaultInFlight))}
-	case d.Outcome == hiring.Held:
+			"waits for its turn", i.Name, cmp.Or(i.InFlight, model.DefaultInFlight))}
+	case d.Outcome == model.Held:
 		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s is configured again: it goes out in a moment",
 			i.Name)}
-	case d.Outcome == hiring.Retrying:
+	case d.Outcome == model.Retrying:
 		return Wait{NextAt: next, Reason: d.Reason}
 	}
 	return Wait{NextAt: next, Reason: "its first attempt is made in a moment, or under way"}
@@ -183,7 +183,7 @@ func clock(at, now time.Time) string {
 }
 
 // Undispatched says why an export waits whose workflow is not started.
-func (d *Dispatcher) Undispatched(e *hiring.Export, c *config.Config) string {
+func (d *Dispatcher) Undispatched(e *model.Export, c *config.Config) string {
 	if _, ok := c.Tenant(e.Tenant); !ok {
 		return "it waits for its tenant, which is not in this gateway's configuration"
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
 )
@@ -20,7 +20,7 @@ func (b *bench) waitOf(key string) export.Wait {
 	require.NoError(b.t, err)
 	all, err := b.Store.ListDeliveries(b.t.Context(), e.ID)
 	require.NoError(b.t, err)
-	waits, err := b.Waits(b.t.Context(), b.config, b.Clock(), []*hiring.Export{e})
+	waits, err := b.Waits(b.t.Context(), b.config, b.Clock(), []*model.Export{e})
 	require.NoError(b.t, err)
 	all = append(all, e.Pending(all)...)
 	require.Len(b.t, all, 1)
@@ -28,7 +28,7 @@ func (b *bench) waitOf(key string) export.Wait {
 }
 
 // dispatched accepts an export and marks it as dispatched.
-func (b *bench) dispatched(key string) *hiring.Export {
+func (b *bench) dispatched(key string) *model.Export {
 	b.t.Helper()
 	e := b.accept(key)
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
@@ -44,7 +44,7 @@ func TestEveryExportOfAClientThatIsDownSaysWhy(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.status.Store(http.StatusServiceUnavailable)
-	var all []*hiring.Export
+	var all []*model.Export
 	for n := range 40 {
 		all = append(all, b.dispatched(fmt.Sprint("u-", n)))
 	}
@@ -71,13 +71,13 @@ func TestWhatADeliveryWaitsFor(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.dispatched("u-1")
-	b.set(hiring.Disabled)
+	b.set(model.Disabled)
 	require.Contains(t, b.waitOf("u-1").Reason, "integration hris is disabled: as the test has it")
 	require.Zero(t, b.waitOf("u-1").NextAt, "somebody has to enable it")
-	b.set(hiring.Configured)
+	b.set(model.Configured)
 
 	e := b.accept("u-2")
-	e.Attachments, e.ID, e.Key, e.Receipt = 2, hiring.NewID(b.Clock()), "u-3", "another"
+	e.Attachments, e.ID, e.Key, e.Receipt = 2, model.NewID(b.Clock()), "u-3", "another"
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
 		if _, err := tx.InsertExport(e); err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/workflows"
 )
 
@@ -49,17 +49,17 @@ type Result struct {
 }
 
 // delivered reports whether the result says that a delivery was delivered.
-func (r *Result) delivered(d *hiring.Delivery) bool {
+func (r *Result) delivered(d *model.Delivery) bool {
 	return slices.ContainsFunc(r.Deliveries, func(one DeliverResult) bool {
-		return one.Integration == d.Integration && one.Class == hiring.ClassDelivered
+		return one.Integration == d.Integration && one.Class == model.ClassDelivered
 	})
 }
 
 // DeliverResult is the result of a delivery.
 type DeliverResult struct {
-	Integration string       `json:"integration"`
-	Class       hiring.Class `json:"class"`
-	Attempts    int          `json:"attempts"`
+	Integration string      `json:"integration"`
+	Class       model.Class `json:"class"`
+	Attempts    int         `json:"attempts"`
 }
 
 // FetchResult counts the documents of an export by their final state.
@@ -110,7 +110,7 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 	}
 	// A round that delivered everything has no outcome: writing one would cost every export an event and an update of
 	// Temporal's list.
-	if class := worst(res.Deliveries); in.Attributes && class != hiring.ClassDelivered {
+	if class := worst(res.Deliveries); in.Attributes && class != model.ClassDelivered {
 		if err := workflow.UpsertTypedSearchAttributes(ctx, workflows.AttributeOutcome.ValueSet(string(class))); err != nil {
 			return res, err
 		}
@@ -122,7 +122,7 @@ func deliver(ctx workflow.Context, in Input, to Target) DeliverResult {
 	res := DeliverResult{Integration: to.Integration}
 	part := Part{Export: in.Export, Round: in.Round, Integration: to.Integration, Till: in.DeliverTill}
 	if err := workflow.ExecuteActivity(deliverOptions(ctx, in, to), DeliverName, part).Get(ctx, &res); err != nil {
-		res.Class = hiring.ClassOurFault
+		res.Class = model.ClassOurFault
 	}
 	return res
 }
@@ -138,11 +138,11 @@ func await(ctx workflow.Context, documents workflow.Future, limit time.Duration)
 }
 
 // worstFirst are the classes that a person has to look at.
-var worstFirst = []hiring.Class{
-	hiring.ClassOurFault, hiring.ClassDataFault, hiring.ClassPartnerFault, hiring.ClassExpired, hiring.ClassHeld}
+var worstFirst = []model.Class{
+	model.ClassOurFault, model.ClassDataFault, model.ClassPartnerFault, model.ClassExpired, model.ClassHeld}
 
 // worst is the class that a person has to look at first.
-func worst(all []DeliverResult) hiring.Class {
+func worst(all []DeliverResult) model.Class {
 	for _, class := range worstFirst {
 		for _, one := range all {
 			if one.Class == class {
@@ -150,7 +150,7 @@ func worst(all []DeliverResult) hiring.Class {
 			}
 		}
 	}
-	return hiring.ClassDelivered
+	return model.ClassDelivered
 }
 
 // retry is for a worker that died or hung: its heartbeats end, and the activity runs elsewhere half a minute later.

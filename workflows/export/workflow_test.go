@@ -14,7 +14,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
 )
@@ -48,21 +48,21 @@ func TestHowLongActivitiesHave(t *testing.T) {
 		}
 		env.RegisterActivityWithOptions(func(ctx context.Context, part export.Part) (export.DeliverResult, error) {
 			note(ctx)
-			return export.DeliverResult{Integration: part.Integration, Class: hiring.ClassDelivered}, nil
+			return export.DeliverResult{Integration: part.Integration, Class: model.ClassDelivered}, nil
 		}, activity.RegisterOptions{Name: export.DeliverName})
 		env.RegisterActivityWithOptions(func(ctx context.Context, _ export.Part) (export.FetchResult, error) {
 			note(ctx)
 			return export.FetchResult{Fetched: 2, GivenUp: 1}, nil
 		}, activity.RegisterOptions{Name: export.FetchDocumentsName})
-		env.ExecuteWorkflow(export.Workflow, export.Input{Export: 7, Documents: true, DocumentsTill: noon.Add(hiring.DocumentWindow),
-			DeliverTill: noon.Add(hiring.DeliveryWindow), To: []export.Target{{Integration: "hris"}}})
+		env.ExecuteWorkflow(export.Workflow, export.Input{Export: 7, Documents: true, DocumentsTill: noon.Add(model.DocumentWindow),
+			DeliverTill: noon.Add(model.DeliveryWindow), To: []export.Target{{Integration: "hris"}}})
 		require.NoError(t, env.GetWorkflowError())
 		var res export.Result
 		require.NoError(t, env.GetWorkflowResult(&res))
 		require.Equal(t, export.FetchResult{Fetched: 2, GivenUp: 1}, res.Documents)
-		fetching := max(0, hiring.DocumentWindow-late) + 5*time.Minute
+		fetching := max(0, model.DocumentWindow-late) + 5*time.Minute
 		require.Equal(t, map[string]limits{
-			"deliver":         {"deliver/hris", "hiregate-deliver", 10 * time.Second, 45 * time.Second, max(0, hiring.DeliveryWindow-late) + 5*time.Minute},
+			"deliver":         {"deliver/hris", "hiregate-deliver", 10 * time.Second, 45 * time.Second, max(0, model.DeliveryWindow-late) + 5*time.Minute},
 			"fetch-documents": {"fetch-documents", "hiregate-documents", 20 * time.Second, min(10*time.Minute, fetching), fetching},
 		}, got, late)
 	}
@@ -72,18 +72,18 @@ func TestHowLongActivitiesHave(t *testing.T) {
 // search attributes are not registered, none is written.
 func TestOutcomeOfARound(t *testing.T) {
 	t.Parallel()
-	const gaveUp = hiring.Class("the activity gave up")
+	const gaveUp = model.Class("the activity gave up")
 	for _, c := range []struct {
-		classes []hiring.Class
-		outcome hiring.Class // empty: none
+		classes []model.Class
+		outcome model.Class // empty: none
 	}{
-		{[]hiring.Class{hiring.ClassDelivered, hiring.ClassDelivered}, ""},
-		{[]hiring.Class{hiring.ClassDelivered, hiring.ClassHeld}, hiring.ClassHeld},
-		{[]hiring.Class{hiring.ClassExpired, hiring.ClassHeld}, hiring.ClassExpired},
-		{[]hiring.Class{hiring.ClassExpired, hiring.ClassPartnerFault}, hiring.ClassPartnerFault},
-		{[]hiring.Class{hiring.ClassDataFault, hiring.ClassPartnerFault}, hiring.ClassDataFault},
-		{[]hiring.Class{hiring.ClassDataFault, hiring.ClassOurFault, hiring.ClassHeld}, hiring.ClassOurFault},
-		{[]hiring.Class{hiring.ClassDelivered, gaveUp}, hiring.ClassOurFault},
+		{[]model.Class{model.ClassDelivered, model.ClassDelivered}, ""},
+		{[]model.Class{model.ClassDelivered, model.ClassHeld}, model.ClassHeld},
+		{[]model.Class{model.ClassExpired, model.ClassHeld}, model.ClassExpired},
+		{[]model.Class{model.ClassExpired, model.ClassPartnerFault}, model.ClassPartnerFault},
+		{[]model.Class{model.ClassDataFault, model.ClassPartnerFault}, model.ClassDataFault},
+		{[]model.Class{model.ClassDataFault, model.ClassOurFault, model.ClassHeld}, model.ClassOurFault},
+		{[]model.Class{model.ClassDelivered, gaveUp}, model.ClassOurFault},
 	} {
 		for _, attributes := range []bool{true, false} {
 			env := newWorkflow()
@@ -119,7 +119,7 @@ func TestRoundWhoseDocumentsWereGivenUp(t *testing.T) {
 	env := newWorkflow()
 	env.SetStartTime(noon)
 	env.RegisterActivityWithOptions(func(part export.Part) (export.DeliverResult, error) {
-		return export.DeliverResult{Integration: part.Integration, Class: hiring.ClassDelivered, Attempts: 1}, nil
+		return export.DeliverResult{Integration: part.Integration, Class: model.ClassDelivered, Attempts: 1}, nil
 	}, activity.RegisterOptions{Name: export.DeliverName})
 	env.RegisterActivityWithOptions(func(export.Part) (export.FetchResult, error) {
 		return export.FetchResult{}, temporal.NewNonRetryableApplicationError("gave up", "net", nil)
@@ -128,5 +128,5 @@ func TestRoundWhoseDocumentsWereGivenUp(t *testing.T) {
 	require.NoError(t, env.GetWorkflowError())
 	var res export.Result
 	require.NoError(t, env.GetWorkflowResult(&res))
-	require.Equal(t, export.Result{Deliveries: []export.DeliverResult{{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 1}}}, res)
+	require.Equal(t, export.Result{Deliveries: []export.DeliverResult{{Integration: "hris", Class: model.ClassDelivered, Attempts: 1}}}, res)
 }

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
@@ -68,7 +68,7 @@ func (a *Activities) Redeliver(ctx context.Context, in Input) (Result, error) {
 		return Result{}, workflows.RetryAfter("unknown_here", 0, time.Minute)
 	case err != nil:
 		return Result{}, a.storeAway(err)
-	case j.State != hiring.RedeliveryRunning:
+	case j.State != model.RedeliveryRunning:
 		return Result{State: j.State}, nil
 	}
 	closed, wait, err := a.closed(ctx, j)
@@ -84,7 +84,7 @@ func (a *Activities) Redeliver(ctx context.Context, in Input) (Result, error) {
 		return Result{}, workflows.RetryAfter("stopping", 0, time.Second)
 	case err != nil:
 		return Result{}, a.storeAway(err)
-	case state == hiring.RedeliveryRunning:
+	case state == model.RedeliveryRunning:
 		return Result{}, workflows.RetryAfter("running", 0, 0)
 	}
 	return Result{State: state}, nil
@@ -98,7 +98,7 @@ func (a *Activities) storeAway(err error) error {
 
 // closed says in a fixed word why a redelivery can't go on now, and after which time to look again. Exports are not
 // begun for an integration that takes none: they would only be held. A redelivery to one that was removed is cancelled.
-func (a *Activities) closed(ctx context.Context, j *hiring.Redelivery) (class string, wait time.Duration, err error) {
+func (a *Activities) closed(ctx context.Context, j *model.Redelivery) (class string, wait time.Duration, err error) {
 	c := a.InForce.Current()
 	if c == nil {
 		return "stopping", time.Second, nil
@@ -107,20 +107,20 @@ func (a *Activities) closed(ctx context.Context, j *hiring.Redelivery) (class st
 	if !ok {
 		removed, err := a.Store.IsIntegrationRemoved(ctx, j.Tenant, j.Integration)
 		if err == nil && removed {
-			_, err = a.end(ctx, j, hiring.RedeliveryCancelled, fmt.Sprintf("integration %s was removed", j.Integration))
+			_, err = a.end(ctx, j, model.RedeliveryCancelled, fmt.Sprintf("integration %s was removed", j.Integration))
 		}
 		return "unknown_here", closedFor, err
 	}
 	status, err := a.Store.IntegrationStatus(ctx, i)
 	if err == nil && !status.Deliverable(i) {
-		return string(hiring.ClassHeld), closedFor, nil
+		return string(model.ClassHeld), closedFor, nil
 	}
 	return "", 0, err
 }
 
 // advance begins the rounds of the exports that a redelivery comes to, for ten seconds at most, and returns how it then
 // stands.
-func (a *Activities) advance(ctx context.Context, j *hiring.Redelivery) (hiring.RedeliveryState, error) {
+func (a *Activities) advance(ctx context.Context, j *model.Redelivery) (model.RedeliveryState, error) {
 	till := time.Now().Add(runFor)
 	pace := rate.NewLimiter(rate.Limit(j.Rate), 1)
 	for after := j.After; time.Now().Before(till); {
@@ -145,18 +145,18 @@ func (a *Activities) advance(ctx context.Context, j *hiring.Redelivery) (hiring.
 			}
 		}
 		if len(page) < pageSize {
-			return a.end(ctx, j, hiring.RedeliveryFinished, "")
+			return a.end(ctx, j, model.RedeliveryFinished, "")
 		}
 	}
 	return j.State, nil
 }
 
 // end ends a redelivery, unless it was paused or ended meanwhile, and returns how it then stands.
-func (a *Activities) end(ctx context.Context, j *hiring.Redelivery, state hiring.RedeliveryState,
-	reason string) (hiring.RedeliveryState, error) {
+func (a *Activities) end(ctx context.Context, j *model.Redelivery, state model.RedeliveryState,
+	reason string) (model.RedeliveryState, error) {
 	ended := false
 	err := a.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		ended, err = tx.UpdateRedeliveryState(j.ID, state, reason, a.Now(), hiring.RedeliveryRunning)
+		ended, err = tx.UpdateRedeliveryState(j.ID, state, reason, a.Now(), model.RedeliveryRunning)
 		return err
 	})
 	switch {
@@ -171,7 +171,7 @@ func (a *Activities) end(ctx context.Context, j *hiring.Redelivery, state hiring
 }
 
 // stands reads how a redelivery stands.
-func (a *Activities) stands(ctx context.Context, j *hiring.Redelivery) (hiring.RedeliveryState, error) {
+func (a *Activities) stands(ctx context.Context, j *model.Redelivery) (model.RedeliveryState, error) {
 	now, err := a.Store.Redelivery(ctx, j.ID)
 	if err != nil {
 		return j.State, err

@@ -16,8 +16,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
@@ -33,7 +33,7 @@ type bench struct {
 	*redelivery.Activities
 	t      *testing.T
 	config *config.Config
-	hris   *hiring.Integration
+	hris   *model.Integration
 }
 
 func each(t *testing.T, test func(*bench)) {
@@ -45,10 +45,10 @@ func each(t *testing.T, test func(*bench)) {
 		c, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1"})
 		require.NoError(t, err)
 		t.Cleanup(c.Close)
-		tenant := &hiring.Tenant{Name: "acme", Integrations: []hiring.Integration{
+		tenant := &model.Tenant{Name: "acme", Integrations: []model.Integration{
 			{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "s", Verify: true},
 		}}
-		b := &bench{t: t, config: &config.Config{Tenants: map[string]*hiring.Tenant{"acme": tenant}},
+		b := &bench{t: t, config: &config.Config{Tenants: map[string]*model.Tenant{"acme": tenant}},
 			hris: &tenant.Integrations[0]}
 		inForce := new(config.InForce)
 		inForce.Push(b.config)
@@ -57,7 +57,7 @@ func each(t *testing.T, test func(*bench)) {
 			Attributes: new(atomic.Bool)}
 		b.Activities = &redelivery.Activities{Store: db, Client: c, InForce: inForce, Now: now, Log: zap.NewNop(),
 			Redeliverer: &export.Redeliverer{Store: db, Client: c, Dispatcher: dispatcher, Now: now, Log: zap.NewNop()}}
-		b.set(store.IntegrationStatus{State: hiring.Configured, UpdatedAt: noon})
+		b.set(store.IntegrationStatus{State: model.Configured, UpdatedAt: noon})
 		test(b)
 	})
 }
@@ -73,7 +73,7 @@ func (b *bench) set(s store.IntegrationStatus) {
 }
 
 // failed puts an export into the store whose delivery to hris failed.
-func (b *bench) failed(key string, change ...func(*hiring.Export)) *hiring.Export {
+func (b *bench) failed(key string, change ...func(*model.Export)) *model.Export {
 	b.t.Helper()
 	e := inbox.NewExport("acme", key, []byte("{}"), noon)
 	for _, fn := range change {
@@ -86,8 +86,8 @@ func (b *bench) failed(key string, change ...func(*hiring.Export)) *hiring.Expor
 		if err := tx.MarkDispatched(e.ID, 0, noon, "hris"); err != nil {
 			return err
 		}
-		d := hiring.NewDelivery(e, "hris", 0, noon)
-		d.Fail(hiring.ClassPartnerFault, "answered 500; only 2xx means received")
+		d := model.NewDelivery(e, "hris", 0, noon)
+		d.Fail(model.ClassPartnerFault, "answered 500; only 2xx means received")
 		return tx.UpsertDelivery(d)
 	})
 	return e
@@ -96,13 +96,13 @@ func (b *bench) failed(key string, change ...func(*hiring.Export)) *hiring.Expor
 // job puts a redelivery of all failed exports into the store.
 func (b *bench) job(id string) {
 	b.t.Helper()
-	j := &hiring.Redelivery{ID: id, Rate: hiring.MaxRedeliveryRate, State: hiring.RedeliveryRunning, CreatedAt: noon,
-		UpdatedAt: noon, Selection: hiring.Selection{Tenant: "acme", Integration: "hris", Since: noon.Add(-time.Hour),
-			Until: noon.AddDate(1, 0, 0), Mode: hiring.RedeliverFailed}}
+	j := &model.Redelivery{ID: id, Rate: model.MaxRedeliveryRate, State: model.RedeliveryRunning, CreatedAt: noon,
+		UpdatedAt: noon, Selection: model.Selection{Tenant: "acme", Integration: "hris", Since: noon.Add(-time.Hour),
+			Until: noon.AddDate(1, 0, 0), Mode: model.RedeliverFailed}}
 	b.write(func(tx *store.Tx) error { return tx.InsertRedelivery(j) })
 }
 
-func (b *bench) state(id string, to hiring.RedeliveryState, from ...hiring.RedeliveryState) {
+func (b *bench) state(id string, to model.RedeliveryState, from ...model.RedeliveryState) {
 	b.t.Helper()
 	b.write(func(tx *store.Tx) error {
 		changed, err := tx.UpdateRedeliveryState(id, to, "", noon, from...)
@@ -112,7 +112,7 @@ func (b *bench) state(id string, to hiring.RedeliveryState, from ...hiring.Redel
 }
 
 // run runs the activity once. It gives how the redelivery then stands, or why the activity waits.
-func (b *bench) run(id string) (state hiring.RedeliveryState, class string) {
+func (b *bench) run(id string) (state model.RedeliveryState, class string) {
 	b.t.Helper()
 	env := new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
 	env.RegisterActivityWithOptions(b.Redeliver, activity.RegisterOptions{Name: redelivery.RedeliverName})
@@ -127,14 +127,14 @@ func (b *bench) run(id string) (state hiring.RedeliveryState, class string) {
 	return "", retry.Type()
 }
 
-func (b *bench) read(id string) *hiring.Redelivery {
+func (b *bench) read(id string) *model.Redelivery {
 	b.t.Helper()
 	j, err := b.Store.Redelivery(b.t.Context(), id)
 	require.NoError(b.t, err)
 	return j
 }
 
-func (b *bench) round(e *hiring.Export) int {
+func (b *bench) round(e *model.Export) int {
 	b.t.Helper()
 	now, err := b.Store.Export(b.t.Context(), e.ID)
 	require.NoError(b.t, err)
@@ -146,9 +146,9 @@ func TestRedeliverComesToEachExport(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		first := b.failed("u-1")
-		all := []*hiring.Export{b.failed("u-2"), b.failed("u-3")}
-		ended := b.failed("u-4", func(e *hiring.Export) {
-			e.Origin, e.DocumentsTill, e.DeliverTill = hiring.Triggered, noon, noon
+		all := []*model.Export{b.failed("u-2"), b.failed("u-3")}
+		ended := b.failed("u-4", func(e *model.Export) {
+			e.Origin, e.DocumentsTill, e.DeliverTill = model.Triggered, noon, noon
 		})
 		b.job("j-1")
 		b.write(func(tx *store.Tx) error { // as a worker does that then dies
@@ -156,7 +156,7 @@ func TestRedeliverComesToEachExport(t *testing.T) {
 			return err
 		})
 		state, _ := b.run("j-1")
-		require.Equal(b.t, hiring.RedeliveryFinished, state)
+		require.Equal(b.t, model.RedeliveryFinished, state)
 		require.Zero(b.t, b.round(first), "it came to an export twice")
 		for _, e := range all {
 			require.Equal(b.t, 1, b.round(e))
@@ -166,7 +166,7 @@ func TestRedeliverComesToEachExport(t *testing.T) {
 		require.Equal(b.t, []int64{0, 0, 2, 1}, []int64{j.Delivered, j.Failed, j.Waiting, j.Skipped})
 		require.False(b.t, j.EndedAt.IsZero())
 		state, _ = b.run("j-1")
-		require.Equal(b.t, hiring.RedeliveryFinished, state)
+		require.Equal(b.t, model.RedeliveryFinished, state)
 	})
 }
 
@@ -174,7 +174,7 @@ func TestRedeliverComesToEachExport(t *testing.T) {
 func TestRedeliveriesSideBySide(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
-		var all []*hiring.Export
+		var all []*model.Export
 		for n := range 20 {
 			all = append(all, b.failed(fmt.Sprint("u-", n)))
 		}
@@ -188,8 +188,8 @@ func TestRedeliveriesSideBySide(t *testing.T) {
 			require.Equal(b.t, 1, b.round(e))
 		}
 		one, other := b.read("j-1"), b.read("j-2")
-		require.Equal(b.t, hiring.RedeliveryFinished, one.State)
-		require.Equal(b.t, hiring.RedeliveryFinished, other.State)
+		require.Equal(b.t, model.RedeliveryFinished, one.State)
+		require.Equal(b.t, model.RedeliveryFinished, other.State)
 		require.EqualValues(b.t, len(all), one.Waiting+other.Waiting)
 	})
 }
@@ -199,26 +199,26 @@ func TestRedeliverHeedsItsState(t *testing.T) {
 	each(t, func(b *bench) {
 		e := b.failed("u-1")
 		b.job("j-1")
-		b.state("j-1", hiring.RedeliveryPaused, hiring.RedeliveryRunning)
+		b.state("j-1", model.RedeliveryPaused, model.RedeliveryRunning)
 		state, _ := b.run("j-1")
-		require.Equal(b.t, hiring.RedeliveryPaused, state)
+		require.Equal(b.t, model.RedeliveryPaused, state)
 		require.Zero(b.t, b.round(e))
 
-		b.state("j-1", hiring.RedeliveryRunning, hiring.RedeliveryPaused)
-		b.set(store.IntegrationStatus{State: hiring.Disabled, Reason: "an operator disabled it", ByOperator: true,
+		b.state("j-1", model.RedeliveryRunning, model.RedeliveryPaused)
+		b.set(store.IntegrationStatus{State: model.Disabled, Reason: "an operator disabled it", ByOperator: true,
 			UpdatedAt: noon})
 		_, class := b.run("j-1")
 		require.Equal(b.t, "held", class)
 		require.Zero(b.t, b.round(e), "it would only be held")
-		b.set(store.IntegrationStatus{State: hiring.Configured, UpdatedAt: noon})
+		b.set(store.IntegrationStatus{State: model.Configured, UpdatedAt: noon})
 		state, _ = b.run("j-1")
-		require.Equal(b.t, hiring.RedeliveryFinished, state)
+		require.Equal(b.t, model.RedeliveryFinished, state)
 		require.Equal(b.t, 1, b.round(e))
 
 		b.job("j-2")
-		b.state("j-2", hiring.RedeliveryCancelled, hiring.RedeliveryRunning)
+		b.state("j-2", model.RedeliveryCancelled, model.RedeliveryRunning)
 		state, _ = b.run("j-2")
-		require.Equal(b.t, hiring.RedeliveryCancelled, state)
+		require.Equal(b.t, model.RedeliveryCancelled, state)
 		_, class = b.run("j-unknown")
 		require.Equal(b.t, "unknown_here", class)
 	})
@@ -233,10 +233,10 @@ func TestRedeliveryToAnIntegrationThatIsGone(t *testing.T) {
 		b.config.Tenants["acme"].Integrations = nil
 		_, class := b.run("j-1")
 		require.Equal(b.t, "unknown_here", class)
-		b.set(store.IntegrationStatus{State: hiring.Removed, UpdatedAt: noon})
+		b.set(store.IntegrationStatus{State: model.Removed, UpdatedAt: noon})
 		b.run("j-1")
 		j := b.read("j-1")
-		require.Equal(b.t, hiring.RedeliveryCancelled, j.State)
+		require.Equal(b.t, model.RedeliveryCancelled, j.State)
 		require.Equal(b.t, "integration hris was removed", j.Reason)
 	})
 }

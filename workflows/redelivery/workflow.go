@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/workflows"
 )
 
@@ -29,7 +29,7 @@ type Input struct {
 
 // Result is how the redelivery stands when its workflow ends: it is paused or has ended.
 type Result struct {
-	State hiring.RedeliveryState `json:"state"`
+	State model.RedeliveryState `json:"state"`
 }
 
 // Workflow runs a redelivery until it is paused or ends. Its one activity asks to be run again until then, so that the

@@ -15,8 +15,8 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 )
@@ -100,7 +100,7 @@ func (a *Activities) Scan(ctx context.Context, in Input) (Result, error) {
 }
 
 // end writes the result of a scan. found is what the scanner found; empty: nothing.
-func (a *Activities) end(ctx context.Context, d *hiring.ApplicationDocument, found string) (res Result, err error) {
+func (a *Activities) end(ctx context.Context, d *model.ApplicationDocument, found string) (res Result, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
 	var ended bool
@@ -115,16 +115,16 @@ func (a *Activities) end(ctx context.Context, d *hiring.ApplicationDocument, fou
 		return res, nil
 	}
 	if found == "" {
-		metrics.Scan(string(hiring.Clean))
-		return Result{Scan: hiring.Clean}, nil
+		metrics.Scan(string(model.Clean))
+		return Result{Scan: model.Clean}, nil
 	}
-	metrics.Scan(string(hiring.Refused))
+	metrics.Scan(string(model.Refused))
 	a.Log.Warn("a document was refused: the scanner found something in it", zap.String("tenant", d.Tenant),
 		zap.String("application", d.Application), zap.Int64("document", d.Key), zap.String("finding", found))
 	if err := a.Archive.DiscardUploads(ctx, []string{d.Blob}); err != nil {
 		a.Log.Warn("the file of a refused document could not be removed yet", zap.Int64("document", d.Key), zap.Error(err))
 	}
-	return Result{Scan: hiring.Refused}, nil
+	return Result{Scan: model.Refused}, nil
 }
 
 func (a *Activities) storeAway(err error) error {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
@@ -45,8 +45,8 @@ func TestAScannerThatHangsTakesFewPlaces(t *testing.T) {
 	const late = scansAtOnce + 1
 	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 		for key := range int64(late) {
-			d := &hiring.ApplicationDocument{Key: key + 1, Tenant: "initech", Application: "a-1", ID: strconv.FormatInt(key, 10), MediaType: "application/pdf",
-				Blob: blob.Name, SHA256: blob.SHA256[:], Size: blob.Size, CreatedAt: time.Now(), Scan: hiring.ScanPending}
+			d := &model.ApplicationDocument{Key: key + 1, Tenant: "initech", Application: "a-1", ID: strconv.FormatInt(key, 10), MediaType: "application/pdf",
+				Blob: blob.Name, SHA256: blob.SHA256[:], Size: blob.Size, CreatedAt: time.Now(), Scan: model.ScanPending}
 			if _, err := tx.InsertApplicationDocument(d); err != nil {
 				return err
 			}
@@ -94,5 +94,5 @@ func TestAScannerThatHangsTakesFewPlaces(t *testing.T) {
 	}
 	res, err := scan(late)
 	require.NoError(t, err)
-	require.Equal(t, hiring.Clean, res.Scan)
+	require.Equal(t, model.Clean, res.Scan)
 }

@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/workflows"
 )
 
@@ -29,7 +29,7 @@ type Input struct {
 
 // Result is the result of a scan. Scan is empty when another node ended it, or the document is gone.
 type Result struct {
-	Scan hiring.ScanState `json:"scan,omitempty"`
+	Scan model.ScanState `json:"scan,omitempty"`
 }
 
 // span is how long one workflow runs; a document that is still pending then gets the next.

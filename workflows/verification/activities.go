@@ -12,9 +12,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/fair"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/fairpool"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/workflows"
@@ -28,9 +28,9 @@ const AtOnce = 128
 type Activities struct {
 	Store   *store.DB
 	InForce *config.InForce
-	Places  *fair.Pool // of AtOnce
+	Places  *fairpool.Pool // of AtOnce
 	// Release releases the exports that are held for an integration.
-	Release func(context.Context, *hiring.Integration) error
+	Release func(context.Context, *model.Integration) error
 	Now     func() time.Time
 	Log     *zap.Logger
 }
@@ -53,16 +53,16 @@ func (a *Activities) Verify(ctx context.Context, in Input) (Result, error) {
 		return Result{}, workflows.RetryAfter("unknown_here", 0, time.Minute) // another node may know it
 	}
 	if hex.EncodeToString(i.Setting()) != in.Setting {
-		return Result{State: hiring.Removed}, nil // another setting is in force, with a verification of its own
+		return Result{State: model.Removed}, nil // another setting is in force, with a verification of its own
 	}
 	if !i.Verify {
-		return Result{State: hiring.NotConfigured}, nil // it has `verify off` by now: it is trusted without being asked
+		return Result{State: model.NotConfigured}, nil // it has `verify off` by now: it is trusted without being asked
 	}
 	status, err := a.Store.IntegrationStatus(ctx, i)
 	if err != nil {
 		return Result{}, workflows.RetryAfter("store_unavailable", 0, 5*time.Second)
 	}
-	if status.State != hiring.NotConfigured {
+	if status.State != model.NotConfigured {
 		return Result{State: status.State}, nil
 	}
 	if !a.Places.TryAcquire(i.Tenant, 1) {
@@ -76,14 +76,14 @@ func (a *Activities) Verify(ctx context.Context, in Input) (Result, error) {
 	return a.record(ctx, i, status, answer, reason)
 }
 
-func (a *Activities) record(ctx context.Context, i *hiring.Integration, asked store.IntegrationStatus, answer webhook.Answer,
+func (a *Activities) record(ctx context.Context, i *model.Integration, asked store.IntegrationStatus, answer webhook.Answer,
 	reason string) (Result, error) {
 	status := asked
 	status.Attempts++
 	status.UpdatedAt, status.Reason = a.Now(), reason
 	configured := reason == ""
 	if configured {
-		status.State = hiring.Configured
+		status.State = model.Configured
 	}
 	metrics.Verification(i.Tenant, i.Name, configured)
 	moved := false

@@ -20,8 +20,8 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/egress"
-	"github.com/hiregate/hiregate/internal/fair"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/fairpool"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
@@ -35,7 +35,7 @@ type verifier struct {
 	t *testing.T
 }
 
-func newVerifier(t *testing.T, i hiring.Integration) *verifier {
+func newVerifier(t *testing.T, i model.Integration) *verifier {
 	t.Helper()
 	db, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{})
 	require.NoError(t, err)
@@ -46,15 +46,15 @@ func newVerifier(t *testing.T, i hiring.Integration) *verifier {
 	require.NoError(t, err)
 	force := new(config.InForce)
 	force.Push(&config.Config{Names: names, Egress: egress.New(egress.Policy{Allow: []egress.Allowance{loopback}}),
-		Tenants: map[string]*hiring.Tenant{"acme": {Name: "acme", Integrations: []hiring.Integration{i}}}})
-	return &verifier{t: t, Activities: &verification.Activities{Store: db, InForce: force, Places: fair.NewPool(verification.AtOnce), Now: time.Now, Log: zap.NewNop(), Release: func(context.Context, *hiring.Integration) error {
+		Tenants: map[string]*model.Tenant{"acme": {Name: "acme", Integrations: []model.Integration{i}}}})
+	return &verifier{t: t, Activities: &verification.Activities{Store: db, InForce: force, Places: fairpool.NewPool(verification.AtOnce), Now: time.Now, Log: zap.NewNop(), Release: func(context.Context, *model.Integration) error {
 		t.Error("it released what is held")
 		return nil
 	}}}
 }
 
 // verify runs the activity once.
-func (v *verifier) verify(i hiring.Integration) (res verification.Result, err error) {
+func (v *verifier) verify(i model.Integration) (res verification.Result, err error) {
 	v.t.Helper()
 	env := new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
 	env.RegisterActivityWithOptions(v.Verify, activity.RegisterOptions{Name: verification.VerifyName})
@@ -74,7 +74,7 @@ func TestVerifyWaitsForAPlace(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 	}))
 	t.Cleanup(partner.Close)
-	i := hiring.Integration{Row: hiring.Row{Version: 1}, Tenant: "acme", Name: "hris", URL: partner.URL + "/inbound", Secret: "s", Verify: true}
+	i := model.Integration{Row: model.Row{Version: 1}, Tenant: "acme", Name: "hris", URL: partner.URL + "/inbound", Secret: "s", Verify: true}
 	v := newVerifier(t, i)
 	for v.Places.TryAcquire("acme", 1) {
 	}
@@ -96,9 +96,9 @@ func TestVerifyWaitsForAPlace(t *testing.T) {
 // A slow answer to VERIFY says nothing of the setting that came meanwhile, and does not bring back what was removed.
 func TestLateAnswerToVerify(t *testing.T) {
 	t.Parallel()
-	for _, meanwhile := range []hiring.IntegrationState{hiring.Configured, hiring.Removed} {
+	for _, meanwhile := range []model.IntegrationState{model.Configured, model.Removed} {
 		var v *verifier
-		var next hiring.Integration
+		var next model.Integration
 		partner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 			err := v.Store.Write(context.Background(), func(tx *store.Tx) error {
 				return tx.UpsertIntegrationStatus(&next, store.IntegrationStatus{State: meanwhile, UpdatedAt: time.Now()})
@@ -108,9 +108,9 @@ func TestLateAnswerToVerify(t *testing.T) {
 			}
 		}))
 		t.Cleanup(partner.Close)
-		former := hiring.Integration{Row: hiring.Row{Version: 1}, Tenant: "acme", Name: "hris", URL: partner.URL + "/former", Secret: "s", Verify: true}
+		former := model.Integration{Row: model.Row{Version: 1}, Tenant: "acme", Name: "hris", URL: partner.URL + "/former", Secret: "s", Verify: true}
 		next = former
-		if meanwhile != hiring.Removed {
+		if meanwhile != model.Removed {
 			next.URL = partner.URL + "/next"
 		}
 		v = newVerifier(t, former)
@@ -129,16 +129,16 @@ func TestVerificationEndsWhereItIsSwitchedOff(t *testing.T) {
 	t.Parallel()
 	partner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }))
 	t.Cleanup(partner.Close)
-	trusted := hiring.Integration{Tenant: "acme", Name: "hris", URL: partner.URL + "/in", Secret: "s"}
+	trusted := model.Integration{Tenant: "acme", Name: "hris", URL: partner.URL + "/in", Secret: "s"}
 	res, err := newVerifier(t, trusted).verify(trusted)
 	require.NoError(t, err)
-	require.Equal(t, hiring.NotConfigured, res.State)
+	require.Equal(t, model.NotConfigured, res.State)
 }
 
 // partner is a verifier's partner, whose answer a test sets.
 type partner struct {
 	*verifier
-	integration hiring.Integration
+	integration model.Integration
 	status      int
 	header      string // Retry-After
 	asked       int
@@ -154,9 +154,9 @@ func newPartner(t *testing.T) *partner {
 		w.WriteHeader(p.status)
 	}))
 	t.Cleanup(server.Close)
-	p.integration = hiring.Integration{Tenant: "acme", Name: "hris", URL: server.URL + "/in", Secret: "s", Verify: true, Retry: []time.Duration{time.Minute, time.Hour}}
+	p.integration = model.Integration{Tenant: "acme", Name: "hris", URL: server.URL + "/in", Secret: "s", Verify: true, Retry: []time.Duration{time.Minute, time.Hour}}
 	p.verifier = newVerifier(t, p.integration)
-	p.Release = func(_ context.Context, i *hiring.Integration) error {
+	p.Release = func(_ context.Context, i *model.Integration) error {
 		p.released = append(p.released, i.Tenant+"/"+i.Name)
 		return errors.New("Temporal went away")
 	}
@@ -194,16 +194,16 @@ func TestVerifiedByA200Alone(t *testing.T) {
 		require.Equal(t, "not_configured", class)
 		require.InDelta(t, c.wait.Seconds(), wait.Seconds(), 0.2*c.wait.Seconds())
 		status := p.stored()
-		require.Equal(t, []any{hiring.NotConfigured, n + 1}, []any{status.State, status.Attempts})
+		require.Equal(t, []any{model.NotConfigured, n + 1}, []any{status.State, status.Attempts})
 		require.Contains(t, status.Reason, fmt.Sprintf("VERIFY was answered %d", c.status))
 	}
 	require.Empty(t, p.released)
 	p.status = http.StatusOK
 	res, err := p.verify(p.integration)
 	require.NoError(t, err)
-	require.Equal(t, hiring.Configured, res.State)
+	require.Equal(t, model.Configured, res.State)
 	status := p.stored()
-	require.Equal(t, []any{hiring.Configured, "", 5}, []any{status.State, status.Reason, status.Attempts})
+	require.Equal(t, []any{model.Configured, "", 5}, []any{status.State, status.Reason, status.Attempts})
 	require.Equal(t, []string{"acme/hris"}, p.released)
 	require.Equal(t, 5, p.asked)
 }
@@ -219,7 +219,7 @@ func TestRetryAfterOfVerifyIsHonoured(t *testing.T) {
 // Who has answered is not asked again, and neither is who was disabled: someone has to enable it.
 func TestNobodyIsVerifiedTwice(t *testing.T) {
 	t.Parallel()
-	for _, state := range []hiring.IntegrationState{hiring.Configured, hiring.Disabled} {
+	for _, state := range []model.IntegrationState{model.Configured, model.Disabled} {
 		p := newPartner(t)
 		require.NoError(t, p.Store.Write(t.Context(), func(tx *store.Tx) error {
 			return tx.UpsertIntegrationStatus(&p.integration, store.IntegrationStatus{State: state, UpdatedAt: time.Now()})
@@ -240,7 +240,7 @@ func TestVerificationOfWhatIsNotInForce(t *testing.T) {
 	former.Secret = "former"
 	res, err := p.verify(former)
 	require.NoError(t, err)
-	require.Equal(t, hiring.Removed, res.State)
+	require.Equal(t, model.Removed, res.State)
 
 	known := p.integration
 	p.integration.Name = "unknown"
@@ -267,15 +267,15 @@ func TestANewSecretIsVerifiedBesideTheFormer(t *testing.T) {
 		}
 	}))
 	t.Cleanup(partner.Close)
-	before := hiring.Integration{Tenant: "acme", Name: "hris", URL: partner.URL + "/in", Secret: "old", Verify: true,
+	before := model.Integration{Tenant: "acme", Name: "hris", URL: partner.URL + "/in", Secret: "old", Verify: true,
 		StandardWebhooks: true}
 	during := before
 	during.Secret, during.FormerSecret = "new", "old"
 	v := newVerifier(t, during)
-	v.Release = func(context.Context, *hiring.Integration) error { return nil }
+	v.Release = func(context.Context, *model.Integration) error { return nil }
 	require.NoError(t, v.Store.Write(t.Context(), func(tx *store.Tx) error {
 		return tx.UpsertIntegrationStatus(&before,
-			store.IntegrationStatus{State: hiring.Configured, UpdatedAt: time.Now()})
+			store.IntegrationStatus{State: model.Configured, UpdatedAt: time.Now()})
 	}))
 	for range 2 {
 		_, err := v.verify(during)
@@ -290,5 +290,5 @@ func TestANewSecretIsVerifiedBesideTheFormer(t *testing.T) {
 	knows = "new"
 	res, err := v.verify(during)
 	require.NoError(t, err)
-	require.Equal(t, hiring.Configured, res.State)
+	require.Equal(t, model.Configured, res.State)
 }

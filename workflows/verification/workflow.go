@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/workflows"
 )
@@ -36,7 +36,7 @@ type Input struct {
 
 // Result is the result of a verification.
 type Result struct {
-	State hiring.IntegrationState `json:"state"`
+	State model.IntegrationState `json:"state"`
 }
 
 // span is how long one workflow runs; the gateway starts the next while the integration is not configured.
@@ -51,7 +51,7 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 		StartToCloseTimeout:    45 * time.Second, // above the attempt's own 20 s
 		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: 10 * time.Second, BackoffCoefficient: 1, MaximumAttempts: 0},
 	})
-	res := Result{State: hiring.NotConfigured}
+	res := Result{State: model.NotConfigured}
 	if err := workflow.ExecuteActivity(ctx, VerifyName, in).Get(ctx, &res); err != nil {
 		return res, err
 	}
@@ -59,7 +59,7 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 }
 
 // Start starts the verification of an integration, unless one of the same setting runs already.
-func Start(ctx context.Context, c client.Client, i *hiring.Integration, attributes bool) error {
+func Start(ctx context.Context, c client.Client, i *model.Integration, attributes bool) error {
 	setting := hex.EncodeToString(i.Setting())
 	o := client.StartWorkflowOptions{
 		ID:                       workflowID(i, setting),
@@ -86,7 +86,7 @@ func Start(ctx context.Context, c client.Client, i *hiring.Integration, attribut
 }
 
 // Hurry has a verification that waits for its next attempt make it now.
-func Hurry(ctx context.Context, c client.Client, namespace string, i *hiring.Integration) error {
+func Hurry(ctx context.Context, c client.Client, namespace string, i *model.Integration) error {
 	err := workflows.RunNow(ctx, c, namespace, workflowID(i, hex.EncodeToString(i.Setting())), VerifyName)
 	if errors.Is(err, workflows.ErrNotRunning) || errors.Is(err, workflows.ErrNoActivity) {
 		return nil
@@ -94,6 +94,6 @@ func Hurry(ctx context.Context, c client.Client, namespace string, i *hiring.Int
 	return err
 }
 
-func workflowID(i *hiring.Integration, setting string) string {
+func workflowID(i *model.Integration, setting string) string {
 	return "verification/" + i.Tenant + "/" + i.Name + "/" + setting[:16]
 }

@@ -20,12 +20,12 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/verification"
 )
 
-var hris = &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "s", Verify: true}
+var hris = &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "s", Verify: true}
 
 // engine is a Temporal that is asked to start verifications, and whose workflow has the activity that is pending.
 type engine struct {
@@ -128,13 +128,13 @@ func TestHowLongAVerificationGoesOn(t *testing.T) {
 	env.RegisterActivityWithOptions(func(ctx context.Context, in verification.Input) (verification.Result, error) {
 		info := activity.GetInfo(ctx)
 		got = []any{info.ActivityID, info.TaskQueue, info.StartToCloseTimeout, info.ScheduleToCloseTimeout, in}
-		return verification.Result{State: hiring.Configured}, nil
+		return verification.Result{State: model.Configured}, nil
 	}, activity.RegisterOptions{Name: verification.VerifyName})
 	in := verification.Input{Tenant: "acme", Integration: "hris", Setting: "s"}
 	env.ExecuteWorkflow(verification.Workflow, in)
 	require.NoError(t, env.GetWorkflowError())
 	var res verification.Result
 	require.NoError(t, env.GetWorkflowResult(&res))
-	require.Equal(t, hiring.Configured, res.State)
+	require.Equal(t, model.Configured, res.State)
 	require.Equal(t, []any{"verify", "hiregate-deliver", 45 * time.Second, 7 * 24 * time.Hour, in}, got)
 }

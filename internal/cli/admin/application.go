@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 var applicationResource = resource{word: "job application", path: "job-applications", arg: "TENANT/APPLICATION",
@@ -55,14 +55,14 @@ func applicationList(a *Client) *cobra.Command {
 	fl.StringVar(&job, "job", "", "those for the job with this job board code only")
 	fl.StringVar(&step, "step", "", "those that stand at the step with this id only")
 	return listing(a, p, cmd, []string{"application", "candidate", "job board code", "step", "entered", "updated"},
-		func(j *hiring.JobApplication) []any {
+		func(j *model.JobApplication) []any {
 			return []any{j.ID, terminal.ID(j.Candidate), terminal.ID(j.Job), terminal.State(j.Status.Step), j.Status.EnteredAt, j.UpdatedAt}
 		})
 }
 
 func applicationShow(a *Client) *cobra.Command {
 	return shown(a, "application", applicationResource, applicationResource.find,
-		func(cmd *cobra.Command, j *hiring.JobApplication) error {
+		func(cmd *cobra.Command, j *model.JobApplication) error {
 			table := terminal.NewTable(cmd.OutOrStdout())
 			table.Row("application", j.ID)
 			table.Row("tenant", j.Tenant)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Audit returns the command `hiregate audit`.
@@ -50,7 +50,7 @@ jobs and job applications are in the log alone, but for their deletion.`,
 		return setTimes(p.query, since, until)
 	}
 	columns := []string{"at", "who", "did", "tenant", "object"}
-	return listing(a, &p, cmd, columns, func(e *hiring.AuditEntry) []any {
+	return listing(a, &p, cmd, columns, func(e *model.AuditEntry) []any {
 		return []any{e.At, terminal.Reason(e.Author.String()), terminal.State(e.Action), e.Tenant, terminal.ID(e.Object)}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 var candidateResource = resource{word: "candidate", path: "candidates", arg: "TENANT/CANDIDATE|EMAIL",
@@ -38,12 +38,12 @@ func candidateList(a *Client) *cobra.Command {
 		Use:   "list TENANT",
 		Short: "Lists the candidates of a tenant",
 		Args:  terminal.Exactly(1, "candidate list takes one tenant, such as: hiregate candidate list initech"),
-	}, []string{"candidate", "name", "e-mail", "applied", "updated"}, func(c *hiring.Candidate) []any {
+	}, []string{"candidate", "name", "e-mail", "applied", "updated"}, func(c *model.Candidate) []any {
 		return []any{c.ID, nameOf(c), strings.Join(c.Email, ", "), c.ApplyDate, c.UpdatedAt}
 	})
 }
 
-func nameOf(c *hiring.Candidate) string {
+func nameOf(c *model.Candidate) string {
 	return cmp.Or(c.Name.Formatted, joined(c.Name.Given, c.Name.Family))
 }
 
@@ -54,7 +54,7 @@ func findCandidate(ctx context.Context, a *Client, arg string) (path string, err
 	if err != nil || !strings.Contains(name, "@") {
 		return path, err
 	}
-	var page struct{ Items []hiring.Candidate }
+	var page struct{ Items []model.Candidate }
 	if err := a.Call(ctx, http.MethodGet, tenantPath(tenant, "candidates")+"?email="+url.QueryEscape(name), nil,
 		&page); err != nil {
 		return "", err
@@ -70,7 +70,7 @@ func findCandidate(ctx context.Context, a *Client, arg string) (path string, err
 }
 
 func candidateShow(a *Client) *cobra.Command {
-	return shown(a, "candidate", candidateResource, findCandidate, func(cmd *cobra.Command, c *hiring.Candidate) error {
+	return shown(a, "candidate", candidateResource, findCandidate, func(cmd *cobra.Command, c *model.Candidate) error {
 		table := terminal.NewTable(cmd.OutOrStdout())
 		table.Row("candidate", c.ID)
 		table.Row("tenant", c.Tenant)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // group completes a command that only has others, which ask the gateway through one client.
@@ -85,7 +85,7 @@ func cutTenant(arg, whose string) (tenant, name string, err error) {
 	if !ok || name == "" {
 		return "", "", errors.New(whose)
 	}
-	return tenant, name, hiring.ValidateTenantName(tenant)
+	return tenant, name, model.ValidateTenantName(tenant)
 }
 
 // find gives the path of what an argument names.

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // completionPatience is how long a shell waits for the gateway.
@@ -123,7 +123,7 @@ func (a *Client) names(cmd *cobra.Command, list, field, prefix, typed, suffix st
 var words = map[string][]string{
 	"outcome":           {"retrying", "held", "delivered", "failed", "expired"},
 	"redeliver outcome": {"delivered", "failed", "expired"},
-	"class":             textsOf(hiring.Faults),
+	"class":             textsOf(model.Faults),
 	"mode":              {"failed", "missing", "all"},
 	"role":              {"viewer", "operator", "compliance", "admin"},
 	"documents":         {"rehost", "passthrough", "inline"},

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/compliance"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Compliance returns the command `hiregate compliance`.
@@ -39,7 +39,7 @@ from the number of applications or from the reports of other jobs.
 Who reads a report is in the gateway's log.`,
 		Args: terminal.Exactly(1, "whose applicants? name the tenant, such as: hiregate compliance show initech"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			if err := hiring.ValidateTenantName(args[0]); err != nil {
+			if err := model.ValidateTenantName(args[0]); err != nil {
 				return err
 			}
 			path := tenantPath(args[0], "compliance-report")

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -97,8 +97,8 @@ type exportRow struct {
 	Deliveries   []deliveryRow `json:"deliveries"`
 	Documents    []documentRow `json:"documents"`
 
-	Author *hiring.Author      `json:"author"`
-	Audit  []hiring.AuditEntry `json:"audit"`
+	Author *model.Author      `json:"author"`
+	Audit  []model.AuditEntry `json:"audit"`
 
 	Findings []schemas.Finding `json:"findings"`
 }
@@ -162,7 +162,7 @@ func setTimes(q url.Values, since, until string) error {
 // received are the deliveries that an integration received, the first one first.
 func (e *exportRow) received(integration string) (received []*deliveryRow) {
 	for n, d := range e.Deliveries {
-		if d.Integration == integration && d.Outcome == string(hiring.Delivered) {
+		if d.Integration == integration && d.Outcome == string(model.Delivered) {
 			received = append(received, &e.Deliveries[n])
 		}
 	}
@@ -186,10 +186,10 @@ func (e *exportRow) standing() string {
 		if d.Attempts > 1 {
 			stands += fmt.Sprintf(" (%d attempts)", d.Attempts)
 		}
-		if n := len(e.received(d.Integration)); n > 1 && d.Outcome == string(hiring.Delivered) {
+		if n := len(e.received(d.Integration)); n > 1 && d.Outcome == string(model.Delivered) {
 			stands += fmt.Sprintf(" %d times", n)
 		}
-		if o := hiring.Outcome(d.Outcome); !o.Final() && d.Reason != "" {
+		if o := model.Outcome(d.Outcome); !o.Final() && d.Reason != "" {
 			stands += ": " + d.Reason
 		}
 		words = append(words, stands)
@@ -220,7 +220,7 @@ func exportOf(arg string) (path, name string, err error) {
 	if !ok {
 		return "", "", fmt.Errorf("whose export is it? write it as TENANT/%s", terminal.Printable(arg))
 	}
-	if err := hiring.ValidateTenantName(tenant); err != nil {
+	if err := model.ValidateTenantName(tenant); err != nil {
 		return "", "", err
 	}
 	if uuid == "" {
@@ -248,7 +248,7 @@ func (a *Client) findExport(ctx context.Context, arg string) (path, name string,
 	case len(uuid) < minUUID || len(uuid) >= wholeUUID:
 		return exportOf(arg)
 	default:
-		if err := hiring.ValidateTenantName(tenant); err != nil {
+		if err := model.ValidateTenantName(tenant); err != nil {
 			return "", "", err
 		}
 		list = tenantPath(tenant, "exports")

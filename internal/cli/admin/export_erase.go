@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 type exportEraseFlags struct {
@@ -146,7 +146,7 @@ func (e *erasing) one(ctx context.Context, named string) error {
 
 // candidate erases all exports about a candidate, page by page.
 func (e *erasing) candidate(ctx context.Context, tenant, id string) error {
-	if err := hiring.ValidateTenantName(tenant); err != nil {
+	if err := model.ValidateTenantName(tenant); err != nil {
 		return err
 	}
 	e.in["candidate"] = id

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // exportRange chooses exports of a tenant that something is done to, one after the other.
@@ -43,7 +43,7 @@ func (a *Client) eachExport(ctx context.Context, f *exportRange, query url.Value
 	if f.tenant == "" {
 		return errNoRangeTenant
 	}
-	if err := hiring.ValidateTenantName(f.tenant); err != nil {
+	if err := model.ValidateTenantName(f.tenant); err != nil {
 		return err
 	}
 	if f.undelivered {

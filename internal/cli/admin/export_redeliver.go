@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/wait"
 )
 
@@ -57,7 +57,7 @@ redeliver. Before it starts, it says how many exports were received already, and
 			}
 			for _, d := range before.Deliveries {
 				named := len(integrations) == 0 || slices.Contains(integrations, d.Integration)
-				if !a.json && named && d.Current && d.Outcome == string(hiring.Delivered) {
+				if !a.json && named && d.Current && d.Outcome == string(model.Delivered) {
 					fmt.Fprintf(cmd.ErrOrStderr(), "%s received this export at %s: it arrives there once more\n", d.Integration,
 						d.UpdatedAt.UTC().Format(time.RFC3339))
 				}
@@ -130,7 +130,7 @@ func (r *redelivered) failed(before, after *exportRow) error {
 	for _, integration := range slices.Concat(r.Started, r.Hurried) {
 		former, _ := before.attemptsAt(integration)
 		attempts, latest := after.attemptsAt(integration)
-		if o := hiring.Outcome(latest.Outcome); attempts > former && o != hiring.Delivered {
+		if o := model.Outcome(latest.Outcome); attempts > former && o != model.Delivered {
 			where = append(where, fmt.Sprintf("%s did not receive it: %s", integration, terminal.Printable(latest.Reason)))
 		}
 	}
@@ -145,7 +145,7 @@ func (r *redelivered) attempted(before, after *exportRow) bool {
 	for _, integration := range slices.Concat(r.Started, r.Hurried) {
 		former, _ := before.attemptsAt(integration)
 		attempts, latest := after.attemptsAt(integration)
-		if o := hiring.Outcome(latest.Outcome); attempts <= former && !o.Final() && o != hiring.Held {
+		if o := model.Outcome(latest.Outcome); attempts <= former && !o.Final() && o != model.Held {
 			return false
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/wait"
 )
 
@@ -69,7 +69,7 @@ func (f *rangeFlags) input(integrations []string) (map[string]any, error) {
 			in[name] = n
 		}
 	}
-	return in, hiring.ValidateTenantName(f.tenant)
+	return in, model.ValidateTenantName(f.tenant)
 }
 
 // redeliverRange previews or begins the redelivery of a range, and follows it to its end.
@@ -78,7 +78,7 @@ func (a *Client) redeliverRange(ctx context.Context, cmd *cobra.Command, f *rang
 	if err != nil {
 		return err
 	}
-	path, to := tenantPath(f.tenant, "redeliveries"), hiring.Place{Tenant: f.tenant, Integration: integrations[0]}
+	path, to := tenantPath(f.tenant, "redeliveries"), model.Place{Tenant: f.tenant, Integration: integrations[0]}
 	var p rangePreview
 	in["dryRun"] = true
 	if f.dryRun {
@@ -91,7 +91,7 @@ func (a *Client) redeliverRange(ctx context.Context, cmd *cobra.Command, f *rang
 		return err
 	}
 	if p.Count == 0 {
-		nothing := &hiring.RedeliveryPreview{LeftOut: p.LeftOut}
+		nothing := &model.RedeliveryPreview{LeftOut: p.LeftOut}
 		return fmt.Errorf("there is nothing to redeliver: %s",
 			cmp.Or(nothing.Nothing(to), "no export was received in this time"))
 	}
@@ -126,7 +126,7 @@ type rangePreview struct {
 	Count, ExpiredDocuments, Received int64
 	Oldest, Newest                    time.Time
 	Rate                              int
-	LeftOut                           []hiring.LeftOut
+	LeftOut                           []model.LeftOut
 	Samples                           []struct {
 		UUID, Outcome, Reason string
 		ReceivedAt            time.Time
@@ -139,7 +139,7 @@ func (p *rangePreview) again() string {
 }
 
 // print shows the preview of a redelivery to an integration.
-func (p *rangePreview) print(cmd *cobra.Command, to hiring.Place) error {
+func (p *rangePreview) print(cmd *cobra.Command, to model.Place) error {
 	out := cmd.OutOrStdout()
 	table := terminal.NewTable(out)
 	table.Row("exports", p.Count)
@@ -182,7 +182,7 @@ const followEvery = 500 * time.Millisecond
 // person at the terminal sees how far it is. An interrupt ends the wait, not the redelivery.
 func (a *Client) follow(ctx context.Context, w io.Writer, path string, j *redeliveryRow) error {
 	person := terminal.IsTerminal(os.Stderr)
-	for j.State == hiring.RedeliveryRunning || j.State != hiring.RedeliveryPaused && j.Waiting > 0 {
+	for j.State == model.RedeliveryRunning || j.State != model.RedeliveryPaused && j.Waiting > 0 {
 		if person {
 			fmt.Fprintf(w, "\r\x1b[K%s", j.bar())
 		}

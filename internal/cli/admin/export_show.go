@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 type attemptRow struct {
@@ -231,7 +231,7 @@ func (e *exportRow) printDeliveries(w io.Writer) error {
 
 // asked is who asked for a delivery, named as in the audit of the export where that has them.
 func (e *exportRow) asked(d *deliveryRow) string {
-	author := hiring.Author{Actor: d.BegunBy}
+	author := model.Author{Actor: d.BegunBy}
 	for _, entry := range e.Audit {
 		if entry.Actor == d.BegunBy && !entry.Claimed { // several may claim to be behind one actor
 			author = entry.Author

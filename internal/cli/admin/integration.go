@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Integration returns the command `hiregate integration`, which lists integrations and enables them again.
@@ -76,7 +76,7 @@ func integrationList(a *Client) *cobra.Command {
 			return nil
 		}
 		p.path = tenantPath(args[0], "integrations")
-		return hiring.ValidateTenantName(args[0])
+		return model.ValidateTenantName(args[0])
 	}
 	return listing(a, p, &cobra.Command{
 		Use:   "list [TENANT]",
@@ -147,7 +147,7 @@ answers VERIFY with 200.`,
 				return err
 			}
 			what := "VERIFY is on its way; what is held goes out once that is answered with 200"
-			if i.State == string(hiring.Configured) {
+			if i.State == string(model.Configured) {
 				what = "it is configured; what is held goes out by itself within a minute"
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s: %s\n", tenant, name, what)
@@ -163,7 +163,7 @@ func (a *Client) tellMissed(ctx context.Context, cmd *cobra.Command, tenant, nam
 	since := time.Now().Add(-7 * 24 * time.Hour)
 	var missed struct{ Count int64 }
 	err := a.Call(ctx, http.MethodPost, tenantPath(tenant, "redeliveries"), map[string]any{
-		"integration": name, "since": since, "mode": hiring.RedeliverMissing, "dryRun": true}, &missed)
+		"integration": name, "since": since, "mode": model.RedeliverMissing, "dryRun": true}, &missed)
 	if err == nil && missed.Count > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d exports of the last 7 days were never addressed to it; to deliver them: "+
 			"hiregate export redeliver --tenant %s --integration %s --since 7d --mode missing\n", missed.Count, tenant,
@@ -177,7 +177,7 @@ func integrationOf(arg string) (tenant, name string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	return tenant, name, hiring.ValidateIntegrationName(name)
+	return tenant, name, model.ValidateIntegrationName(name)
 }
 
 func integrationSet(a *Client) *cobra.Command {

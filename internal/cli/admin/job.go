@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Job returns the command `hiregate job`.
@@ -42,7 +42,7 @@ func jobRemove(a *Client) *cobra.Command {
 	return jobResource.removal(a, "job", "Removes a job without job applications; close one that has some")
 }
 
-func openOrClosed(j *hiring.Job) string {
+func openOrClosed(j *model.Job) string {
 	switch {
 	case j.Closed:
 		return "closed"
@@ -58,7 +58,7 @@ func jobList(a *Client) *cobra.Command {
 		Short: "Lists the jobs of a tenant, those that are closed among them",
 		Args:  terminal.Exactly(1, "job list takes one tenant, such as: hiregate job list initech"),
 	}, []string{"job board code", "title", "state", "questions", "compliance groups", "updated"},
-		func(j *hiring.Job) []any {
+		func(j *model.Job) []any {
 			return []any{j.BoardCode, j.Title, terminal.State(openOrClosed(j)), len(j.Questions),
 				strings.Join(j.ComplianceGroups, ", "), j.UpdatedAt}
 		})
@@ -68,7 +68,7 @@ func jobShow(a *Client) *cobra.Command {
 	return shown(a, "job", jobResource, jobResource.find, printJob)
 }
 
-func printJob(cmd *cobra.Command, j *hiring.Job) error {
+func printJob(cmd *cobra.Command, j *model.Job) error {
 	about := terminal.NewTable(cmd.OutOrStdout())
 	about.Row("job board code", j.BoardCode)
 	about.Row("tenant", j.Tenant)
@@ -93,7 +93,7 @@ func printJob(cmd *cobra.Command, j *hiring.Job) error {
 		if q.MaxLength != nil {
 			most = fmt.Sprint(*q.MaxLength)
 		}
-		asked.Row(q.ID, q.Format, required, q.Label, hiring.JoinOptions(q.Options), most, q.Check)
+		asked.Row(q.ID, q.Format, required, q.Label, model.JoinOptions(q.Options), most, q.Check)
 	}
 	return asked.Flush()
 }
@@ -186,7 +186,7 @@ otherwise.`,
 			if a.json {
 				return terminal.WriteJSON(cmd.OutOrStdout(), answer)
 			}
-			var j hiring.Job
+			var j model.Job
 			if err := json.Unmarshal(answer, &j); err != nil {
 				return fmt.Errorf("reading what the gateway answered: %w", err)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // maxPage is the largest page that the management API gives.
@@ -32,7 +32,7 @@ func pagesOf(resource string) *pages {
 	p := new(pages)
 	p.choose = func(args []string) error {
 		p.path = tenantPath(args[0], resource)
-		return hiring.ValidateTenantName(args[0])
+		return model.ValidateTenantName(args[0])
 	}
 	return p
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Redelivery returns the command `hiregate redelivery`, which follows and steers the redeliveries of ranges.
@@ -26,21 +26,21 @@ and cancels them. They run in the gateway, also through restarts.`,
 
 // redeliveryRow is what the tables show of a redelivery.
 type redeliveryRow struct {
-	ID          string                 `json:"id"`
-	Tenant      string                 `json:"tenant"`
-	Integration string                 `json:"integration"`
-	Mode        string                 `json:"mode"`
-	Since       time.Time              `json:"since"`
-	Until       time.Time              `json:"until"`
-	Rate        int                    `json:"rate"`
-	State       hiring.RedeliveryState `json:"state"`
-	Reason      string                 `json:"reason"`
-	Total       int64                  `json:"total"`
-	Done        int64                  `json:"done"`
-	Failed      int64                  `json:"failed"`
-	Waiting     int64                  `json:"waiting"`
-	Skipped     int64                  `json:"skipped"`
-	CreatedAt   time.Time              `json:"createdAt"`
+	ID          string                `json:"id"`
+	Tenant      string                `json:"tenant"`
+	Integration string                `json:"integration"`
+	Mode        string                `json:"mode"`
+	Since       time.Time             `json:"since"`
+	Until       time.Time             `json:"until"`
+	Rate        int                   `json:"rate"`
+	State       model.RedeliveryState `json:"state"`
+	Reason      string                `json:"reason"`
+	Total       int64                 `json:"total"`
+	Done        int64                 `json:"done"`
+	Failed      int64                 `json:"failed"`
+	Waiting     int64                 `json:"waiting"`
+	Skipped     int64                 `json:"skipped"`
+	CreatedAt   time.Time             `json:"createdAt"`
 }
 
 // name is how commands name a redelivery.
@@ -59,7 +59,7 @@ func redeliveryList(a *Client) *cobra.Command {
 			return nil
 		}
 		p.path = tenantPath(args[0], "redeliveries")
-		return hiring.ValidateTenantName(args[0])
+		return model.ValidateTenantName(args[0])
 	}
 	return listing(a, p, &cobra.Command{
 		Use:   "list [TENANT]",

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Status returns the command `hiregate status`, which says what needs a person.
@@ -54,7 +54,7 @@ since when, how many exports it concerns and the command that helps.`,
 
 // statusAnswer is what needs a person, and how the integrations do.
 type statusAnswer struct {
-	Needs        []hiring.Need    `json:"needs"`
+	Needs        []model.Need     `json:"needs"`
 	Integrations []integrationRow `json:"integrations"`
 	Omitted      int              `json:"omitted"`
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Tenant returns the command `hiregate tenant`.
@@ -80,7 +80,7 @@ bring that tenant back with --restore.`,
   hiregate tenant set initech --invalid quarantine`,
 		Args: terminal.Exactly(1, "tenant set takes one tenant, such as: hiregate tenant set initech --name Initech"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := hiring.ValidateTenantName(args[0]); err != nil {
+			if err := model.ValidateTenantName(args[0]); err != nil {
 				return err
 			}
 			if none && len(files) > 0 {
@@ -166,7 +166,7 @@ other tenant gets its name meanwhile; "tenant set --restore" brings it back.`,
 	}
 	ask := a.asking(cmd)
 	cmd.RunE = interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-		if err := hiring.ValidateTenantName(args[0]); err != nil {
+		if err := model.ValidateTenantName(args[0]); err != nil {
 			return err
 		}
 		if err := ask(ctx, cmd, args[0]); err != nil {

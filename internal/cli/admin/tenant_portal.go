@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 func tenantPortal(a *Client) *cobra.Command {
@@ -21,7 +21,7 @@ func tenantPortal(a *Client) *cobra.Command {
 integrations of the tenant and may redeliver its exports, without signing in.`,
 		Args: terminal.Exactly(1, "tenant portal takes one tenant, such as: hiregate tenant portal initech"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			if err := hiring.ValidateTenantName(args[0]); err != nil {
+			if err := model.ValidateTenantName(args[0]); err != nil {
 				return err
 			}
 			var made struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // tenantSignatures are what the requests at a tenant's hook are signed with.
@@ -34,7 +34,7 @@ func tenantShow(a *Client) *cobra.Command {
 of them. Uses are stored once a minute. A rotation can end when the old secret is used no more.`,
 		Args: terminal.Exactly(1, "tenant show takes one tenant, such as: hiregate tenant show initech"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			if err := hiring.ValidateTenantName(args[0]); err != nil {
+			if err := model.ValidateTenantName(args[0]); err != nil {
 				return err
 			}
 			var rawTenant, rawSignatures json.RawMessage

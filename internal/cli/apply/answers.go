@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // givenAnswer is an answer that is sent: a value, or a file that is encoded while it is.
@@ -79,7 +79,7 @@ func byQuestion(values map[string]json.RawMessage, questions []asked) (all []giv
 		if err != nil {
 			return nil, err
 		}
-		if q.Format == hiring.File {
+		if q.Format == model.File {
 			a.File, a.Value = a.Value+a.File, ""
 		}
 		if string(raw) != "null" {
@@ -108,7 +108,7 @@ func answerOf(id string, raw json.RawMessage) (givenAnswer, error) {
 	switch {
 	case json.Unmarshal(raw, &a.Value) == nil:
 	case json.Unmarshal(raw, &choices) == nil:
-		a.Value = hiring.JoinOptions(choices)
+		a.Value = model.JoinOptions(choices)
 	case json.Unmarshal(raw, &file) == nil && file.File != "":
 		a.File = file.File
 	case !strings.ContainsAny(string(raw[:1]), "[{"): // a number, true or false

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -194,7 +194,7 @@ func (f *flags) show(cmd *cobra.Command, questions []asked) error {
 		if q.Group != nil {
 			group = *q.Group
 		}
-		table.Row(q.ID, q.Format, required, q.Label, hiring.JoinOptions(q.Options), most, group)
+		table.Row(q.ID, q.Format, required, q.Label, model.JoinOptions(q.Options), most, group)
 	}
 	return table.Flush()
 }

@@ -18,18 +18,18 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // asked is a question as the Apply API shows it (contract, "Question").
 type asked struct {
-	ID         string        `json:"id"`
-	Format     hiring.Format `json:"format"`
-	IsRequired bool          `json:"isRequired"`
-	Label      string        `json:"label"`
-	Options    []string      `json:"options"`
-	MaxLength  *int          `json:"maxLength"`
-	Group      *string       `json:"group"`
+	ID         string       `json:"id"`
+	Format     model.Format `json:"format"`
+	IsRequired bool         `json:"isRequired"`
+	Label      string       `json:"label"`
+	Options    []string     `json:"options"`
+	MaxLength  *int         `json:"maxLength"`
+	Group      *string      `json:"group"`
 }
 
 // invalidItem says what is wrong with an answer (contract, "Validation item").

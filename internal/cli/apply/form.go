@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // form asks questions in a terminal, line by line.
@@ -97,10 +97,10 @@ func (f *form) show(q *asked) {
 	if q.IsRequired {
 		label += " *"
 	}
-	hint := map[hiring.Format]string{
-		hiring.Checkbox: "the numbers of options, separated by commas", hiring.Date: "YYYY-MM-DD",
-		hiring.File: "path of a file", hiring.Number: "a number",
-		hiring.Phone: "a phone number", hiring.Select: "the number of an option", hiring.Textarea: "an empty line ends it",
+	hint := map[model.Format]string{
+		model.Checkbox: "the numbers of options, separated by commas", model.Date: "YYYY-MM-DD",
+		model.File: "path of a file", model.Number: "a number",
+		model.Phone: "a phone number", model.Select: "the number of an option", model.Textarea: "an empty line ends it",
 	}[q.Format]
 	if q.MaxLength != nil {
 		hint = strings.TrimPrefix(fmt.Sprintf("%s, at most %d characters", hint, *q.MaxLength), ", ")
@@ -126,7 +126,7 @@ func (f *form) answer(ctx context.Context, q *asked) (a givenAnswer, err error) 
 		if err != nil {
 			return a, err
 		}
-		if q.Format == hiring.Textarea && line != "" {
+		if q.Format == model.Textarea && line != "" {
 			if line, err = f.rest(ctx, line); err != nil {
 				return a, err
 			}
@@ -140,9 +140,9 @@ func (f *form) answer(ctx context.Context, q *asked) (a givenAnswer, err error) 
 		}
 		var fault string
 		switch q.Format {
-		case hiring.Select, hiring.Checkbox:
+		case model.Select, model.Checkbox:
 			a.Value, fault = choose(q, line)
-		case hiring.File:
+		case model.File:
 			a.File = strings.TrimSpace(line)
 			if about, err := os.Stat(a.File); err != nil || !about.Mode().IsRegular() {
 				fault = "there is no such file"
@@ -200,15 +200,15 @@ func numbered(q *asked, line string) (chosen []string, fault string) {
 			chosen = append(chosen, q.Options[n-1])
 		}
 	}
-	if q.Format == hiring.Select && len(chosen) != 1 {
+	if q.Format == model.Select && len(chosen) != 1 {
 		return nil, "choose one"
 	}
 	return chosen, ""
 }
 
 func valueOf(q *asked, chosen []string) string {
-	if q.Format == hiring.Select {
+	if q.Format == model.Select {
 		return chosen[0]
 	}
-	return hiring.JoinOptions(chosen)
+	return model.JoinOptions(chosen)
 }

@@ -20,7 +20,7 @@ import (
 
 	"github.com/hiregate/hiregate/caddyfile"
 	"github.com/hiregate/hiregate/internal/cli/lifeline"
-	"github.com/hiregate/hiregate/internal/cli/partner"
+	"github.com/hiregate/hiregate/internal/cli/listen"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
@@ -198,7 +198,7 @@ func (f *flags) start(ctx context.Context, c *crew, server temporalProgram, conf
 
 func (f *flags) partnerChild(self string, lines *lines) *child {
 	cmd := exec.Command(self, "listen", "--addr", loopback(f.partner), "--lifeline", "--issuer", f.issuer())
-	cmd.Env = append(os.Environ(), terminal.SecretVariable+"="+partnerSecret, partner.ClientSecretVariable+"="+demoSecret)
+	cmd.Env = append(os.Environ(), terminal.SecretVariable+"="+partnerSecret, listen.ClientSecretVariable+"="+demoSecret)
 	return &child{name: "the sample partner", cmd: cmd, lines: lines, answers: answering(f.partner),
 		grace: 5 * time.Second}
 }

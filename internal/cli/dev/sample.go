@@ -10,7 +10,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/cli/admin"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/sample"
 )
 
@@ -132,7 +132,7 @@ func (s *seeding) people(ctx context.Context) error {
 func (s *seeding) entered(ctx context.Context) error {
 	for _, e := range s.data.Entered {
 		path := s.base + "/job-applications/" + terminal.PathSegment(e.Application)
-		var a hiring.JobApplication
+		var a model.JobApplication
 		if err := s.Call(ctx, http.MethodGet, path, nil, &a); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/hiregate/hiregate/internal/cli/admin"
-	"github.com/hiregate/hiregate/internal/cli/partner"
+	"github.com/hiregate/hiregate/internal/cli/listen"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
@@ -53,9 +53,9 @@ func (s *seeding) signIn(home string) func(context.Context) error {
 				return err
 			}
 		}
-		return s.application(ctx, partner.DemoClient, demoSecret, map[string]any{"name": "Sample partner"},
-			map[string]any{"redirectUris": []string{home + partner.CallbackPath},
-				"postLogoutRedirectUris": []string{home + partner.HomePath}})
+		return s.application(ctx, listen.DemoClient, demoSecret, map[string]any{"name": "Sample partner"},
+			map[string]any{"redirectUris": []string{home + listen.CallbackPath},
+				"postLogoutRedirectUris": []string{home + listen.HomePath}})
 	}
 }
 

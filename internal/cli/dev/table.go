@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/cli/admin"
-	"github.com/hiregate/hiregate/internal/cli/partner"
+	"github.com/hiregate/hiregate/internal/cli/listen"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
@@ -23,11 +23,11 @@ func (f *flags) announce(w io.Writer, took time.Duration) error {
 		receiver := fmt.Sprintf("%s listen --secret %s --addr %s", os.Args[0], partnerSecret, loopback(f.partner))
 		table.Row("  deliveries go to", "http://"+loopback(f.partner),
 			"secret "+partnerSecret+"; to receive there: "+receiver)
-		table.Row("  sign-in provider", f.issuer(), "client "+partner.DemoClient+", secret "+demoSecret)
+		table.Row("  sign-in provider", f.issuer(), "client "+listen.DemoClient+", secret "+demoSecret)
 	} else {
 		table.Row("  sample partner", "http://"+loopback(f.partner), "secret "+partnerSecret)
 		table.Row("  sign-in", f.home(), "as "+demoEmail+" with "+demoPassword)
-		table.Row("  its provider", f.issuer(), "client "+partner.DemoClient+", secret "+demoSecret)
+		table.Row("  its provider", f.issuer(), "client "+listen.DemoClient+", secret "+demoSecret)
 	}
 	table.Row("  console", f.consoleURL(), "as "+opsEmail+" with "+demoPassword)
 	table.Row("  Apply API", gateway+"/apply", "as partner@example.com with correct horse, for the job NURSE-1 of initech")

@@ -17,13 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/cli/clitest"
-	"github.com/hiregate/hiregate/internal/cli/partner"
+	"github.com/hiregate/hiregate/internal/cli/listen"
 )
 
 func TestExportWithDocumentsReachesThePartner(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	receiver := listen(t, "--save", folder)
+	receiver := startListener(t, "--save", folder)
 	text := []byte(strings.Repeat("licensed. ", 1000))
 	out, _, err := sendToPartner(t, receiver.url+"/acme/hooks", "--secret", secret, "--payload", fullExport,
 		"--document", clitest.File(t, "zoe-odegard.pdf", clitest.PDF), "--document", clitest.File(t, "licence.txt", text))
@@ -37,7 +37,7 @@ func TestExportWithDocumentsReachesThePartner(t *testing.T) {
 	require.Equal(t, 200, e.Status)
 	require.Equal(t, 1, e.Attempt)
 	require.False(t, e.Duplicate)
-	require.Equal(t, []partner.Download{
+	require.Equal(t, []listen.Download{
 		{Bytes: int64(len(clitest.PDF)), MIMEType: "application/pdf"},
 		{Bytes: int64(len(text)), MIMEType: "text/plain"},
 	}, e.Documents)
@@ -63,25 +63,25 @@ func TestExportWithDocumentsReachesThePartner(t *testing.T) {
 	for _, personal := range []string{"Zoë", "degard", "zoe", "licence", "http://127.0.0.1:"} {
 		require.NotContains(t, strings.SplitN(receiver.out.String(), "\n", 2)[1], personal)
 	}
-	require.Equal(t, partner.Counts{
+	require.Equal(t, listen.Counts{
 		Kind: "summary", Exports: 1, Acknowledged: 1, Documents: 2, Bytes: int64(len(clitest.PDF) + len(text)),
-	}, withoutSince(clitest.JSONLines[partner.Counts](t, receiver.out.String(), "summary")[0]))
+	}, withoutSince(clitest.JSONLines[listen.Counts](t, receiver.out.String(), "summary")[0]))
 }
 
-func withoutSince(c partner.Counts) partner.Counts {
+func withoutSince(c listen.Counts) listen.Counts {
 	c.Since = time.Time{}
 	return c
 }
 
 func TestFilesAreServedInTurn(t *testing.T) {
 	t.Parallel()
-	receiver := listen(t)
+	receiver := startListener(t)
 	out, _, err := sendToPartner(t, receiver.url+"/in?client=globex", "--secret", secret, "--payload", fullExport,
 		"--document", clitest.File(t, "resume.pdf", clitest.PDF), "--json")
 	require.NoError(t, err)
 	e := receiver.entries("export", 1)[0]
 	require.Equal(t, "globex", e.Client)
-	require.Equal(t, []partner.Download{
+	require.Equal(t, []listen.Download{
 		{Bytes: int64(len(clitest.PDF)), MIMEType: "application/pdf"},
 		{Bytes: int64(len(clitest.PDF)), MIMEType: "application/pdf"},
 	}, e.Documents)
@@ -91,7 +91,7 @@ func TestFilesAreServedInTurn(t *testing.T) {
 
 func TestMinimalExportHasAnAttachmentForEachDocument(t *testing.T) {
 	t.Parallel()
-	receiver := listen(t)
+	receiver := startListener(t)
 	path := clitest.File(t, "a.pdf", clitest.PDF)
 	out, _, err := sendToPartner(t, receiver.url+"/acme",
 		"--secret", secret, "--document", path, "--document", path, "--document",
@@ -103,7 +103,7 @@ func TestMinimalExportHasAnAttachmentForEachDocument(t *testing.T) {
 
 func TestSenderSaysWhichDocumentsNobodyFetched(t *testing.T) {
 	t.Parallel()
-	receiver := listen(t, "--no-download")
+	receiver := startListener(t, "--no-download")
 	out, _, err := sendToPartner(t, receiver.url+"/acme",
 		"--secret", secret, "--document", clitest.File(t, "a.pdf", clitest.PDF),
 		"--wait", "20ms")
@@ -115,7 +115,7 @@ func TestSenderSaysWhichDocumentsNobodyFetched(t *testing.T) {
 
 func TestWaitingForDocumentsCanBeInterrupted(t *testing.T) {
 	t.Parallel()
-	receiver := listen(t, "--no-download")
+	receiver := startListener(t, "--no-download")
 	ctx, interrupt := context.WithCancel(t.Context())
 	var out string
 	var err error
@@ -141,7 +141,7 @@ func TestWaitingForDocumentsCanBeInterrupted(t *testing.T) {
 
 func TestWrongSecret(t *testing.T) {
 	t.Parallel()
-	receiver := listen(t)
+	receiver := startListener(t)
 	out, _, err := sendToPartner(t, receiver.url+"/acme", "--secret", "another", "--document",
 		clitest.File(t, "a.pdf", clitest.PDF))
 	require.EqualError(t, err, "1 of 1 were not acknowledged")
@@ -166,7 +166,7 @@ func TestWrongPath(t *testing.T) {
 
 func TestVerify(t *testing.T) {
 	t.Parallel()
-	receiver := listen(t)
+	receiver := startListener(t)
 	out, _, err := sendToPartner(t, receiver.url+"/acme", "--secret", secret, "--event", "verify")
 	require.NoError(t, err)
 	require.Regexp(t, `^200 OK in `, out)
@@ -176,14 +176,14 @@ func TestVerify(t *testing.T) {
 	require.Empty(t, e.UUID)
 	require.True(t, e.Signature)
 
-	strict := listen(t, "--service-name", "Acme")
+	strict := startListener(t, "--service-name", "Acme")
 	_, _, err = send(t, strict.url+"/acme", "--secret", secret, "--event", "VERIFY", "--service-name", "Acme")
 	require.NoError(t, err)
 }
 
 func TestVerifyWantsExactly200(t *testing.T) {
 	t.Parallel()
-	receiver := listen(t, "--verify-status", "201")
+	receiver := startListener(t, "--verify-status", "201")
 	out, _, err := sendToPartner(t, receiver.url+"/acme", "--secret", secret, "--event", "VERIFY")
 	require.EqualError(t, err, "1 of 1 were not acknowledged")
 	require.Contains(t, out, "201 Created: VERIFY wants exactly 200")
@@ -207,7 +207,7 @@ func TestStatusAndFailRate(t *testing.T) {
 		{"--fail-rate", "1", 500, "500 Internal Server Error"},
 		{"--fail-rate", "0", 200, "200 OK"},
 	} {
-		receiver := listen(t, test.flag, test.value)
+		receiver := startListener(t, test.flag, test.value)
 		out, _, err := sendToPartner(t, receiver.url+"/acme", "--secret", secret)
 		require.Equal(t, test.status/100 == 2, err == nil)
 		require.Regexp(t, `^`+test.text+` in `, out)
@@ -220,7 +220,7 @@ func TestStatusAndFailRate(t *testing.T) {
 
 func TestSlowPartner(t *testing.T) {
 	t.Parallel()
-	receiver := listen(t, "--slow", "1s")
+	receiver := startListener(t, "--slow", "1s")
 	out, _, err := sendToPartner(t, receiver.url+"/acme", "--secret", secret, "--json")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, clitest.JSONLines[answer](t, out, "answer")[0].Millis, 1000.0)
@@ -235,7 +235,7 @@ func TestSlowPartner(t *testing.T) {
 
 func TestManyAreCountedRight(t *testing.T) {
 	t.Parallel()
-	receiver := listen(t)
+	receiver := startListener(t)
 	out, log, err := sendToPartner(t, receiver.url+"/acme",
 		"--secret", secret, "--count", "200", "--concurrency", "16", "--json")
 	require.NoError(t, err)
@@ -266,7 +266,7 @@ func TestManyAreCountedRight(t *testing.T) {
 
 func TestManyWithFailures(t *testing.T) {
 	t.Parallel()
-	receiver := listen(t, "--fail-rate", "0.5")
+	receiver := startListener(t, "--fail-rate", "0.5")
 	out, _, err := sendToPartner(t, receiver.url+"/acme", "--secret", secret, "--count", "100")
 	require.ErrorContains(t, err, " of 100 were not acknowledged")
 	require.Regexp(t, `(?m)^ANSWER +COUNT$`, out)
@@ -274,7 +274,7 @@ func TestManyWithFailures(t *testing.T) {
 	require.Regexp(t, `(?m)^500 Internal Server Error +\d+$`, out)
 	require.Regexp(t, `(?m)^100 answers in .*: \d+\.\d/s; p50 .*, p95 .*, p99 .*$`, out)
 	require.NoError(t, receiver.stop())
-	c := clitest.JSONLines[partner.Counts](t, receiver.out.String(), "summary")[0]
+	c := clitest.JSONLines[listen.Counts](t, receiver.out.String(), "summary")[0]
 	require.Equal(t, 100, c.Exports)
 	require.Greater(t, c.Acknowledged, 0)
 	require.Less(t, c.Acknowledged, 100)
@@ -282,7 +282,7 @@ func TestManyWithFailures(t *testing.T) {
 
 func TestManyFetchTheirDocumentsEach(t *testing.T) {
 	t.Parallel()
-	receiver := listen(t)
+	receiver := startListener(t)
 	out, _, err := sendToPartner(t, receiver.url+"/acme", "--secret", secret, "--count", "10", "--document",
 		clitest.File(t, "a.pdf", clitest.PDF), "--json")
 	require.NoError(t, err)
@@ -295,7 +295,7 @@ func TestManyFetchTheirDocumentsEach(t *testing.T) {
 
 func TestRepetitionsAreDuplicates(t *testing.T) {
 	t.Parallel()
-	receiver := listen(t)
+	receiver := startListener(t)
 	out, _, err := sendToPartner(t, receiver.url+"/acme",
 		"--secret", secret, "--count", "8", "--uuid", "the/same", "--document",
 		clitest.File(t, "a.pdf", clitest.PDF))
@@ -318,7 +318,7 @@ func TestRepetitionsAreDuplicates(t *testing.T) {
 
 func TestRateIsKept(t *testing.T) {
 	t.Parallel()
-	receiver := listen(t)
+	receiver := startListener(t)
 	out, _, err := sendToPartner(t, receiver.url+"/acme",
 		"--secret", secret, "--count", "5", "--rate", "20/s", "--json")
 	require.NoError(t, err)
@@ -327,7 +327,7 @@ func TestRateIsKept(t *testing.T) {
 
 func TestInterruptedRunSumsUp(t *testing.T) {
 	t.Parallel()
-	receiver := listen(t, "--slow", "20ms")
+	receiver := startListener(t, "--slow", "20ms")
 	ctx, interrupt := context.WithCancel(t.Context())
 	var out string
 	var err error
@@ -362,7 +362,7 @@ func get(t *testing.T, url string) (*http.Response, string) {
 
 func TestStatusPage(t *testing.T) {
 	t.Parallel()
-	receiver := listen(t)
+	receiver := startListener(t)
 	_, _, err := sendToPartner(t, receiver.url+"/acme", "--secret", secret, "--count", "3")
 	require.NoError(t, err)
 	receiver.entries("export", 3)

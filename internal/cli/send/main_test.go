@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/cli/clitest"
-	"github.com/hiregate/hiregate/internal/cli/partner"
+	"github.com/hiregate/hiregate/internal/cli/listen"
 )
 
 const (
@@ -36,11 +36,11 @@ type running struct {
 	stop func() error // as Ctrl-C does
 }
 
-func listen(t *testing.T, args ...string) *running {
+func startListener(t *testing.T, args ...string) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{t: t, out: new(clitest.Buffer)}
-	cmd := partner.Command()
+	cmd := listen.Command()
 	cmd.SetOut(r.out)
 	cmd.SetErr(new(clitest.Buffer))
 	cmd.SetArgs(append([]string{"--addr", "127.0.0.1:0", "--secret", secret, "--json"}, args...))
@@ -62,12 +62,12 @@ func listen(t *testing.T, args ...string) *running {
 }
 
 // entries waits until there are n lines of a kind.
-func (r *running) entries(kind string, n int) []partner.Entry {
+func (r *running) entries(kind string, n int) []listen.Entry {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool { return strings.Count(r.out.String(), `"kind":"`+kind+`"`) >= n },
 		10*time.Second, time.Millisecond,
 		"%d lines of kind %s", n, kind)
-	all := clitest.JSONLines[partner.Entry](r.t, r.out.String(), kind)
+	all := clitest.JSONLines[listen.Entry](r.t, r.out.String(), kind)
 	require.Len(r.t, all, n)
 	return all
 }

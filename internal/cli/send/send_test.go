@@ -89,7 +89,7 @@ func TestSendSaysWhatIsWrongBeforeItSends(t *testing.T) {
 
 func TestSecretFromTheEnvironment(t *testing.T) {
 	t.Setenv(terminal.SecretVariable, secret)
-	receiver := listen(t)
+	receiver := startListener(t)
 	_, _, err := sendToPartner(t, receiver.url+"/acme")
 	require.NoError(t, err)
 	_, _, err = sendToPartner(t, receiver.url+"/acme", "--secret", "another")

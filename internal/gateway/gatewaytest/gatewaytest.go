@@ -22,7 +22,7 @@ import (
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/gateway"
-	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
@@ -43,13 +43,13 @@ type Bench struct {
 }
 
 // New starts a gateway for tenants; without any, for acme and globex. It ends with the test.
-func New(t testing.TB, tenants ...*hiring.Tenant) *Bench {
+func New(t testing.TB, tenants ...*model.Tenant) *Bench {
 	t.Helper()
 	return NewAt(t, t.TempDir(), Nowhere, tenants...)
 }
 
 // NewAt is New with its files in a folder, and with Temporal at an address.
-func NewAt(t testing.TB, folder, temporal string, tenants ...*hiring.Tenant) *Bench {
+func NewAt(t testing.TB, folder, temporal string, tenants ...*model.Tenant) *Bench {
 	t.Helper()
 	path := filepath.Join(folder, "hiregate.db")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // it may be the folder of one that ended
@@ -64,10 +64,10 @@ func NewOn(t testing.TB, address string) *Bench {
 	return newOn(t, address, t.TempDir(), Nowhere, nil)
 }
 
-func newOn(t testing.TB, address, folder, temporal string, tenants []*hiring.Tenant) *Bench {
+func newOn(t testing.TB, address, folder, temporal string, tenants []*model.Tenant) *Bench {
 	t.Helper()
 	if len(tenants) == 0 {
-		tenants = []*hiring.Tenant{Tenant("acme"), Tenant("globex")}
+		tenants = []*model.Tenant{Tenant("acme"), Tenant("globex")}
 	}
 	names, err := webhook.NamesFor("Service")
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func newOn(t testing.TB, address, folder, temporal string, tenants []*hiring.Ten
 
 	c := &config.Config{Names: names, Egress: guard, PublicURL: "https://gate.example.com",
 		Workflows:    "https://temporal-ui.example.com/namespaces/default/workflows/",
-		CandidateURL: "https://recruiting.example.com/candidates/{candidate}", Tenants: map[string]*hiring.Tenant{},
+		CandidateURL: "https://recruiting.example.com/candidates/{candidate}", Tenants: map[string]*model.Tenant{},
 		Stored: runtime.Directory}
 	for _, tenant := range tenants {
 		c.Tenants[tenant.Name] = tenant
@@ -105,7 +105,7 @@ func newOn(t testing.TB, address, folder, temporal string, tenants []*hiring.Ten
 // background work may be reading.
 func (b *Bench) Reconfigure(change func(*config.Config)) {
 	before, next, g := b.Config, *b.Config, *b.Gateway
-	next.Tenants = map[string]*hiring.Tenant{}
+	next.Tenants = map[string]*model.Tenant{}
 	for name, t := range before.Tenants {
 		tenant := *t
 		tenant.Integrations = slices.Clone(t.Integrations)
@@ -130,11 +130,11 @@ func (b *Bench) AllowLoopback(t *testing.T) {
 var compiled = sync.OnceValues(func() (*schemas.Validator, error) { return schemas.New("Service") })
 
 // Tenant is a tenant with the given secrets; without any, with <name>-secret.
-func Tenant(name string, secrets ...hiring.Secret) *hiring.Tenant {
+func Tenant(name string, secrets ...model.Secret) *model.Tenant {
 	if len(secrets) == 0 {
-		secrets = []hiring.Secret{hiring.Secret(name + "-secret")}
+		secrets = []model.Secret{model.Secret(name + "-secret")}
 	}
-	return &hiring.Tenant{Name: name, Secrets: secrets}
+	return &model.Tenant{Name: name, Secrets: secrets}
 }
 
 // Write writes to the gateway's store.
@@ -144,7 +144,7 @@ func (b *Bench) Write(t testing.TB, fn func(*store.Tx) error) {
 }
 
 // Exports reads all exports of the store, without their bodies, newest first.
-func (b *Bench) Exports(t testing.TB) []*hiring.Export {
+func (b *Bench) Exports(t testing.TB) []*model.Export {
 	t.Helper()
 	page, next, err := b.Runtime.Store().ListExports(t.Context(), store.ExportFilter{Limit: store.MaxPage})
 	require.NoError(t, err)

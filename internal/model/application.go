@@ -1,0 +1,75 @@
+package model
+
+import "time"
+
+// DefaultLanguage is the language of a job application that names none.
+const DefaultLanguage = "en-US"
+
+// JobApplication is a candidate's application for a job.
+type JobApplication struct {
+	Row
+	ID           string      `json:"id"`                 // profileId
+	LegacyID     string      `json:"legacyId,omitempty"` // appjob_id of the service's other public API
+	Candidate    string      `json:"candidate"`          // its id
+	Job          string      `json:"jobBoardCode"`
+	LanguageCode string      `json:"languageCode"`
+	Education    []Education `json:"education"`
+	StartDate    *StartDate  `json:"startDate,omitempty"` // set: the start date entry of an export
+	Status       Status      `json:"status"`
+}
+
+// Education is one entry of a candidate's education: the names of its levels.
+type Education struct {
+	Levels []string `json:"educationLevelCodes"`
+}
+
+// StartDate is the day on which the candidate begins, and the id of the field that holds it.
+type StartDate struct {
+	ID   string `json:"id"`
+	Date string `json:"date"` // YYYY-MM-DD
+}
+
+// Status is where a job application stands in the hiring workflow.
+type Status struct {
+	Step      string    `json:"step,omitempty"` // its id; empty for a status that came from elsewhere
+	Name      string    `json:"name,omitempty"`
+	Category  string    `json:"category,omitempty"`
+	EnteredAt time.Time `json:"enteredAt,omitzero"`
+}
+
+// Transition is one entering of a step.
+type Transition struct {
+	ID          int64
+	Tenant      string
+	Application string
+	Status      Status
+	Export      string // UUID of the export that the step's helper triggered; empty: none
+}
+
+// ApplicationDocument is a document of a job application, as it was uploaded.
+type ApplicationDocument struct {
+	Key          int64 // see NewID; the order in which they were added
+	Tenant       string
+	Application  string
+	ID           string // of the contract's Identifier; unique within the application
+	Descriptions []string
+	FileName     string
+	MediaType    string
+	Blob         string // name in the document store
+	SHA256       []byte
+	Size         int64
+	CreatedAt    time.Time
+	Scan         ScanState
+	Finding      string // why it was refused, in the scanner's words
+}
+
+// ScanState is what a scanner says of a document. Only what is clean, or what no scanner was asked about, is handed on.
+type ScanState string
+
+// The states of a scan. Clean and Refused are final.
+const (
+	Unscanned   ScanState = ""
+	ScanPending ScanState = "pending"
+	Clean       ScanState = "clean"
+	Refused     ScanState = "refused"
+)

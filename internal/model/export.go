@@ -1,0 +1,160 @@
+package model
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// DocumentWindow is how long the public URLs of an export's documents live (contract, "Limits").
+const DocumentWindow = 2*time.Hour + 30*time.Minute
+
+// DeliveryWindow is how long delivery of a received export is tried.
+const DeliveryWindow = 72 * time.Hour
+
+// LinkWindow is how long a re-hosted document can be downloaded, counted from the reception, or from a later
+// redelivery.
+const LinkWindow = 96 * time.Hour
+
+// UnkeyedWindow is how long a body's SHA-256 stands in for a missing X-Service-UUID.
+const UnkeyedWindow = 10 * time.Minute
+
+// MaxHops is how often an export may come back as another one: from a tenant's integration to a tenant here.
+const MaxHops = 3
+
+// Origin tells how an export came to be.
+type Origin string
+
+// An export is received from a service's webhook, or triggered here.
+const (
+	Received  Origin = "received"
+	Triggered Origin = "triggered"
+)
+
+// Export is one CANDIDATE-EXPORT event.
+type Export struct {
+	ID            int64
+	Tenant        string
+	Key           string // the X-Service-UUID, or what stands in for it
+	Keyed         bool   // false: the sender gave no UUID
+	Origin        Origin
+	SHA256        [sha256.Size]byte // of Body
+	Size          int64
+	CandidateID   string // person.id.value; in the store as CandidateKey has it
+	Attachments   int    // how many attachment URLs the body has
+	Hops          int    // how many exports of ours it follows from; written, not read back
+	Receipt       string // unguessable; what the sender asks with
+	ReceivedAt    time.Time
+	DocumentsTill time.Time // end of the sender's document URLs
+	DeliverTill   time.Time // end of the current round's attempts
+
+	Body          []byte // exact bytes
+	Link          []byte // header values as they came; nil: absent
+	ExportContext []byte
+	// these three, as the store keeps them where it seals what exports hold; nil: not sealed yet, if at all
+	Sealed []byte
+
+	Round        int      // 0 for the acceptance; each redelivery or release starts the next
+	Integrations []string // whom the current round is for; empty before its workflow is started: every integration of the tenant
+	WorkflowID   string   // of the current round
+	Group        int64    // ID of the first member of the group that carries round 0; 0: a workflow of its own does
+	DispatchedAt time.Time
+	Fault        string // why Temporal will never start it; empty: nothing is wrong
+
+	Quarantined bool   // it breaks the schema, and nobody released it: it goes to no integration
+	Findings    []byte // how it breaks the schema, as JSON, also after its release; nil: it does not
+
+	ErasedAt time.Time // when what it held of its candidate was removed; zero: it is there
+}
+
+// UUID is the header value to send on: nil when the sender gave none.
+func (e *Export) UUID() []byte {
+	if !e.Keyed {
+		return nil
+	}
+	return []byte(e.Key)
+}
+
+// Distinct are the names of integrations, ordered, each of them once: an integration is delivered to once in a round.
+func Distinct(names []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(names)))
+}
+
+// maxCandidateKey keeps a candidate's id, in bytes, well below what PostgreSQL takes into an index.
+const maxCandidateKey = 1024
+
+// CandidateKey is a candidate's id as exports are listed by it. An id is any text; U+0000, which JSON can hold and
+// PostgreSQL can't, becomes U+FFFD, and what goes beyond 1 KiB is left out.
+func CandidateKey(id string) string {
+	id = strings.ReplaceAll(id, "\x00", "\ufffd")
+	if len(id) > maxCandidateKey {
+		id = strings.ToValidUTF8(id[:maxCandidateKey], "")
+	}
+	return id
+}
+
+// WorkflowID names the workflow that carries a round of an export: export/<tenant>/<key>, and …/redelivery/<round>
+// after the first.
+func WorkflowID(tenant, key string, round int) string {
+	id := "export/" + tenant + "/" + workflowIDPart(key)
+	if round > 0 {
+		id += "/redelivery/" + strconv.Itoa(round)
+	}
+	return id
+}
+
+// GroupWorkflowID names the workflow that carries round 0 of several exports: exports/<ID of the first>.
+func GroupWorkflowID(first int64) string {
+	return "exports/" + strconv.FormatInt(first, 10)
+}
+
+// InGroup reports whether a group carries a round of the export.
+func (e *Export) InGroup(round int) bool { return round == 0 && e.Group != 0 }
+
+// RoundWorkflowID names the workflow that carries a round of the export.
+func (e *Export) RoundWorkflowID(round int) string {
+	if e.InGroup(round) {
+		return GroupWorkflowID(e.Group)
+	}
+	return WorkflowID(e.Tenant, e.Key, round)
+}
+
+const maxWorkflowIDPart = 128
+
+// workflowIDPart makes of an opaque key what Temporal takes as a part of an id: everything but [A-Za-z0-9._:-] is
+// percent-encoded, and what is then longer than 128 bytes is replaced by its SHA-256.
+func workflowIDPart(key string) string {
+	part := key
+	if !plain(key) { // hardly ever
+		var b strings.Builder
+		for i := 0; i < len(key); i++ {
+			if plain(key[i : i+1]) {
+				b.WriteByte(key[i])
+			} else {
+				fmt.Fprintf(&b, "%%%02X", key[i])
+			}
+		}
+		part = b.String()
+	}
+	if len(part) > maxWorkflowIDPart {
+		sum := sha256.Sum256([]byte(part))
+		return hex.EncodeToString(sum[:])
+	}
+	return part
+}
+
+// plain reports whether nothing in the key has to be encoded.
+func plain(key string) bool {
+	for i := 0; i < len(key); i++ {
+		switch c := key[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == ':', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}

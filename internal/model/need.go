@@ -1,0 +1,32 @@
+package model
+
+import "time"
+
+// NeedKind is the fixed word for what a person has to look at.
+type NeedKind string
+
+// The kinds of needs. The first ones are of an integration, the others of all exports of a tenant.
+const (
+	NeedUnknown       NeedKind = "integration_unknown" // exports wait for it, and it is not in the configuration
+	NeedFailing       NeedKind = "integration_failing"
+	NeedRefusing      NeedKind = "integration_refusing" // it refuses what it gets for its data
+	NeedNotConfigured NeedKind = "integration_not_configured"
+	NeedDisabled      NeedKind = "integration_disabled" // and exports wait for it
+	NeedUndelivered   NeedKind = "exports_undelivered"  // for long, whatever they wait for
+	NeedQuarantine    NeedKind = "exports_quarantined"
+	NeedUndispatched  NeedKind = "exports_undispatched" // they wait for Temporal
+	NeedUnreadable    NeedKind = "exports_unreadable"   // what is stored of them is damaged
+	NeedForeign       NeedKind = "namespace_foreign"    // of Temporal; it concerns all tenants
+)
+
+// Need is something that a person has to look at.
+type Need struct {
+	Kind        NeedKind  `json:"kind"`
+	Tenant      string    `json:"tenant,omitempty"`      // empty: it concerns all tenants
+	Integration string    `json:"integration,omitempty"` // empty: it concerns no integration
+	Since       time.Time `json:"since,omitzero"`        // zero: it is not known
+	Count       int64     `json:"count,omitzero"`        // of the exports that it concerns
+	LostAt      time.Time `json:"lostAt,omitzero"`       // when the first of them is given up; zero: not known, or never
+	Sentence    string    `json:"sentence"`              // for people; it begins with the integration or the tenant
+	Action      string    `json:"action"`                // the command that shows more, or helps
+}

@@ -1,0 +1,171 @@
+// Package model holds the words of the contract and of hiregate's own model, and the rules that need nothing else to
+// be decided. It imports nothing of ours.
+package model
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"regexp"
+	"time"
+)
+
+// Secret is a shared signing key. It prints and marshals as a placeholder, so that it can't slip into a log or an
+// answer; Reveal gives the key itself.
+type Secret string
+
+const hidden = "(secret)"
+
+// Reveal returns the key. Call it where a signature is made or checked, nowhere else.
+func (s Secret) Reveal() string { return string(s) }
+
+func (Secret) String() string               { return hidden }
+func (Secret) GoString() string             { return hidden }
+func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+
+// Tenant is one customer: the identifier in the webhook's URL and all that follows from it.
+type Tenant struct {
+	Row          Row // of a stored tenant; version 0: it is declared in the configuration
+	Name         string
+	Title        string   // for people
+	Secrets      []Secret // active inbound signing secrets; two during a rotation
+	Rate         *Rate    // nil: no limit
+	Quarantine   bool     // exports that break the schema are kept and held, not refused
+	Integrations []Integration
+}
+
+// Integration returns the tenant's integration of that name.
+func (t *Tenant) Integration(name string) (*Integration, bool) {
+	for i := range t.Integrations {
+		if t.Integrations[i].Name == name {
+			return &t.Integrations[i], true
+		}
+	}
+	return nil, false
+}
+
+// SigningKeys are the keys of all active inbound secrets.
+func (t *Tenant) SigningKeys() []string {
+	keys := make([]string, len(t.Secrets))
+	for n, s := range t.Secrets {
+		keys[n] = s.Reveal()
+	}
+	return keys
+}
+
+// Fingerprint identifies an inbound secret of a tenant in the database. It is keyed by the secret, so that it tells
+// nothing about it.
+func (s Secret) Fingerprint(tenant string) []byte {
+	mac := hmac.New(sha256.New, []byte(s.Reveal()))
+	mac.Write([]byte("inbound secret of " + tenant))
+	return mac.Sum(nil)
+}
+
+// Rate is how many exports a tenant may send: PerSecond on average, Burst at once.
+type Rate struct {
+	PerSecond float64
+	Burst     int
+}
+
+var name = regexp.MustCompile(`^[a-z0-9-]{1,63}$`)
+
+// reserved are the names that stand for something else where a tenant's would, and what that is.
+var reserved = map[string]string{
+	"receipts": "receipts are served under that name",
+	"unknown":  "the metrics count under that name what comes for no tenant of yours",
+}
+
+// ValidateTenantName says what is wrong with a tenant's name, or nil.
+func ValidateTenantName(s string) error {
+	if taken, ok := reserved[s]; ok {
+		return fmt.Errorf("a tenant can't be called %q: %s; choose another", s, taken)
+	}
+	if !name.MatchString(s) {
+		return fmt.Errorf("tenant name %q: use 1 to 63 of the characters a-z, 0-9 and -", s)
+	}
+	return nil
+}
+
+// DocumentMode says how an export's documents reach an integration.
+type DocumentMode string
+
+// The document modes of an integration.
+const (
+	Rehost      DocumentMode = "rehost"      // attachment URLs are rewritten to ours; every other byte of the body stays
+	Passthrough DocumentMode = "passthrough" // the raw body, waiting for nothing
+	Inline      DocumentMode = "inline"      // as Rehost, and each document in the body beside its URL
+)
+
+// ParseDocumentMode reads a mode as it is written in a Caddyfile.
+func ParseDocumentMode(s string) (DocumentMode, error) {
+	switch m := DocumentMode(s); m {
+	case Rehost, Passthrough, Inline:
+		return m, nil
+	}
+	return "", fmt.Errorf("document mode %q is unknown: use %s, %s or %s", s, Rehost, Passthrough, Inline)
+}
+
+// Integration is where a tenant's exports go.
+type Integration struct {
+	Row    Row // of a stored integration; version 0: it is declared in the configuration
+	Tenant string
+	Name   string
+	URL    string // the contract's {webhook_url}
+	Secret Secret
+	// FormerSecret signs beside Secret, or in its place until VERIFY is answered with that: during a rotation. Empty:
+	// there is none.
+	FormerSecret Secret
+	Documents    DocumentMode
+	Retry        []time.Duration // gaps between attempts; empty: the default schedule
+	InFlight     int             // cap of attempts at once
+	Verify       bool            // false only for a system of the operator's own, in the Caddyfile
+	// StandardWebhooks adds the signature set of the Standard Webhooks specification to the contract's.
+	StandardWebhooks bool
+}
+
+// DefaultInFlight is the cap of attempts in flight to one integration, so that a hanging partner can't take the slots
+// of others.
+const DefaultInFlight = 16
+
+// ValidateIntegrationName says what is wrong with an integration's name, or nil.
+func ValidateIntegrationName(s string) error {
+	if !name.MatchString(s) {
+		return fmt.Errorf("integration name %q: use 1 to 63 of the characters a-z, 0-9 and -", s)
+	}
+	return nil
+}
+
+// Setting identifies what a verification vouches for: tenant, name, URL and secret. A change of any of them asks for a
+// new VERIFY; a restart with the same does not. It is keyed by the secret, so that it tells nothing about it.
+func (i *Integration) Setting() []byte { return i.settingWith(i.Secret) }
+
+// FormerSetting is Setting with the former secret; nil without one.
+func (i *Integration) FormerSetting() []byte {
+	if i.FormerSecret == "" {
+		return nil
+	}
+	return i.settingWith(i.FormerSecret)
+}
+
+func (i *Integration) settingWith(secret Secret) []byte {
+	mac := hmac.New(sha256.New, []byte(secret.Reveal()))
+	for _, part := range []string{i.Tenant, i.Name, i.URL} {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
+		mac.Write(n[:])
+		mac.Write([]byte(part))
+	}
+	return mac.Sum(nil)
+}
+
+// IntegrationState is where an integration stands in its setup (contract, "States and transitions").
+type IntegrationState string
+
+// The states of an integration. Exports go to configured ones only; those of the others wait as held.
+const (
+	NotConfigured IntegrationState = "not_configured" // VERIFY was not answered 200 yet
+	Configured    IntegrationState = "configured"
+	Disabled      IntegrationState = "disabled" // by its partner (410) or by an operator
+	Removed       IntegrationState = "removed"
+)

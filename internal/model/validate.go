@@ -1,0 +1,109 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxSecrets  = 10
+	maxSecret   = 4 << 10 // bytes
+	maxTitle    = 255     // characters
+	maxURL      = 2 << 10 // bytes
+	maxInFlight = 1000
+	// MaxRate is the largest rate, in exports a second, and the largest burst.
+	MaxRate = 1_000_000
+)
+
+// Validate says which rule of a tenant is broken, in a sentence that says what to do; nil: none. Its integrations have
+// rules of their own.
+func (t *Tenant) Validate() error {
+	if err := ValidateTenantName(t.Name); err != nil {
+		return err
+	}
+	if utf8.RuneCountInString(t.Title) > maxTitle || strings.ContainsRune(t.Title, 0) {
+		return fmt.Errorf("name is longer than %d characters, or has the character U+0000: shorten it", maxTitle)
+	}
+	if len(t.Secrets) > maxSecrets {
+		return fmt.Errorf("there are more than %d secrets: two are enough for a rotation", maxSecrets)
+	}
+	for _, s := range t.Secrets {
+		if err := s.Validate(); err != nil {
+			return err
+		}
+	}
+	if t.Rate == nil {
+		return nil
+	}
+	return t.Rate.Validate()
+}
+
+// Validate says which rule of a rate is broken, as Tenant.Validate does.
+func (r *Rate) Validate() error {
+	if !(r.PerSecond > 0 && r.PerSecond <= MaxRate) || r.Burst < 1 || r.Burst > MaxRate { // NaN is no rate either
+		return fmt.Errorf("a rate is how many may come in a second, and how many at once: use numbers "+
+			"above 0, each at most %d", MaxRate)
+	}
+	return nil
+}
+
+// Validate says which rule of a shared secret is broken, as Tenant.Validate does.
+func (s Secret) Validate() error {
+	if s == "" || len(s) > maxSecret {
+		return fmt.Errorf("a secret is empty or longer than %d bytes: use one as long as a good password at least", maxSecret)
+	}
+	return nil
+}
+
+// Validate says which rule of an integration is broken, as Tenant.Validate does. Whether its URL may be called is up
+// to egress.
+func (i *Integration) Validate() error {
+	if err := ValidateIntegrationName(i.Name); err != nil {
+		return err
+	}
+	switch {
+	case i.URL == "" || i.Secret == "":
+		return errors.New("url and secret are needed: where exports go, and what they are signed with")
+	case len(i.URL) > maxURL:
+		return errors.New("the URL is longer than 2 KiB: shorten it")
+	}
+	if err := ValidateInFlight(i.InFlight); err != nil {
+		return err
+	}
+	if err := i.Secret.Validate(); err != nil {
+		return err
+	}
+	if i.FormerSecret != "" {
+		if err := i.FormerSecret.Validate(); err != nil {
+			return err
+		}
+		if i.FormerSecret == i.Secret {
+			return errors.New("the former secret is the secret itself: leave it out, or write the one before it")
+		}
+	}
+	_, err := ParseDocumentMode(string(i.Documents))
+	return err
+}
+
+// ValidateInFlight says how many attempts may be in flight to an integration, where n is not such a number.
+func ValidateInFlight(n int) error {
+	if n < 1 || n > maxInFlight {
+		return fmt.Errorf("in_flight (inFlight) is how many attempts may be under way at once: write a number from 1 to %d",
+			maxInFlight)
+	}
+	return nil
+}
+
+// ParseInvalid reads what becomes of exports that break the schema: whether they go into quarantine. Without a word
+// they are refused.
+func ParseInvalid(s string) (quarantine bool, err error) {
+	switch s {
+	case "", "refuse":
+		return false, nil
+	case "quarantine":
+		return true, nil
+	}
+	return false, fmt.Errorf("invalid %q is unknown: write refuse or quarantine", s)
+}

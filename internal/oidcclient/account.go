@@ -1,0 +1,201 @@
+package oidcclient
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+// Account is what a provider reports about a user.
+type Account struct {
+	Subject       string
+	AuthTime      int64 // when they signed in there, in seconds since 1970; 0: unknown
+	Email         string
+	EmailVerified bool
+	Name          string
+	GivenName     string
+	FamilyName    string
+	Groups        []string // the claim groups, which some providers are set up to send
+	SID           string   // their session there (claim sid); empty: the provider named none
+	IDToken       string   // as it came: the hint with which they sign out there
+
+	access *oauth2.Token // for UserInfo
+}
+
+// claims are those of an ID token, or of UserInfo. A malformed optional claim counts as absent.
+type claims map[string]json.RawMessage
+
+func (c claims) text(name string) (s string) {
+	if json.Unmarshal(c[name], &s) != nil {
+		return ""
+	}
+	return s
+}
+
+func (c claims) texts(name string) (all []string) {
+	if json.Unmarshal(c[name], &all) != nil {
+		return nil
+	}
+	return all
+}
+
+// seconds reads a NumericDate, which may have a fraction (RFC 7519 section 2); 0: absent.
+func (c claims) seconds(name string) int64 {
+	var s float64
+	if json.Unmarshal(c[name], &s) != nil || s < 0 || s > 1<<40 {
+		return 0
+	}
+	return int64(s)
+}
+
+// yes reads a boolean. Some providers write email_verified as a string; anything but true and "true" is false.
+func (c claims) yes(name string) bool {
+	text := string(c[name])
+	return text == `true` || text == `"true"`
+}
+
+// describe copies the claims that describe the user.
+func (a *Account) describe(c claims) {
+	a.Email, a.EmailVerified = c.text("email"), c.yes("email_verified")
+	a.Name, a.GivenName = cmp.Or(c.text("name"), a.Name), cmp.Or(c.text("given_name"), a.GivenName)
+	a.FamilyName = cmp.Or(c.text("family_name"), a.FamilyName)
+	if groups := c.texts("groups"); groups != nil {
+		a.Groups = groups
+	}
+}
+
+// Visit is one visit of a person to a provider. The browser that they return with must be the one that left.
+type Visit struct {
+	State, Nonce, Verifier string
+}
+
+// NewVisit begins a visit.
+func NewVisit() Visit {
+	return Visit{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier()}
+}
+
+// AnswerError is the error code that a provider answers with (RFC 6749 section 4.1.2.1). Anyone may have written it, so
+// its text is only shown if it looks like a code.
+type AnswerError string
+
+var errorCode = regexp.MustCompile(`^[a-z_]{1,40}$`)
+
+func (e AnswerError) Error() string {
+	if !errorCode.MatchString(string(e)) {
+		return "the upstream answered with an error"
+	}
+	return "the upstream answered with the error " + string(e)
+}
+
+// Redeem exchanges the code of an answer, which came to redirectURI with the query q, and checks what it gets. The
+// caller has compared the state.
+func (p *Provider) Redeem(ctx context.Context, q url.Values, redirectURI string, v Visit) (*Account, error) {
+	found, err := p.Discover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if iss := q.Get("iss"); iss != p.Issuer && (iss != "" || found.TellsIssuer) { // RFC 9207 section 2.4
+		return nil, errors.New("the answer is another issuer's, or does not tell whose it is (iss)")
+	}
+	if code := q.Get("error"); code != "" || q.Get("code") == "" {
+		return nil, AnswerError(code)
+	}
+	ctx = oidc.ClientContext(ctx, p.client())
+	issued, err := found.config(redirectURI).Exchange(ctx, q.Get("code"), oauth2.VerifierOption(v.Verifier))
+	if err != nil {
+		var refused *oauth2.RetrieveError
+		if errors.As(err, &refused) && refused.Response != nil { // its text contains the upstream's body
+			return nil, fmt.Errorf("exchanging the upstream's code: it was answered %d", refused.Response.StatusCode)
+		}
+		return nil, fmt.Errorf("exchanging the upstream's code: %w", err)
+	}
+	raw, _ := issued.Extra("id_token").(string)
+	token, err := found.Verifier(&oidc.Config{ClientID: p.ClientID, Now: p.Now}).Verify(ctx, raw)
+	if err != nil {
+		return nil, fmt.Errorf("the upstream's ID token: %w", err)
+	}
+	them, err := p.account(token, v.Nonce)
+	if err != nil {
+		return nil, err
+	}
+	them.access, them.IDToken = issued, raw
+	return them, nil
+}
+
+// account reads a verified ID token, and makes the checks that go-oidc leaves to us (OpenID Connect Core sections 2 and
+// 3.1.3.7).
+func (p *Provider) account(token *oidc.IDToken, nonce string) (*Account, error) {
+	var c claims
+	if err := token.Claims(&c); err != nil {
+		return nil, errors.New("the upstream's ID token can't be read")
+	}
+	_, authorized := c["azp"]
+	switch {
+	case subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(nonce)) == 0:
+		return nil, errors.New("the upstream's ID token is of another sign-in")
+	case authorized && c.text("azp") != p.ClientID:
+		return nil, errors.New("the upstream's ID token was issued to another client (azp)")
+	case !authorized && len(token.Audience) > 1:
+		return nil, errors.New(
+			"the upstream's ID token is for several clients, and does not tell to which it was issued (azp)")
+	case token.Subject == "" || len(token.Subject) > maxSubject || strings.ContainsFunc(token.Subject, unicode.IsControl):
+		return nil, errors.New("the upstream's ID token does not tell whose it is: sub is missing or malformed")
+	}
+	them := &Account{Subject: token.Subject, AuthTime: c.seconds("auth_time")}
+	if sid := c.text("sid"); len(sid) <= maxSubject && !strings.ContainsFunc(sid, unicode.IsControl) {
+		them.SID = sid
+	}
+	them.describe(c)
+	return them, nil
+}
+
+// maxSubject is the length of a sub, in bytes (OpenID Connect Core section 2).
+const maxSubject = 255
+
+// ErrUserinfo means that UserInfo did not answer as it should.
+var ErrUserinfo = errors.New("asking the upstream's UserInfo")
+
+// Complete asks UserInfo about the user if the ID token has no e-mail address: some providers put it there alone
+// (OpenID Connect Core section 5.4). Errors: ErrUserinfo.
+func (p *Provider) Complete(ctx context.Context, them *Account) error {
+	found, err := p.Discover(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUserinfo, err)
+	}
+	if them.Email != "" || found.UserInfoEndpoint() == "" {
+		return nil
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, found.UserInfoEndpoint(), nil)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUserinfo, err)
+	}
+	them.access.SetAuthHeader(r)
+	answer, err := p.client().Do(r)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUserinfo, err)
+	}
+	defer answer.Body.Close()
+	var c claims
+	switch {
+	case answer.StatusCode != http.StatusOK:
+		return fmt.Errorf("%w: it was answered %d", ErrUserinfo, answer.StatusCode)
+	case json.NewDecoder(answer.Body).Decode(&c) != nil:
+		return fmt.Errorf("%w: the answer is not a JSON object", ErrUserinfo)
+	case c.text("sub") != them.Subject: // section 5.3.2
+		return fmt.Errorf("%w: it is about another user", ErrUserinfo)
+	}
+	them.describe(c)
+	return nil
+}

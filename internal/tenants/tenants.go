@@ -1,0 +1,118 @@
+// Package tenants keeps the stored tenants and their integrations in memory, where each request and each delivery
+// looks them up: ten thousand are found as quickly as ten.
+package tenants
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+const (
+	// every is how often a node looks for changes of other nodes.
+	every = time.Second
+	// turnWithin is how long a refresh waits for another one, which the database may keep waiting.
+	turnWithin = 10 * time.Second
+)
+
+// Directory is what a database holds of tenants and integrations. Make it with New. What it gives must not be changed.
+type Directory struct {
+	Store func() *store.DB
+	Log   *zap.Logger
+
+	refreshing chan struct{} // has one element while a refresh runs
+	kept       atomic.Pointer[snapshot]
+}
+
+// New makes a directory of a store, which Refresh is the first to ask for. Until then it is empty.
+func New(store func() *store.DB, log *zap.Logger) *Directory {
+	return &Directory{Store: store, Log: log, refreshing: make(chan struct{}, 1)}
+}
+
+type snapshot struct {
+	version int64
+	byName  map[string]*model.Tenant
+	ordered []*model.Tenant // by name
+}
+
+// Tenant finds a stored tenant.
+func (d *Directory) Tenant(name string) (*model.Tenant, bool) {
+	s := d.kept.Load()
+	if s == nil {
+		return nil, false
+	}
+	t, ok := s.byName[name]
+	return t, ok
+}
+
+// All are the stored tenants, by name.
+func (d *Directory) All() iter.Seq[*model.Tenant] {
+	s := d.kept.Load()
+	if s == nil {
+		return func(func(*model.Tenant) bool) {}
+	}
+	return slices.Values(s.ordered)
+}
+
+// Refresh reads what the database holds, if it changed. Whoever changed something calls it before they say that it is
+// done. The error wraps store.ErrUnavailable or store.ErrSealed, or is ctx's.
+func (d *Directory) Refresh(ctx context.Context) error {
+	select {
+	case d.refreshing <- struct{}{}:
+		defer func() { <-d.refreshing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(turnWithin):
+		return fmt.Errorf("reading tenants and integrations: %w: others are at it for too long", store.ErrUnavailable)
+	}
+	// The version is read first: should something change meanwhile, the next refresh sees that it has risen.
+	version, err := d.Store().DirectoryVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if s := d.kept.Load(); s != nil && s.version == version {
+		return nil
+	}
+	all, err := d.Store().ListTenants(ctx)
+	if err != nil {
+		return err
+	}
+	s := &snapshot{version: version, byName: make(map[string]*model.Tenant, len(all)), ordered: all}
+	for _, t := range all {
+		s.byName[t.Name] = t
+	}
+	d.kept.Store(s)
+	return nil
+}
+
+// Run refreshes until ctx ends.
+func (d *Directory) Run(ctx context.Context) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	away := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := d.Refresh(ctx)
+		if err != nil && !away && ctx.Err() == nil {
+			level := zap.WarnLevel
+			if errors.Is(err, store.ErrSealed) { // which does not end by itself
+				level = zap.ErrorLevel
+			}
+			d.Log.Log(level, "tenants and integrations can't be read anew; those known go on", zap.Error(err))
+		}
+		away = err != nil
+	}
+}

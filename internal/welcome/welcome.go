@@ -1,0 +1,99 @@
+// Package welcome shows a person who opens the address of a program in a browser what is there, and where to go.
+package welcome
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"golang.org/x/text/language"
+)
+
+// The places that have a page.
+const (
+	Gateway = "gateway" // all that no other line of the configuration serves
+	Manage  = "manage"  // the management API
+	Apply   = "apply"   // the Apply API
+)
+
+var (
+	// Colours begin each style sheet: the colours of all pages, light and dark.
+	//go:embed colours.css
+	Colours string
+	//go:embed page.css
+	sheet string
+	// Style is the style sheet of the pages with a single card, those of sign-in among them.
+	Style = Colours + sheet
+	//go:embed page.html
+	markup string
+	//go:embed texts/*.json
+	files embed.FS
+
+	page = template.Must(template.New("page").Parse(markup))
+	// texts are by language, the default first, and by place. matcher chooses the language.
+	texts   = []map[string]text{read("en"), read("de")}
+	matcher = language.NewMatcher([]language.Tag{language.English, language.German})
+)
+
+// text is what a page says.
+type text struct {
+	Lang, Title, Lead string
+	Ways              []string // where to go, a sentence or two each
+	Style             template.CSS
+}
+
+func read(lang string) (all map[string]text) {
+	raw, err := files.ReadFile("texts/" + lang + ".json")
+	if err == nil {
+		err = json.Unmarshal(raw, &all)
+	}
+	if err != nil { // they are part of the program
+		panic(err)
+	}
+	for place, t := range all {
+		t.Lang, t.Style = lang, template.CSS(Style)
+		all[place] = t
+	}
+	return all
+}
+
+// StyleSource lets Style pass a Content-Security-Policy, and no other style.
+var StyleSource = SourceOf(Style)
+
+// SourceOf is what lets a style sheet pass a Content-Security-Policy, and no other.
+func SourceOf(style string) string {
+	sum := sha256.Sum256([]byte(style))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// WantsPage reports whether a browser asks, for a person to read.
+func WantsPage(r *http.Request) bool {
+	return strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/html")
+}
+
+// Show answers with the page of a place, in the language that the browser asks for.
+func Show(w http.ResponseWriter, r *http.Request, status int, place string) {
+	wanted, _, _ := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
+	_, n, _ := matcher.Match(wanted...)
+	t := texts[n][place]
+	var b bytes.Buffer
+	if err := page.Execute(&b, t); err != nil { // nothing in it depends on the request
+		panic(err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", t.Lang)
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy",
+		"default-src 'none'; style-src "+StyleSource+"; form-action 'none'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	w.WriteHeader(status)
+	w.Write(b.Bytes())
+}

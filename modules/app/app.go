@@ -1,0 +1,366 @@
+// Package app is the app module: Caddy's global option hiregate. It makes an internal/gateway of each
+// configuration, and hands it to the handlers.
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/caddyserver/caddy/v2/modules/caddytls"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/platform"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/schemas"
+)
+
+// App is the global option hiregate: what all handlers share. Databases, documents and the connection to Temporal
+// outlive a reload; tenants, egress and names are those of the configuration.
+type App struct {
+	// Dev allows what a laptop needs and a server must not have: secrets written out in the configuration.
+	Dev bool `json:"dev,omitempty"`
+	// ServiceName is the maker's name in headers, scheme ids and fixed strings. Default: Service.
+	ServiceName string `json:"service_name,omitempty"`
+	// PublicURL is where the world reaches this gateway, such as https://gate.example.com. Required.
+	PublicURL string `json:"public_url,omitempty"`
+	// CandidateURL is a candidate's profile in the service, for the Link header of the exports triggered here;
+	// {candidate} stands for their id. Default: <public_url>/candidates/{candidate}.
+	CandidateURL string `json:"candidate_url,omitempty"`
+	// Database is its address: sqlite:///absolute/path, or postgres://user@host/name; with a password in it, a
+	// placeholder. Required.
+	Database string `json:"database,omitempty"`
+	// Documents is the folder of the candidates' documents: file:///absolute/path. Required.
+	Documents string `json:"documents,omitempty"`
+	// Temporal is the server that runs the workflows. Default: 127.0.0.1:7233, namespace default.
+	Temporal Temporal `json:"temporal,omitzero"`
+	// TemporalUI is the address of Temporal's UI, for links to workflows. Default: there are none.
+	TemporalUI string `json:"temporal_ui,omitempty"`
+	// Egress opens addresses that are otherwise refused: private networks, other ports, plain http.
+	Egress []Allow `json:"egress,omitempty"`
+	// SealKey are placeholders of what the secrets of stored tenants and integrations, and what exports hold, are sealed
+	// with: the first seals, the others open what was sealed before it was changed. Default: they are kept as they are.
+	SealKey []string `json:"seal_key,omitempty"`
+	// Scan names what looks through the documents of job applications before anybody gets them: exec, a program and its
+	// arguments; or clamd, and its host:port. Default: nobody does.
+	Scan []string `json:"scan,omitempty"`
+	// Retention is for how long the content of exports is kept once nothing is to be done with it: a number of days, such
+	// as 90d. Default: for good.
+	Retention string `json:"retention,omitempty"`
+	// BodyMemory is how many bytes the bodies of requests may take at once before it is known who sent them. Default: 64
+	// MiB.
+	BodyMemory int64 `json:"body_memory,omitempty"`
+	// BodyTime is how long such a body may take to come in. Default: 2 minutes.
+	BodyTime caddy.Duration `json:"body_time,omitempty"`
+	// Notify are the addresses that are notified of what happens to integrations and exports of all tenants.
+	Notify []Notify `json:"notify,omitempty"`
+	// Tenants are the declared ones.
+	Tenants []Tenant `json:"tenants,omitempty"`
+
+	gateway    gateway.Gateway
+	places     known // in the Caddyfile, where they are known
+	ctx        caddy.Context
+	security   gateway.Security // of the connection to Temporal
+	databaseID string
+	database   *gateway.Database
+	runtimeID  *gateway.Settings // what was taken of the pools; nil and "": nothing
+	admin      string            // address of the admin endpoint
+	claimed    bool              // whether that was taken of its pool
+	log        *zap.Logger
+}
+
+// CaddyModule implements caddy.Module.
+func (App) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "hiregate", New: func() caddy.Module { return new(App) }}
+}
+
+// What configurations share, each by its own identity: two writers on one database must not exist.
+var (
+	databases = caddy.NewUsagePool()
+	runtimes  = caddy.NewUsagePool()
+)
+
+// Provision validates the configuration and takes references to what is shared. It changes no file and opens no
+// connection.
+func (a *App) Provision(ctx caddy.Context) error {
+	a.log, a.ctx = ctx.Logger(), ctx
+	if err := metrics.Register(ctx.GetMetricsRegistry()); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	if err := checkChallenges(ctx); err != nil {
+		return err
+	}
+	var err error
+	if a.admin, err = adminAddress(ctx); err != nil {
+		return err
+	}
+	resolve := resolved()
+	a.places = takePlaces()
+	if err := unresolved(a.places, a, resolve); err != nil {
+		return err
+	}
+	c, err := a.build(resolve)
+	if err != nil {
+		return err
+	}
+	v, err := a.vault(resolve)
+	if err != nil {
+		return err
+	}
+	validator, err := schemas.New(c.Names.Service)
+	if err != nil {
+		return err
+	}
+	a.gateway = gateway.Gateway{Config: c, Validator: validator, Now: time.Now, Vault: v, Exiting: caddy.Exiting}
+	return a.take()
+}
+
+// checkChallenges refuses what would keep every certificate away. Caddy answers the challenges of those who issue them
+// at the first address of default_bind, or of bind where the issuer is named (tls, cert_issuer), and takes a network
+// in front of it for a part of a host's name.
+func checkChallenges(ctx caddy.Context) error {
+	app, err := ctx.AppIfConfigured("tls")
+	if errors.Is(err, caddy.ErrNotConfigured) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	automation := app.(*caddytls.TLS).Automation
+	if automation == nil {
+		return nil
+	}
+	for _, policy := range automation.Policies {
+		for _, issuer := range policy.Issuers {
+			acme, ok := issuer.(*caddytls.ACMEIssuer)
+			if !ok || acme.Challenges == nil || acme.Challenges.DNS != nil ||
+				!strings.HasPrefix(acme.Challenges.BindHost, "shared/") {
+				continue
+			}
+			return fmt.Errorf("no certificate would come, since Caddy can't answer those who issue them at %[1]s: write "+
+				"`bind %[1]s` into each site instead of default_bind, and name the issuer with the global options email and "+
+				"acme_ca instead of tls or cert_issuer", acme.Challenges.BindHost)
+		}
+	}
+	return nil
+}
+
+// resolved resolves placeholders.
+func resolved() resolve {
+	replacer := caddy.NewReplacer()
+	return func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) }
+}
+
+// CheckPlaceholders names all placeholders of the Caddyfile that have no value, each with its line, when one of these
+// is among them.
+func CheckPlaceholders(ctx caddy.Context, written ...string) error {
+	a, err := appOf(ctx)
+	if err != nil {
+		return err
+	}
+	return unresolved(a.places, written, resolved())
+}
+
+// take gets the database and the runtime out of their pools, or makes them.
+func (a *App) take() error {
+	id, err := store.Identity(a.Database)
+	if err != nil {
+		return err
+	}
+	documentsID, err := documents.Identity(a.Documents)
+	if err != nil {
+		return err
+	}
+	// Pooled values outlive this configuration, and log to the one in force.
+	log := latestLog(caddy.Log).Named("hiregate")
+	shared, _, err := databases.LoadOrNew(id,
+		func() (caddy.Destructor, error) { return &gateway.Database{Address: a.Database}, nil })
+	if err != nil {
+		return err
+	}
+	a.databaseID, a.database = id, shared.(*gateway.Database)
+	a.database.AddVault(a.gateway.Vault)
+	settings := gateway.Settings{Database: id, Documents: documentsID, Temporal: a.Temporal.Address,
+		Namespace: a.Temporal.Namespace, Security: a.security}
+	running, _, err := runtimes.LoadOrNew(settings, func() (caddy.Destructor, error) {
+		return gateway.NewRuntime(settings, a.database, log)
+	})
+	if err != nil {
+		return err
+	}
+	a.runtimeID = &settings
+	a.gateway.Runtime = running.(*gateway.Runtime)
+	a.gateway.Config.Stored = a.gateway.Runtime.Directory
+	return nil
+}
+
+// adminAddress is where Caddy's admin endpoint of a configuration listens; empty: there is none, or it is not listened
+// at, as by validate. The configuration is in no exported field of the context.
+func adminAddress(ctx caddy.Context) (string, error) {
+	config := reflect.ValueOf(ctx).FieldByName("cfg")
+	if !config.IsValid() || config.IsNil() {
+		return "", nil
+	}
+	admin := config.Elem().FieldByName("Admin")
+	if admin.IsNil() || admin.Elem().FieldByName("Disabled").Bool() {
+		return "", nil
+	}
+	written, err := caddy.NewReplacer().ReplaceOrErr(admin.Elem().FieldByName("Listen").String(), true, true)
+	if err != nil {
+		return "", fmt.Errorf("reading the address of the admin endpoint: %w", err)
+	}
+	address, err := caddy.ParseNetworkAddress(cmp.Or(written, caddy.DefaultAdminListen))
+	if err != nil {
+		return "", fmt.Errorf("reading the address of the admin endpoint: %w", err)
+	}
+	if address.Host == "localhost" {
+		address.Host = "127.0.0.1"
+	}
+	return address.String(), nil
+}
+
+// admins are the addresses of admin endpoints that this process has.
+var admins = caddy.NewUsagePool()
+
+// claim is an address of an admin endpoint that no other process may have meanwhile. Caddy opens its sockets so that
+// several processes can listen at one address, and a command then reaches any of them.
+type claim struct{ io.Closer }
+
+// Destruct implements caddy.Destructor.
+func (c claim) Destruct() error { return c.Close() }
+
+func claimAdmin(address string) error {
+	_, _, err := admins.LoadOrNew(address, func() (caddy.Destructor, error) {
+		sum := sha256.Sum256([]byte(address))
+		held, err := platform.Exclusive("hiregate-admin-" + hex.EncodeToString(sum[:16]))
+		return claim{held}, err
+	})
+	if err != nil {
+		return fmt.Errorf("another gateway has the admin endpoint at %s: stop it, or give this one an address of its own "+
+			"with the global option admin (%w)", address, err)
+	}
+	return nil
+}
+
+// Start opens what is shared, unless it is open, and puts this configuration in force.
+func (a *App) Start() error {
+	if a.admin != "" {
+		if err := claimAdmin(a.admin); err != nil {
+			return err
+		}
+		a.claimed = true
+	}
+	if err := a.gateway.Start(context.Background()); err != nil {
+		return err
+	}
+	a.gateway.Push()
+	a.warnOfLosses(a.ctx)
+	for _, t := range a.gateway.Config.Tenants {
+		if len(t.Integrations) == 0 {
+			a.log.Warn("a tenant has no integration: its exports are stored and delivered to nobody",
+				zap.String("tenant", t.Name))
+		}
+	}
+	return nil
+}
+
+// Stop takes this configuration out of force. The store stays open: requests are still being answered.
+func (a *App) Stop() error {
+	a.gateway.Drop()
+	return nil
+}
+
+// Cleanup releases what Provision took.
+func (a *App) Cleanup() error {
+	var errs []error
+	a.warnAfterValidation(a.ctx)
+	if a.claimed {
+		_, err := admins.Delete(a.admin)
+		errs = append(errs, err)
+		a.claimed = false
+	}
+	if a.gateway.Config != nil {
+		a.gateway.Config.Egress.Close()
+	}
+	// The gateway keeps its runtime: a late request may still ask it, and gets an error.
+	if a.runtimeID != nil {
+		_, err := runtimes.Delete(*a.runtimeID)
+		errs = append(errs, err)
+		a.runtimeID = nil
+	}
+	if a.databaseID != "" {
+		a.database.RemoveVault(a.gateway.Vault)
+		_, err := databases.Delete(a.databaseID)
+		errs = append(errs, err)
+		a.databaseID = ""
+	}
+	return errors.Join(errs...)
+}
+
+// appOf is the app of a configuration; the error is caddy.ErrNotConfigured without one.
+func appOf(ctx caddy.Context) (*App, error) {
+	app, err := ctx.AppIfConfigured("hiregate")
+	if err != nil {
+		return nil, err
+	}
+	return app.(*App), nil
+}
+
+// Of returns the gateway of a handler's configuration.
+func Of(ctx caddy.Context, directive string) (*gateway.Gateway, error) {
+	app, err := appOf(ctx)
+	if errors.Is(err, caddy.ErrNotConfigured) {
+		return nil, fmt.Errorf("%s needs the global option hiregate: add hiregate { … } to the block at the "+
+			"head of the Caddyfile", directive)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if server, ok := ctx.Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server); ok {
+		server.RegisterConnState(tellState)
+		server.RegisterConnContext(boundStreams)
+	}
+	return &app.gateway, nil
+}
+
+// tellState passes the state of a connection on to the connection, if it takes it: those of modules/listener do.
+func tellState(c net.Conn, state http.ConnState) {
+	if c, ok := c.(interface{ ConnState(http.ConnState) }); ok {
+		c.ConnState(state)
+	}
+}
+
+// Prepare opens what a configuration's gateway needs, before that is started: apps start in no order, and a
+// configuration whose gateway can't start must not take connections meanwhile. Without a gateway there is nothing to
+// do.
+func Prepare(ctx caddy.Context) error {
+	app, err := appOf(ctx)
+	if errors.Is(err, caddy.ErrNotConfigured) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return app.gateway.Start(context.Background())
+}
+
+func trimSlash(s string) string { return strings.TrimRight(s, "/") }
+
+var (
+	_ caddy.App          = (*App)(nil)
+	_ caddy.Provisioner  = (*App)(nil)
+	_ caddy.CleanerUpper = (*App)(nil)
+)

@@ -1,0 +1,299 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
+
+	"github.com/hiregate/hiregate/internal/gateway"
+)
+
+const (
+	handlerID     = "http.handlers." // what the id of a handler's module begins with, before its name
+	receiverName  = "export_receiver"
+	documentsName = "documents"
+	// validated is the cause with which Caddy ends a configuration that it has validated.
+	validated = "validation complete"
+	// namespaceWithin is how long a validation waits for Temporal's answer.
+	namespaceWithin = 3 * time.Second
+)
+
+var ours = []string{receiverName, documentsName, "manage_api", "apply_api", "signin", "healthz"}
+
+// passing are Caddy's handlers that pass a request on. Any other is taken to answer it.
+var passing = []string{"headers", "vars", "encode", "request_body", "log_append", "tracing", "map", "authentication",
+	"push", "copy_response_headers", "intercept", "templates", "invoke", "rate_limit"}
+
+// nameOf is the name of a handler's module.
+func nameOf(handler any) string {
+	module, ok := handler.(caddy.Module)
+	if !ok {
+		return ""
+	}
+	return strings.TrimPrefix(string(module.CaddyModule().ID), handlerID)
+}
+
+// warnOfLosses logs what a configuration is valid with and loses exports or documents by. It is called when all apps are
+// there: at the start, and at the end of a validation.
+func (a *App) warnOfLosses(ctx caddy.Context) {
+	app, err := ctx.AppIfConfigured("http")
+	if err != nil {
+		return
+	}
+	found := a.losses(app.(*caddyhttp.App))
+	for _, sentence := range found {
+		a.log.Warn(sentence)
+	}
+	lastLosses.Store(&found)
+}
+
+var lastLosses atomic.Pointer[[]string]
+
+// Losses returns the sentences that were logged when a configuration was last looked through for what it loses exports
+// or documents by.
+func Losses() []string {
+	if found := lastLosses.Load(); found != nil {
+		return *found
+	}
+	return nil
+}
+
+// warnAfterValidation is warnOfLosses for hiregate validate, which also asks Temporal for the namespace: at a start the
+// workers do.
+func (a *App) warnAfterValidation(ctx caddy.Context) {
+	if ctx.Context == nil || a.gateway.Runtime == nil {
+		return
+	}
+	if cause := context.Cause(ctx); cause == nil || cause.Error() != validated {
+		return
+	}
+	a.warnOfLosses(ctx)
+	within, cancel := context.WithTimeout(context.Background(), namespaceWithin)
+	defer cancel()
+	fault := new(gateway.TemporalFault)
+	if errors.As(a.gateway.Runtime.Namespace(within, a.gateway.Config), &fault) {
+		a.log.Warn(fault.Reason + a.places.of("temporal"))
+	}
+}
+
+// losses says what of a configuration's sites loses exports or documents, a sentence each.
+func (a *App) losses(app *caddyhttp.App) (all []string) {
+	public, err := url.Parse(a.gateway.Config.PublicURL)
+	if err != nil {
+		return nil
+	}
+	serves, served := false, false
+	for _, name := range slices.Sorted(maps.Keys(app.Servers)) {
+		server := app.Servers[name]
+		for _, route := range server.Routes {
+			names, host := namesOf(route), hostOf(route)
+			if len(names) == 0 && host != anyHost {
+				continue
+			}
+			serves = serves || slices.ContainsFunc(names, func(name string) bool { return name != "healthz" })
+			at := &url.URL{Scheme: public.Scheme, Host: host, Path: "/an/unknown/path"}
+			catchAll := answering(server, at)
+			if status, ok := succeeding(catchAll); ok {
+				site, where := "site "+host, a.places.of("public_url")
+				if host == anyHost {
+					site = "the site for all other hosts"
+				}
+				if len(names) > 0 {
+					where = fmt.Sprintf(" (it has %s%s)", names[0], a.places.of(names[0]))
+				}
+				all = append(all, fmt.Sprintf("%s answers %d to an unknown path, and whoever sends an export there takes it "+
+					"for received; let its catch-all answer 404, as `handle { welcome }` does%s", site, status, where))
+			}
+			if len(names) > 0 && catchAll == nil {
+				all = append(all, fmt.Sprintf("site %s has no catch-all: Caddy answers an unknown path with an empty "+
+					"200, and whoever sends an export there takes it for received; end the site with "+
+					"`handle { welcome }` (it has %s%s)", host, names[0], a.places.of(names[0])))
+			}
+		}
+		for _, sentence := range a.unfilled(server.Routes, nil) {
+			all = append(all, sentence+a.places.of(receiverName))
+		}
+		at := public.JoinPath("documents", strings.Repeat("a", 43))
+		served = served || nameOf(answering(server, at)) == documentsName
+	}
+	if serves && !served {
+		all = append(all, fmt.Sprintf("nobody serves %s/documents, where the documents of exports are said to be: put "+
+			"`handle_path /documents/* { documents }` into the site of public_url%s", a.gateway.Config.PublicURL,
+			a.places.of("public_url")))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// namesOf are the handlers of ours in a route.
+func namesOf(route caddyhttp.Route) (names []string) {
+	for _, handler := range route.Handlers {
+		if sub, ok := handler.(*caddyhttp.Subroute); ok {
+			for _, one := range sub.Routes {
+				names = append(names, namesOf(one)...)
+			}
+		} else if name := nameOf(handler); slices.Contains(ours, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// hostOf is a host that a route of a server is for.
+func hostOf(route caddyhttp.Route) string {
+	for _, set := range route.MatcherSets {
+		for _, matcher := range set {
+			if hosts, ok := matcher.(*caddyhttp.MatchHost); ok && len(*hosts) > 0 {
+				return strings.ReplaceAll((*hosts)[0], "*", "any")
+			}
+		}
+	}
+	return anyHost
+}
+
+// anyHost stands for the hosts of a site that names none.
+const anyHost = "any.invalid"
+
+// succeeding reports whether a handler answers with a fixed status of 2xx, whatever comes.
+func succeeding(handler any) (status int, ok bool) {
+	fixed, ok := handler.(*caddyhttp.StaticResponse)
+	if !ok || fixed.Abort {
+		return 0, false
+	}
+	status = http.StatusOK
+	if written := string(fixed.StatusCode); written != "" {
+		var err error
+		if status, err = strconv.Atoi(written); err != nil { // a placeholder
+			return 0, false
+		}
+	}
+	return status, status/100 == 2
+}
+
+// answering is the handler that a server answers a POST to an address with; nil: none does, and Caddy answers an empty
+// 200.
+func answering(server *caddyhttp.Server, at *url.URL) any {
+	r, err := http.NewRequest(http.MethodPost, at.String(), http.NoBody)
+	if err != nil {
+		return nil
+	}
+	r.RemoteAddr, r.RequestURI = "192.0.2.1:1", at.RequestURI()
+	repl := caddy.NewReplacer()
+	return answeringOf(server.Routes, caddyhttp.PrepareRequest(r, repl, nil, server), repl)
+}
+
+func answeringOf(routes caddyhttp.RouteList, r *http.Request, repl *caddy.Replacer) any {
+	groups := map[string]bool{}
+	for _, route := range routes {
+		if groups[route.Group] || !matches(route, r) {
+			continue
+		}
+		groups[route.Group] = route.Group != ""
+		for _, handler := range route.Handlers {
+			switch h := handler.(type) {
+			case *caddyhttp.Subroute:
+				if found := answeringOf(h.Routes, r, repl); found != nil {
+					return found
+				}
+			case *rewrite.Rewrite:
+				h.Rewrite(r, repl)
+			default:
+				if !slices.Contains(passing, nameOf(h)) {
+					return h
+				}
+			}
+		}
+		if route.Terminal {
+			return nil
+		}
+	}
+	return nil
+}
+
+// matches reports whether a route is for a request. A matcher that needs more of a request than there is here does not
+// match.
+func matches(route caddyhttp.Route, r *http.Request) (ok bool) {
+	defer func() { _ = recover() }()
+	ok, err := route.MatcherSets.AnyMatchWithError(r)
+	return ok && err == nil
+}
+
+// unfilled says which export receivers take their tenant from a segment of the path that their routes don't leave open.
+// paths are the patterns of the routes above; nil: any.
+func (a *App) unfilled(routes caddyhttp.RouteList, paths []string) (all []string) {
+	for _, route := range routes {
+		here, own := paths, patternsOf(route)
+		if own != nil {
+			here = own
+		}
+		for _, handler := range route.Handlers {
+			switch h := handler.(type) {
+			case *caddyhttp.Subroute:
+				all = append(all, a.unfilled(h.Routes, here)...)
+			case *rewrite.Rewrite:
+				if here = rewritten(here, h); own == nil { // the routes after it get what it has made
+					paths = here
+				}
+			case interface{ TenantSegment() (int, bool) }:
+				n, ok := h.TenantSegment()
+				fills := func(pattern string) bool { return a.fills(pattern, n) }
+				if ok && here != nil && !slices.ContainsFunc(here, fills) {
+					all = append(all, fmt.Sprintf("tenant_from path %d of export_receiver finds no tenant in any address "+
+						"that comes to it (%s): count the segments of what is left of the path, the first one being 0, "+
+						"and leave that one open with *", n, strings.Join(here, ", ")))
+				}
+			}
+		}
+	}
+	return all
+}
+
+// patternsOf are the paths that a route is for; nil: any, or it is not known.
+func patternsOf(route caddyhttp.Route) (patterns []string) {
+	for _, set := range route.MatcherSets {
+		at := slices.IndexFunc(set, func(matcher any) bool { _, ok := matcher.(*caddyhttp.MatchPath); return ok })
+		if at < 0 {
+			return nil
+		}
+		patterns = append(patterns, *set[at].(*caddyhttp.MatchPath)...)
+	}
+	return patterns
+}
+
+// rewritten are patterns after a rewrite; nil where it does more than to strip a prefix.
+func rewritten(patterns []string, by *rewrite.Rewrite) (left []string) {
+	if by.StripPathPrefix == "" || by.URI != "" {
+		return nil
+	}
+	for _, pattern := range patterns {
+		rest := strings.TrimPrefix(pattern, by.StripPathPrefix)
+		if !strings.HasPrefix(rest, "/") {
+			rest = "/" + rest
+		}
+		left = append(left, rest)
+	}
+	return left
+}
+
+// fills reports whether an address of a pattern may have a tenant in a segment: it is open, or is the name of a declared
+// tenant.
+func (a *App) fills(pattern string, n int) bool {
+	segments := strings.Split(strings.TrimPrefix(pattern, "/"), "/")
+	if n >= len(segments) {
+		return strings.Contains(pattern, "*")
+	}
+	_, declared := a.gateway.Config.Tenants[segments[n]]
+	return declared || strings.Contains(segments[n], "*")
+}

@@ -1,0 +1,111 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+var placeholders = regexp.MustCompile(`\{(?:env|file)\.[^{}]+\}`)
+
+// place is where a placeholder stands in a Caddyfile, or the name of an option or directive.
+type place struct {
+	word, file string
+	line       int
+}
+
+// known are the places of a Caddyfile.
+type known []place
+
+// of says where an option or directive stands, to end a sentence with; empty where that is not known.
+func (k known) of(name string) string {
+	var at []string
+	for _, p := range k {
+		if p.word == name {
+			at = append(at, fmt.Sprintf("%s:%d", p.file, p.line))
+		}
+	}
+	if len(at) == 0 {
+		return ""
+	}
+	return ", at " + strings.Join(at, " or ")
+}
+
+// places are those of the Caddyfile that was read last. A configuration is provisioned from JSON, which has no lines:
+// the one provisioned right after a Caddyfile was read takes them. Configurations that come as JSON, as from hiregate
+// reload, find none.
+var places struct {
+	mu  sync.Mutex
+	all known
+}
+
+// notePlaces keeps the placeholders in a word of a Caddyfile.
+func notePlaces(word, file string, line int) {
+	for _, one := range placeholders.FindAllString(word, -1) {
+		notePlace(one, file, line)
+	}
+}
+
+// notePlace keeps where a word stands.
+func notePlace(word, file string, line int) {
+	places.mu.Lock()
+	defer places.mu.Unlock()
+	places.all = append(places.all, place{word, file, line})
+}
+
+// takePlaces returns what was noted, and forgets it.
+func takePlaces() known {
+	places.mu.Lock()
+	defer places.mu.Unlock()
+	all := places.all
+	places.all = nil
+	return all
+}
+
+// unresolved names all placeholders without a value, when one of those that are needed has none. needed is anything
+// that JSON can be made of. Where it is not known where they stand, it says nothing: an error that names tenant and
+// integration follows.
+func unresolved(places known, needed any, resolve resolve) error {
+	if len(places) == 0 {
+		return nil
+	}
+	empty := map[string]bool{}
+	isEmpty := func(placeholder string) bool {
+		if _, asked := empty[placeholder]; !asked {
+			text, err := resolve(placeholder)
+			empty[placeholder] = err != nil || strings.TrimRight(text, "\r\n") == ""
+		}
+		return empty[placeholder]
+	}
+	missing := slices.DeleteFunc(slices.Clone(places), func(p place) bool {
+		return !placeholder.MatchString(p.word) || !isEmpty(p.word)
+	})
+	if !slices.ContainsFunc(placeholdersOf(needed), func(one string) bool {
+		return slices.ContainsFunc(missing, func(p place) bool { return p.word == one })
+	}) {
+		return nil
+	}
+	var list []string
+	for _, p := range missing {
+		list = append(list, fmt.Sprintf("%s at %s:%d", p.word, p.file, p.line))
+	}
+	return fmt.Errorf("placeholders without a value: %s; set the variable, or write the file, of each "+
+		"before the gateway starts", strings.Join(list, ", "))
+}
+
+func placeholdersOf(settings any) (all []string) {
+	raw, _ := json.Marshal(settings) // of strings and numbers, which always can be
+	for d := json.NewDecoder(bytes.NewReader(raw)); ; {
+		token, err := d.Token()
+		if err != nil {
+			return all
+		}
+		if text, ok := token.(string); ok {
+			all = append(all, placeholders.FindAllString(text, -1)...)
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/bodies"
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/egress"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/retention"
+	"github.com/hiregate/hiregate/internal/scan"
+	"github.com/hiregate/hiregate/internal/vault"
+	"github.com/hiregate/hiregate/internal/webhook"
+)
+
+// Allow opens addresses to egress: plain http, and the named ports, or every port when none is named.
+type Allow struct {
+	CIDR  string   `json:"cidr"`
+	Ports []string `json:"ports,omitempty"`
+}
+
+func (a Allow) parse() (egress.Allowance, error) {
+	return egress.ParseAllow(append([]string{a.CIDR}, a.Ports...))
+}
+
+// policyOf is what all of these allow.
+func policyOf(all []Allow) (policy egress.Policy, err error) {
+	for _, allow := range all {
+		allowance, err := allow.parse()
+		if err != nil {
+			return policy, err
+		}
+		policy.Allow = append(policy.Allow, allowance)
+	}
+	return policy, nil
+}
+
+// Tenant is a declared tenant.
+type Tenant struct {
+	Name string `json:"name"`
+	// Secrets are the active inbound signing secrets: placeholders such as {env.ACME_SECRET} or {file./run/secrets/acme}.
+	// Two during a rotation.
+	Secrets []string `json:"secrets"`
+	// Rate is how many exports the tenant may send. Default: no limit.
+	Rate *Rate `json:"rate,omitempty"`
+	// Invalid says what becomes of exports that break the schema: refuse (default), or quarantine.
+	Invalid string `json:"invalid,omitempty"`
+	// Notify are the addresses that are notified of what happens to this tenant's integrations and exports.
+	Notify       []Notify      `json:"notify,omitempty"`
+	Integrations []Integration `json:"integrations,omitempty"`
+}
+
+// Rate is a tenant's limit.
+type Rate struct {
+	PerSecond float64 `json:"per_second"`
+	Burst     int     `json:"burst"`
+}
+
+// Integration is a declared integration: where a tenant's exports go.
+type Integration struct {
+	Name string `json:"name"`
+	// URL is the webhook's address. It must hold an identifier: a path segment, or a query parameter's value.
+	URL string `json:"url"`
+	// Secret signs what is sent there: a placeholder.
+	Secret string `json:"secret"`
+	// FormerSecret is the secret before, during a rotation: a placeholder. Default: there is none.
+	FormerSecret string `json:"former_secret,omitempty"`
+	// Documents is rehost (default), passthrough or inline.
+	Documents string `json:"documents,omitempty"`
+	// Retry are the gaps between attempts, as Go durations; the last one repeats. Default: 5s 30s 2m 5m 15m 30m 1h.
+	Retry []string `json:"retry,omitempty"`
+	// InFlight caps the attempts under way at once. Default: 16.
+	InFlight int `json:"in_flight,omitempty"`
+	// VerifyOff leaves out the VERIFY event: for a system of the operator's own.
+	VerifyOff bool `json:"verify_off,omitempty"`
+	// StandardWebhooks adds the signature set of Standard Webhooks to the contract's.
+	StandardWebhooks bool `json:"standard_webhooks,omitempty"`
+}
+
+const (
+	defaultService   = "Service"
+	defaultTemporal  = "127.0.0.1:7233"
+	defaultNamespace = "default"
+)
+
+type resolve func(string) (string, error)
+
+// build makes the configuration that the settings describe, with their placeholders resolved, and fills in defaults.
+func (a *App) build(resolve resolve) (*config.Config, error) {
+	if !strings.Contains(a.Database, "{") && a.Database != "" {
+		if err := checkDatabase(a.Database, a.Dev); err != nil {
+			return nil, err
+		}
+	}
+	for _, one := range []struct {
+		option string
+		text   *string
+	}{
+		{"service_name", &a.ServiceName}, {"public_url", &a.PublicURL}, {"database", &a.Database},
+		{"documents", &a.Documents},
+		{"temporal", &a.Temporal.Address}, {"namespace", &a.Temporal.Namespace}, {"temporal_ui", &a.TemporalUI},
+	} {
+		text, err := resolve(*one.text)
+		if err != nil {
+			return nil, Unset(one.option, err)
+		}
+		*one.text = text
+	}
+	candidateURL, err := resolveAround(candidatePlace, a.CandidateURL, resolve)
+	if err != nil {
+		return nil, Unset("candidate_url", err)
+	}
+	a.CandidateURL = candidateURL
+	orDefault(&a.ServiceName, defaultService)
+	orDefault(&a.Temporal.Address, defaultTemporal)
+	orDefault(&a.Temporal.Namespace, defaultNamespace)
+	if err := cmp.Or(a.complete(), checkPublicURL(a.PublicURL, a.Dev), checkTemporal(a.Temporal.Address)); err != nil {
+		return nil, err
+	}
+	if err := checkDocuments(a.Documents, a.Dev); err != nil {
+		return nil, err
+	}
+	orDefault(&a.CandidateURL, trimSlash(a.PublicURL)+"/candidates/"+candidatePlace)
+	if err := checkCandidateURL(a.CandidateURL); err != nil {
+		return nil, err
+	}
+	workflows := ""
+	if a.TemporalUI != "" {
+		if err := checkTemporalUI(a.TemporalUI); err != nil {
+			return nil, err
+		}
+		workflows = fmt.Sprintf("%s/namespaces/%s/workflows/", trimSlash(a.TemporalUI),
+			url.PathEscape(a.Temporal.Namespace))
+	}
+	names, err := webhook.NamesFor(a.ServiceName)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := policyOf(a.Egress)
+	if err != nil {
+		return nil, err
+	}
+	policy.Log = a.log
+	if err := checkTakeOver(a.Temporal.TakeOver, a.Dev); err != nil {
+		return nil, err
+	}
+	if a.security, err = a.Temporal.security(resolve, a.Dev); err != nil {
+		return nil, err
+	}
+	scanner, err := a.scanner(resolve)
+	if err != nil {
+		return nil, err
+	}
+	var kept time.Duration
+	if a.Retention != "" {
+		if kept, err = retention.Parse(a.Retention); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkBodies(a.BodyMemory, time.Duration(a.BodyTime)); err != nil {
+		return nil, err
+	}
+	c := &config.Config{Scanner: scanner, Retention: kept, Names: names, Egress: egress.New(policy),
+		PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Workflows: workflows, Dev: a.Dev,
+		TakeOver: a.Temporal.TakeOver,
+		Tenants:  map[string]*model.Tenant{}}
+	c.BodyMemory = cmp.Or(a.BodyMemory, bodies.DefaultMemory)
+	c.BodyTime = cmp.Or(time.Duration(a.BodyTime), bodies.DefaultTime)
+	for _, t := range a.Tenants {
+		if _, ok := c.Tenants[t.Name]; ok {
+			return nil, fmt.Errorf("tenant %s is there twice: give each a name of its own", t.Name)
+		}
+		tenant, err := t.build(resolve, a.Dev, c.Egress)
+		if err != nil {
+			return nil, fmt.Errorf("tenant %s: %w", t.Name, err)
+		}
+		c.Tenants[t.Name] = tenant
+		if err := a.subscribe(c, t.Name, t.Notify, resolve); err != nil {
+			return nil, fmt.Errorf("tenant %s: %w", t.Name, err)
+		}
+	}
+	return c, a.subscribe(c, "", a.Notify, resolve)
+}
+
+// vault makes what seal_key names.
+func (a *App) vault(resolve resolve) (*vault.Vault, error) {
+	if len(a.SealKey) == 0 {
+		return new(vault.Vault), nil
+	}
+	return sealKey.Vault(a.SealKey, a.Dev, resolve)
+}
+
+// scanner makes what the option scan names; nil without one.
+func (a *App) scanner(resolve resolve) (scan.Scanner, error) {
+	if len(a.Scan) == 0 {
+		return nil, nil
+	}
+	args := make([]string, len(a.Scan))
+	for n, written := range a.Scan {
+		var err error
+		if args[n], err = resolve(written); err != nil {
+			return nil, Unset("scan", err)
+		}
+	}
+	return scan.New(args)
+}
+
+// Unset says that a placeholder of an option could not be resolved.
+func Unset(option string, err error) error {
+	return fmt.Errorf("%s: %w: use {env.NAME} or {file./path}, and set it before the gateway starts", option, err)
+}
+
+// resolveAround resolves the placeholders of a text but one, which is ours.
+func resolveAround(ours, text string, resolve resolve) (string, error) {
+	parts := strings.Split(text, ours)
+	for n, part := range parts {
+		var err error
+		if parts[n], err = resolve(part); err != nil {
+			return "", err
+		}
+	}
+	return strings.Join(parts, ours), nil
+}
+
+func orDefault(s *string, value string) {
+	if *s == "" {
+		*s = value
+	}
+}
+
+func (t Tenant) build(resolve resolve, dev bool, guard *egress.Guard) (*model.Tenant, error) {
+	if err := cmp.Or(model.ValidateTenantName(t.Name), t.complete()); err != nil {
+		return nil, err
+	}
+	quarantine, err := model.ParseInvalid(t.Invalid)
+	if err != nil {
+		return nil, err
+	}
+	tenant := &model.Tenant{Name: t.Name, Quarantine: quarantine}
+	for _, written := range t.Secrets {
+		secret, err := secretFrom(written, dev, resolve)
+		if err != nil {
+			return nil, err
+		}
+		tenant.Secrets = append(tenant.Secrets, secret)
+	}
+	if t.Rate != nil {
+		tenant.Rate = t.Rate.limit()
+	}
+	if err := tenant.Validate(); err != nil {
+		return nil, err
+	}
+	for _, i := range t.Integrations {
+		if _, ok := tenant.Integration(i.Name); ok {
+			return nil, fmt.Errorf("integration %s is there twice: give each a name of its own", i.Name)
+		}
+		integration, err := i.build(t.Name, resolve, dev, guard)
+		if err != nil {
+			return nil, fmt.Errorf("integration %s: %w", i.Name, err)
+		}
+		tenant.Integrations = append(tenant.Integrations, *integration)
+	}
+	return tenant, nil
+}
+
+func secretFrom(written string, dev bool, resolve resolve) (model.Secret, error) {
+	if err := checkSecret(written, dev); err != nil {
+		return "", err
+	}
+	if !placeholder.MatchString(written) { // in dev mode, the secret itself
+		return model.Secret(written), nil
+	}
+	secret, err := resolve(written)
+	secret = strings.TrimRight(secret, "\r\n") // of a file
+	if err != nil || secret == "" {
+		return "", fmt.Errorf("the secret %s has no value: set it before the gateway starts", written)
+	}
+	return model.Secret(secret), nil
+}
+
+func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egress.Guard) (*model.Integration, error) {
+	if err := cmp.Or(model.ValidateIntegrationName(i.Name), i.complete()); err != nil {
+		return nil, err
+	}
+	address, err := resolve(i.URL)
+	if err != nil {
+		return nil, Unset("url", err)
+	}
+	if err := guard.ValidateURL(address); err != nil {
+		return nil, err
+	}
+	secret, err := secretFrom(i.Secret, dev, resolve)
+	if err != nil {
+		return nil, err
+	}
+	var former model.Secret
+	if i.FormerSecret != "" {
+		if former, err = secretFrom(i.FormerSecret, dev, resolve); err != nil {
+			return nil, err
+		}
+	}
+	integration := &model.Integration{Tenant: tenant, Name: i.Name, URL: address, Secret: secret, FormerSecret: former,
+		Documents: cmp.Or(model.DocumentMode(i.Documents), model.Rehost),
+		InFlight:  cmp.Or(i.InFlight, model.DefaultInFlight),
+		Verify:    !i.VerifyOff, StandardWebhooks: i.StandardWebhooks}
+	if err := integration.Validate(); err != nil {
+		return nil, err
+	}
+	if i.StandardWebhooks {
+		if err := webhook.ValidateStandardSecrets(integration); err != nil {
+			return nil, err
+		}
+	}
+	if len(i.Retry) > 0 {
+		schedule, err := webhook.ParseSchedule(i.Retry)
+		if err != nil {
+			return nil, err
+		}
+		integration.Retry = schedule
+	}
+	return integration, nil
+}

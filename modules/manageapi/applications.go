@@ -1,0 +1,99 @@
+package manageapi
+
+import (
+	"cmp"
+	"net/http"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+var applications = kind[model.JobApplication]{
+	word: "job application", path: "job-applications", list: "job-application", personal: true,
+	filters: []string{"candidate", "job", "step"},
+	missing: noApplication, rows: listApplications,
+	id:     func(a *model.JobApplication) *string { return &a.ID },
+	row:    func(a *model.JobApplication) *model.Row { return &a.Row },
+	get:    (*store.DB).JobApplication,
+	find:   (*store.Tx).JobApplication,
+	put:    (*store.Tx).UpsertJobApplication,
+	remove: (*store.Tx).DeleteJobApplication,
+	check:  (*model.JobApplication).Validate,
+	settle: settleApplication,
+	clear:  clearApplication,
+}
+
+// settleApplication finds the candidate and the job, and sees to the status: one that names no step comes from
+// elsewhere and is taken over, none at all leaves what is there. Into a step it goes by a transition alone.
+func settleApplication(tx *store.Tx, a, before *model.JobApplication) error {
+	if a.LanguageCode == "" {
+		a.LanguageCode = model.DefaultLanguage
+	}
+	var now model.Status
+	if before != nil {
+		now = before.Status
+	}
+	switch {
+	case a.Status.Step != "" && a.Status.Step != now.Step:
+		return problem.New(http.StatusUnprocessableEntity, "status.step is not the step that the job application is in: "+
+			"leave it out, and have it enter a step with POST …/transitions")
+	case a.Status.Step != "" || a.Status == model.Status{}:
+		a.Status = now
+	}
+	a.Status.EnteredAt = a.Status.EnteredAt.UTC()
+	if _, ok, err := tx.LockCandidate(a.Tenant, a.Candidate); err != nil || !ok {
+		return cmp.Or[error](err, problem.New(http.StatusUnprocessableEntity,
+			"candidate is of no candidate of this tenant: put the candidate first"))
+	}
+	if a.Job != "" {
+		if _, ok, err := tx.LockJob(a.Tenant, a.Job); err != nil || !ok {
+			return cmp.Or[error](err, problem.New(http.StatusUnprocessableEntity,
+				"jobBoardCode is of no job of this tenant: put the job first"))
+		}
+	}
+	if before != nil && before.Job != a.Job {
+		return tx.UpdateComplianceJob(a)
+	}
+	return nil
+}
+
+// clearApplication removes the documents, the answers and the history of a job application.
+func clearApplication(tx *store.Tx, a *model.JobApplication, now time.Time) error {
+	if err := tx.DeleteSubmission(a.Tenant, a.ID); err != nil {
+		return err
+	}
+	for {
+		all, err := tx.ListApplicationDocuments(a.Tenant, a.ID, store.MaxPage)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			return tx.DeleteTransitions(a.Tenant, a.ID)
+		}
+		for _, d := range all {
+			if _, err := tx.DeleteApplicationDocument(a.Tenant, a.ID, d.ID, now); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+var noApplication = problem.New(http.StatusNotFound, "this tenant has no job application of that id")
+
+// listApplications lists a tenant's job applications: those of a candidate, for a job or in a step, or all of them.
+func listApplications(r *request) ([]*model.JobApplication, string, error) {
+	f := store.ApplicationFilter{Candidate: r.query.Get("candidate"), Job: r.query.Get("job"), Step: r.query.Get("step")}
+	given := 0
+	for _, value := range []string{f.Candidate, f.Job, f.Step} {
+		if value != "" {
+			given++
+		}
+	}
+	if given > 1 {
+		return nil, "", problem.New(http.StatusBadRequest,
+			"candidate, job and step exclude each other: leave all but one out")
+	}
+	return r.db.ListJobApplications(r.Context(), r.tenant.Name, f, r.page.rows())
+}

@@ -1,0 +1,199 @@
+package manageapi
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/compliance"
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/filetype"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/schemas"
+)
+
+// asked is what applicants for a job are asked, in order: the job's own questions, and those of its compliance groups.
+type asked struct {
+	Questions []model.Question `json:"questions"`
+	Groups    []notice         `json:"groups"` // what is shown before the questions of each
+}
+
+type notice struct {
+	compliance.Notice
+	Expired bool `json:"expired"`
+}
+
+// showQuestions answers with what applicants for a job are asked.
+func showQuestions(r *request) (any, error) {
+	job, err := jobs.named(r)
+	if err != nil {
+		return nil, err
+	}
+	shown := asked{compliance.Ask(job), []notice{}}
+	for _, group := range compliance.Groups { // in the order of the questions
+		if form, ok := compliance.Find(group); ok && slices.Contains(job.ComplianceGroups, group) {
+			shown.Groups = append(shown.Groups, notice{form.Notice(), form.Expired(r.now())})
+		}
+	}
+	return &shown, nil
+}
+
+// maxCheck bounds the body of a check: a file as large as a question may ask for, and what would be too large.
+const maxCheck = 24 << 20
+
+// placeOfCheck waits for a place for a check of answers: its body is large, and its tenant may have many under way.
+func placeOfCheck(r *request) (release func(), err error) {
+	tenant, places := r.PathValue("tenant"), r.gateway.Runtime.Previews
+	if !places.Acquire(r.Context(), tenant, 1, patience) {
+		return nil, problem.New(http.StatusTooManyRequests, "too many answers are being checked: send the same again in a "+
+			"moment").RetryAfter(time.Second).Closing()
+	}
+	return func() { places.Release(tenant, 1) }, nil
+}
+
+// checkAnswers answers what the Apply API would refuse of an application. Nothing is stored.
+func checkAnswers(r *request) (any, error) {
+	job, err := jobs.named(r)
+	if err != nil {
+		return nil, err
+	}
+	in, err := decode[struct {
+		Answers []struct {
+			QuestionID string `json:"questionId"`
+			Value      string `json:"value"`
+			// What a file is, in the place of its content.
+			File *struct {
+				MediaType string `json:"mediaType"`
+				Size      int64  `json:"size"`
+			} `json:"file"`
+		} `json:"answers"`
+	}](r)
+	if err != nil {
+		return nil, err
+	}
+	r.body = nil // the values have it
+	if len(in.Answers) > schemas.MaxAnswers {
+		return nil, problem.Newf(http.StatusUnprocessableEntity, "there are more than %d answers: leave some out",
+			schemas.MaxAnswers)
+	}
+	schema, err := schemas.NewAnswers(compliance.Ask(job))
+	if err != nil {
+		return nil, err
+	}
+	given, texts := make([]schemas.Answer, len(in.Answers)), 0
+	for n, a := range in.Answers {
+		given[n].QuestionID = a.QuestionID
+		q, ok := schema.Question(a.QuestionID)
+		switch {
+		case !ok:
+		case a.File != nil && (q.Format != model.File || a.Value != ""):
+			return nil, problem.Newf(http.StatusUnprocessableEntity, "answers[%d].file goes in the place of the value of a "+
+				"File question: leave it or the value out", n)
+		case a.File != nil:
+			given[n].File = &schemas.File{MediaType: a.File.MediaType, Size: a.File.Size}
+		case q.Format == model.File:
+			if err := readFile(&given[n], q, a.Value); err != nil {
+				return nil, err
+			}
+		case len(a.Value) > schemas.MaxText:
+			given[n].Fault = schemas.TooLarge
+		case texts+len(a.Value) > schemas.MaxTexts:
+			given[n].Fault = schemas.TooLargeAll
+		default:
+			given[n].Text = a.Value
+			texts += len(a.Value)
+		}
+	}
+	type item struct {
+		QuestionID string   `json:"questionId"`
+		Messages   []string `json:"messages"`
+	}
+	shown := struct {
+		Errors []item `json:"errors"` // as the Apply API answers them; empty: it would accept the answers
+	}{[]item{}}
+	for _, wrong := range schema.Check(given) {
+		shown.Errors = append(shown.Errors, item{wrong.QuestionID, wrong.Messages})
+	}
+	return shown, nil
+}
+
+// readFile finds what a file is that was sent as base64.
+func readFile(a *schemas.Answer, q *model.Question, value string) error {
+	in, err := documents.OpenValue(strings.NewReader(value))
+	switch {
+	case err != nil || in == nil:
+		return err
+	case in.DataURL:
+		a.Fault = schemas.HasPrefix
+		return nil
+	}
+	content, err := io.ReadAll(io.LimitReader(in, schemas.FileLimit(q)))
+	switch {
+	case errors.Is(err, documents.ErrBase64):
+		a.Fault = schemas.NotBase64
+		return nil
+	case err != nil:
+		return err
+	case int64(len(content)) == schemas.FileLimit(q):
+		a.Fault = schemas.LargeFileMessage(q)
+		return nil
+	}
+	found, err := filetype.Detect(bytes.NewReader(content), int64(len(content)))
+	a.File = &schemas.File{MediaType: found.Name, Size: int64(len(content))}
+	return err
+}
+
+// received is what came for a job, and what was refused.
+type received struct {
+	Applications int64           `json:"applications"`
+	Latest       time.Time       `json:"latest,omitzero"`
+	Since        time.Time       `json:"since"` // refused answers are counted from here on
+	Refused      []refusedAnswer `json:"refused"`
+}
+
+// refusedAnswer counts the answers to a question that the Apply API refused.
+type refusedAnswer struct {
+	Question string       `json:"questionId"` // empty: the job does not ask it
+	Format   model.Format `json:"format"`     // of the question
+	Count    int64        `json:"count"`
+	LastHour time.Time    `json:"lastHour"`
+}
+
+// showReceived answers how many job applications there are for a job, and how often the Apply API refused answers, by
+// question: in the last week, or since a time.
+func showReceived(r *request) (any, error) {
+	job, err := jobs.named(r)
+	if err != nil {
+		return nil, err
+	}
+	since, err := instant(r.query, "since")
+	if err != nil {
+		return nil, err
+	}
+	if since.IsZero() {
+		since = r.now().Add(-7 * 24 * time.Hour)
+	}
+	if first := r.now().Add(-store.HealthKept); since.Before(first) {
+		since = first
+	}
+	since = since.Truncate(time.Hour)
+	n, err := r.db.CountJobApplications(r.Context(), job.Tenant, job.BoardCode)
+	if err != nil {
+		return nil, err
+	}
+	refused, err := r.db.ListRefusedAnswers(r.Context(), job.Tenant, job.BoardCode, since)
+	if err != nil {
+		return nil, err
+	}
+	shown := received{n.Count, n.Latest, since.UTC(), []refusedAnswer{}}
+	for _, one := range refused {
+		shown.Refused = append(shown.Refused, refusedAnswer(one))
+	}
+	return &shown, nil
+}

@@ -1,0 +1,167 @@
+package manageapi
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/trigger"
+	"github.com/hiregate/hiregate/internal/wait"
+)
+
+// exported is what is answered to the export of a candidate: where its deliveries stand after the first attempt.
+type exported struct {
+	UUID       string       `json:"uuid"`
+	Deliveries []exportedTo `json:"deliveries"`
+	State      string       `json:"state"`           // as in a list of exports
+	Fault      string       `json:"fault,omitempty"` // why it goes nowhere
+}
+
+type exportedTo struct {
+	delivery
+	Status int    `json:"status,omitzero"`  // of the last answer; absent: none came
+	Answer string `json:"answer,omitempty"` // its head, at most 4 KiB
+}
+
+const (
+	// firstAttempt is how long the answer waits for the first attempts. One takes 20 s at most.
+	firstAttempt = 25 * time.Second
+	shortAnswer  = 4 << 10
+)
+
+// exportCandidate exports a candidate, to a named integration or to every configured one. It answers once each was
+// tried, so that the person who asked sees what is wrong; trying goes on behind.
+func exportCandidate(r *request) (any, error) {
+	in, err := decodeAny[struct {
+		Integration    string `json:"integration"`
+		JobApplication string `json:"jobApplication"`
+	}](r)
+	if err != nil {
+		return nil, err
+	}
+	t := r.tenant
+	triggered := r.gateway.Trigger()
+	to, err := r.destinations(triggered, t, in.Integration)
+	if err != nil {
+		return nil, err
+	}
+	var e *model.Export
+	err = r.write(func(tx *store.Tx) (err error) {
+		e, err = triggered.Export(tx, trigger.Request{Tenant: t.Name, Candidate: r.PathValue("id"), Integrations: to,
+			Application: in.JobApplication})
+		if err != nil {
+			return err
+		}
+		r.object = model.ExportObject(e)
+		return r.note(tx, exportPath(e))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if e.Fault == "" {
+		r.gateway.Runtime.Dispatcher.Offer(e)
+	}
+	return r.tried(e)
+}
+
+// exportedBefore answers the repeat of a request that exported a candidate.
+func exportedBefore(r *request, location string) (any, error) {
+	e, err := r.db.ExportByKey(r.Context(), r.tenant.Name, r.repeated(location))
+	if err != nil {
+		return nil, err
+	}
+	return r.tried(e)
+}
+
+// exportPath returns the path of an export, whose key may not be a segment as it is.
+func exportPath(e *model.Export) string {
+	return pathOf("/v1/tenants", e.Tenant, "exports", e.Key)
+}
+
+// destinations are the integrations that an export goes to.
+func (r *request) destinations(triggered *trigger.Trigger, t *model.Tenant, named string) ([]string, error) {
+	configured, err := triggered.ListConfigured(r.Context(), t)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case named == "" && len(configured) == 0:
+		return nil, problem.New(http.StatusConflict,
+			"this tenant has no configured integration that the candidate could be exported to: add one first")
+	case named == "":
+		return configured, nil
+	}
+	if err := knownIntegrations(t, []string{named}); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(configured, named) {
+		return nil, problem.New(http.StatusConflict,
+			"that integration is not configured: it has to answer VERIFY with 200 first")
+	}
+	return []string{named}, nil
+}
+
+// tried waits until an export was tried at each of its integrations, and tells how that went.
+func (r *request) tried(e *model.Export) (any, error) {
+	r.location = exportPath(e)
+	ctx, cancel := context.WithTimeout(r.Context(), firstAttempt)
+	defer cancel()
+	for gap := 20 * time.Millisecond; ; gap = min(2*gap, 250*time.Millisecond) {
+		all, err := r.db.ListDeliveries(context.WithoutCancel(ctx), e.ID)
+		if err != nil {
+			return nil, err
+		}
+		if ctx.Err() != nil || e.Fault != "" || !waits(e, all) {
+			return r.outcome(e, all)
+		}
+		wait.For(ctx, gap)
+	}
+}
+
+// waits reports whether an attempt is still to be made, or the gate to be asked.
+func waits(e *model.Export, all []*model.Delivery) bool {
+	return slices.ContainsFunc(e.Integrations, func(name string) bool {
+		d := model.LatestDelivery(all, name)
+		return d == nil || d.Outcome == model.Pending
+	})
+}
+
+// notTried is why nothing was written of a delivery within the time of the first attempt.
+func notTried(e *model.Export) string {
+	if e.DispatchedAt.IsZero() {
+		return "it was not tried yet: it waits for Temporal, and goes out as soon as that answers"
+	}
+	return "it was not tried yet: it waits for its turn at this integration, or for its documents to be scanned, " +
+		"and goes out by itself"
+}
+
+func (r *request) outcome(e *model.Export, all []*model.Delivery) (any, error) {
+	ctx := context.WithoutCancel(r.Context()) // it is exported: say so
+	if fresh, err := r.db.Export(ctx, e.ID); err == nil {
+		fresh.Integrations, e = e.Integrations, fresh
+	}
+	res := exported{UUID: e.Key, State: stateOf(e), Fault: e.Fault, Deliveries: []exportedTo{}}
+	for _, name := range e.Integrations {
+		d := model.LatestDelivery(all, name)
+		if d == nil {
+			d = &model.Delivery{Integration: name, Outcome: model.Pending, Reason: notTried(e), UpdatedAt: e.ReceivedAt}
+		}
+		to := exportedTo{delivery: deliveryOf(d)}
+		to.Current = true
+		if d.Attempts > 0 {
+			attempts, err := r.db.ListAttempts(ctx, d.ID)
+			if err != nil {
+				return nil, err
+			}
+			if n := len(attempts); n > 0 {
+				to.Status, to.Answer = attempts[n-1].Status, textUpTo(attempts[n-1].Answer, shortAnswer)
+			}
+		}
+		res.Deliveries = append(res.Deliveries, to)
+	}
+	return res, nil
+}

@@ -1,0 +1,161 @@
+package manageapi
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/webhook"
+)
+
+// outcomes are those that exports are found by: a delivery is written with its first attempt, or when it is held, and
+// not before.
+var outcomes = []model.Outcome{model.Retrying, model.Held, model.Delivered, model.Failed, model.Expired}
+
+// exports are a tenant's, the newest first, also of one that is removed; allExports are those of all tenants that the
+// caller sees.
+var (
+	exports = resource[any]{
+		path: inTenant + "/exports", id: "uuid", kind: "export", scope: removed, reader: model.Viewer, personal: true,
+		filters: exportFilters, list: listExports, find: findExport, view: itself[any],
+	}
+	allExports = resource[any]{
+		path: "/v1/exports", kind: "export", reader: model.Viewer, personal: true, filters: exportFilters,
+		list: listExports, view: itself[any],
+	}
+	exportFilters = []string{"outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
+		"since", "until", "uuid"}
+)
+
+func listExports(r *request) ([]any, string, error) {
+	f, err := r.exportFilter()
+	if err != nil {
+		return nil, "", err
+	}
+	f.Tenant = r.caller.tenant
+	if name := r.PathValue("tenant"); name != "" {
+		if err := r.knownTenant(name); err != nil {
+			return nil, "", err
+		}
+		f.Tenant = name
+	}
+	if f.Tenant == "" && (f.Integration != "" || f.Candidate != "") {
+		return nil, "", problem.New(http.StatusBadRequest, "integration and candidate are names within a tenant: ask for "+
+			"the exports of one, at /v1/tenants/{tenant}/exports")
+	}
+	rows, next, err := r.db.ListExports(r.Context(), f)
+	if err != nil {
+		return nil, "", err
+	}
+	ids := make([]int64, len(rows))
+	for n, e := range rows {
+		ids[n] = e.ID
+	}
+	deliveries, err := r.db.ListDeliveriesOf(r.Context(), ids)
+	if err != nil {
+		return nil, "", err
+	}
+	waits, err := r.gateway.Runtime.Waits(r.Context(), r.gateway.Config, r.now(), rows...)
+	if err != nil {
+		return nil, "", err
+	}
+	documents, err := r.db.DocumentProgress(r.Context(), ids)
+	if err != nil {
+		return nil, "", err
+	}
+	all := make([]any, len(rows))
+	for n, e := range rows {
+		item := r.itemOf(e)
+		item.Fetched = documents[e.ID].Fetched
+		of := deliveries[e.ID]
+		of = append(of, e.Pending(of)...)
+		for _, d := range of {
+			item.Deliveries = append(item.Deliveries, waitingOf(e, d, of, waits))
+		}
+		all[n] = item
+	}
+	return all, numbered(next), nil
+}
+
+// knownTenant refuses a name that no tenant has, unless there are exports of one that had it.
+func (r *request) knownTenant(name string) error {
+	_, err := r.configuredTenant()
+	if err == nil {
+		return nil
+	}
+	kept, _, err := r.db.ListExports(r.Context(), store.ExportFilter{Tenant: name, Limit: 1})
+	switch {
+	case err != nil:
+		return err
+	case len(kept) == 0:
+		return noTenant(name)
+	}
+	return nil
+}
+
+// exportFilter reads which exports are asked for, of all tenants.
+func (r *request) exportFilter() (f store.ExportFilter, err error) {
+	q := r.query
+	if prefix := q.Get("uuid"); prefix != "" {
+		return r.searchOf(prefix)
+	}
+	f = store.ExportFilter{
+		Outcome: model.Outcome(q.Get("outcome")), Integration: q.Get("integration"), Candidate: q.Get("candidate"),
+		Class: model.Class(q.Get("class")), Limit: r.page.limit,
+	}
+	if f.Class != "" {
+		f.Outcome = cmp.Or(f.Outcome, model.Failed)
+		if !slices.Contains(model.Faults, f.Class) {
+			return f, problem.New(http.StatusBadRequest,
+				"there is no such class; exports are found by partner_fault, data_fault and our_fault")
+		}
+	}
+	if f.Outcome == model.Pending {
+		return f, problem.New(http.StatusBadRequest, "what is pending is not found by its outcome, since a delivery is "+
+			"written with its first attempt: ask with undelivered=true instead, and each export tells what is pending")
+	}
+	if f.Outcome != "" && !slices.Contains(outcomes, f.Outcome) {
+		return f, problem.Newf(http.StatusBadRequest, "there is no such outcome; exports are found by %s", joined(outcomes))
+	}
+	for name, flag := range map[string]*bool{"quarantined": &f.Quarantined, "undelivered": &f.Undelivered,
+		"lostDocuments": &f.LostDocuments} {
+		if *flag = q.Get(name) == "true"; q.Has(name) && !*flag {
+			return f, problem.Newf(http.StatusBadRequest, "%s can only be true: leave it out for all exports", name)
+		}
+	}
+	if f.Since, err = instant(q, "since"); err == nil {
+		f.Until, err = instant(q, "until")
+	}
+	if err == nil {
+		f.Before, err = r.page.number()
+	}
+	return f, err
+}
+
+// minUUID is how much of a UUID exports are found by at least, in characters.
+const minUUID = 8
+
+// searchOf is the filter for exports whose UUID begins with a prefix.
+func (r *request) searchOf(prefix string) (f store.ExportFilter, err error) {
+	for _, name := range exportFilters {
+		if name != "uuid" && r.query.Get(name) != "" {
+			return f, problem.Newf(http.StatusBadRequest, "uuid finds exports by itself: leave out %s", name)
+		}
+	}
+	if len(prefix) < minUUID || !webhook.ValidUUID(prefix) {
+		return f, problem.Newf(http.StatusBadRequest, "uuid must be the begin of a UUID, of at least %d characters", minUUID)
+	}
+	return store.ExportFilter{Prefix: prefix, Limit: r.page.limit}, nil
+}
+
+func joined(all []model.Outcome) string {
+	words := make([]string, len(all))
+	for n, o := range all {
+		words[n] = string(o)
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,267 @@
+package manageapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi"
+)
+
+// What must be in no list; neither in an export's details, but for the answer.
+const (
+	urlPath   = "path-credential"
+	answered  = "what the partner answered"
+	fileName  = "jane-doe.pdf"
+	sourceURL = "https://service.example/source-credential"
+	secretKey = "hris-signing-key"
+)
+
+// bench is the API of a gateway whose Temporal is away. Of its tenants, idle has no integration.
+type bench struct {
+	*gatewaytest.Bench
+	t    *testing.T
+	url  string // of the API's mount
+	auth string // the header Authorization; empty: none is sent
+}
+
+func setup(t *testing.T) *bench {
+	t.Helper()
+	acme, globex := gatewaytest.Tenant("acme"), gatewaytest.Tenant("globex")
+	acme.Integrations = []model.Integration{
+		{Tenant: "acme", Name: "hris", URL: "https://hr.acme.example/" + urlPath + "?client=" + urlPath, Secret: secretKey,
+			Documents: model.Rehost, Verify: true},
+		{Tenant: "acme", Name: "crm", URL: "https://crm.acme.example:8443/" + urlPath, Secret: secretKey,
+			Documents: model.Passthrough, Verify: true},
+		{Tenant: "acme", Name: "own", URL: "https://own.acme.example/" + urlPath, Secret: secretKey,
+			Documents: model.Passthrough},
+	}
+	globex.Integrations = []model.Integration{
+		{Tenant: "globex", Name: "hris", URL: "https://hr.globex.example/" + urlPath, Secret: secretKey,
+			Documents: model.Rehost, Verify: true},
+	}
+	b := &bench{Bench: gatewaytest.New(t, acme, globex, gatewaytest.Tenant("idle")), t: t}
+	b.url = b.serve(func() *gateway.Gateway { return b.Gateway })
+	return b
+}
+
+// serve mounts the API as the admin endpoint does.
+func (b *bench) serve(current func() *gateway.Gateway) string {
+	return b.mount("/hiregate", manageapi.New(current, b.Log))
+}
+
+func (b *bench) mount(at string, api http.Handler) string {
+	mux := http.NewServeMux()
+	mux.Handle(at+"/", http.StripPrefix(at, api))
+	server := httptest.NewServer(mux)
+	b.t.Cleanup(server.Close)
+	return server.URL + at
+}
+
+// keyed is the same bench, whose API wants keys. It has none.
+func (b *bench) keyed() *bench {
+	k := *b
+	k.url = b.mount("/manage", manageapi.NewKeyed(func() *gateway.Gateway { return b.Gateway }, b.Log))
+	return &k
+}
+
+// exportsMade counts the exports of all tests.
+var exportsMade atomic.Int64
+
+// export puts an export into the store, dispatched, and changes it before as asked for.
+func (b *bench) export(tenant, key string, change ...func(*model.Export)) *model.Export {
+	b.t.Helper()
+	e := inbox.NewExport(tenant, key, []byte(`{"candidate":{}}`+key), gatewaytest.Noon)
+	e.CandidateID, e.Attachments = "c-"+key, 1
+	// Ids rise within a process, and another test may be ahead: a list of some hours must find it at its time.
+	e.ID = model.FirstID(gatewaytest.Noon.Add(time.Millisecond)) + exportsMade.Add(1)
+	e.Receipt = model.NewReceipt(e.ID)
+	for _, fn := range change {
+		fn(e)
+	}
+	e.Size = int64(len(e.Body))
+	b.Write(b.t, func(tx *store.Tx) error {
+		if _, err := inbox.Insert(tx, e); err != nil {
+			return err
+		}
+		return tx.MarkDispatched(e.ID, e.Round, gatewaytest.Noon.Add(time.Second))
+	})
+	return e
+}
+
+// delivery puts a delivery of an export into the store, with an attempt for each status.
+func (b *bench) delivery(
+	e *model.Export, integration string, outcome model.Outcome, statuses ...int,
+) *model.Delivery {
+	b.t.Helper()
+	d := &model.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: integration, Outcome: outcome,
+		Attempts:  len(statuses),
+		CreatedAt: gatewaytest.Noon, UpdatedAt: gatewaytest.Noon.Add(2 * time.Second)}
+	switch outcome {
+	case model.Failed:
+		d.Fault, d.Reason = model.ClassPartnerFault, "answered 500; only 2xx means received"
+	case model.Retrying:
+		d.NextAt = gatewaytest.Noon.Add(time.Minute)
+	case model.Held:
+		d.HeldSince = gatewaytest.Noon
+		d.Reason = fmt.Sprintf("integration %[1]s is disabled: it answered 410; hiregate integration enable %[2]s/%[1]s "+
+			"has it verified again", integration, e.Tenant)
+	}
+	b.Write(b.t, func(tx *store.Tx) error {
+		if err := tx.UpsertDelivery(d); err != nil {
+			return err
+		}
+		for _, status := range statuses {
+			a := &model.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Duration: 1500 * time.Microsecond,
+				Status: status, Answer: []byte(answered)}
+			if err := tx.InsertAttempt(a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	d.Read = d.UpdatedAt
+	return d
+}
+
+func (b *bench) status(tenant, name string, s store.IntegrationStatus) *model.Integration {
+	b.t.Helper()
+	i, ok := b.Config.Integration(tenant, name)
+	require.True(b.t, ok)
+	b.Write(b.t, func(tx *store.Tx) error { return tx.UpsertIntegrationStatus(i, s) })
+	return i
+}
+
+// reply is an answer of the API.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// send makes a request to the API and checks what is so of every answer. Headers come in pairs.
+func (b *bench) send(method, path, body string, headers ...string) reply {
+	b.t.Helper()
+	r, err := http.NewRequestWithContext(b.t.Context(), method, b.url+path, strings.NewReader(body))
+	require.NoError(b.t, err)
+	if kind := "application/json"; body != "" {
+		if method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/documents") {
+			kind = "application/octet-stream"
+		}
+		r.Header.Set("Content-Type", kind)
+	}
+	if b.auth != "" {
+		r.Header.Set("Authorization", b.auth)
+	}
+	for n := 0; n < len(headers); n += 2 {
+		r.Header.Add(headers[n], headers[n+1])
+		if headers[n] == "Content-Type" {
+			r.Header["Content-Type"] = []string{headers[n+1]}
+		}
+	}
+	mount, err := url.Parse(b.url)
+	require.NoError(b.t, err)
+	res, err := (&http.Client{Transport: described{b.t, mount.Path}}).Do(r)
+	require.NoError(b.t, err)
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	require.NoError(b.t, err)
+	require.Equal(b.t, "no-store", res.Header.Get("Cache-Control"))
+	for _, hidden := range []string{urlPath, secretKey, fileName, "source-credential"} {
+		require.NotContains(b.t, string(raw), hidden)
+	}
+	return reply{res.StatusCode, res.Header, string(raw)}
+}
+
+// ask is send without headers.
+func (b *bench) ask(method, path, body string) (status int, header http.Header, answer string) {
+	b.t.Helper()
+	a := b.send(method, path, body)
+	return a.status, a.header, a.body
+}
+
+// must is send for what has to go well.
+func (b *bench) must(status int, method, path, body string, headers ...string) reply {
+	b.t.Helper()
+	a := b.send(method, path, body, headers...)
+	require.Equal(b.t, status, a.status, a.body)
+	return a
+}
+
+// get asks for JSON that must be there.
+func get[T any](b *bench, path string) (v T) {
+	b.t.Helper()
+	status, _, answer := b.ask(http.MethodGet, path, "")
+	require.Equal(b.t, http.StatusOK, status, answer)
+	require.NoError(b.t, json.Unmarshal([]byte(answer), &v))
+	return v
+}
+
+// problem asks for something that is refused, and gives the sentence that says why.
+func (b *bench) problem(method, path, body string, want int) string {
+	b.t.Helper()
+	return b.refused(want, method, path, body)
+}
+
+// refused is problem with headers.
+func (b *bench) refused(want int, method, path, body string, headers ...string) string {
+	b.t.Helper()
+	a := b.must(want, method, path, body, headers...)
+	require.Equal(b.t, "application/problem+json", a.header.Get("Content-Type"))
+	var p struct {
+		Status int
+		Title  string
+		Detail string
+	}
+	require.NoError(b.t, json.Unmarshal([]byte(a.body), &p))
+	require.Equal(b.t, want, p.Status)
+	require.Equal(b.t, http.StatusText(want), p.Title)
+	require.NotEmpty(b.t, p.Detail)
+	return p.Detail
+}
+
+type listed struct {
+	Items []struct {
+		ID         string
+		Tenant     string
+		State      string
+		Fault      string
+		Deliveries []struct{ Integration, Outcome string }
+	}
+	Next *string
+}
+
+func (l listed) ids() []string {
+	ids := []string{}
+	for _, e := range l.Items {
+		ids = append(ids, e.Tenant+"/"+e.ID)
+	}
+	return ids
+}
+
+// requireCleanLog tells that nothing that must stay hidden was logged.
+func (b *bench) requireCleanLog() {
+	b.t.Helper()
+	var all bytes.Buffer
+	for _, entry := range b.Logged.All() {
+		fmt.Fprintln(&all, entry.Message, entry.ContextMap())
+	}
+	for _, hidden := range []string{urlPath, secretKey, answered, fileName, sourceURL} {
+		require.NotContains(b.t, all.String(), hidden)
+	}
+}

@@ -1,0 +1,55 @@
+package manageapi
+
+import (
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// longestReason is how long the reason of an operator may be, in characters.
+const longestReason = 200
+
+// disable has the exports for an integration held until someone enables it. It needs no Temporal: each delivery asks
+// the store before its next attempt.
+func disable(r *request) (any, error) {
+	in, err := decodeAny[struct {
+		Reason string `json:"reason"`
+	}](r)
+	if err != nil {
+		return nil, err
+	}
+	reason := strings.TrimSpace(in.Reason)
+	if utf8.RuneCountInString(reason) > longestReason || strings.ContainsFunc(reason, unicode.IsControl) {
+		return nil, problem.Newf(http.StatusUnprocessableEntity,
+			"reason: write one line of at most %d characters", longestReason)
+	}
+	i, err := findIntegration(r)
+	if err != nil {
+		return nil, err
+	}
+	status := store.IntegrationStatus{State: model.Disabled, Reason: "an operator disabled it", ByOperator: true,
+		UpdatedAt: r.now()}
+	if reason != "" {
+		status.Reason += ", because: " + reason
+	}
+	err = r.write(func(tx *store.Tx) error {
+		before, err := tx.IntegrationStatus(i)
+		switch {
+		case err != nil:
+			return err
+		case before.State == model.Removed:
+			return noIntegration
+		}
+		status.Attempts = before.Attempts
+		return tx.UpsertIntegrationStatus(i, status)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return integrationOf(i, status), nil
+}

@@ -1,0 +1,68 @@
+package manageapi
+
+import (
+	"errors"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// catchUp is how many deliveries wait for their next attempt at an integration, and what became of those that were
+// attempted at once when somebody asked for it last, or the integration recovered.
+type catchUp struct {
+	Tenant      string    `json:"tenant"`
+	Integration string    `json:"integration"`
+	State       string    `json:"state"`   // running, ended or none
+	Waiting     int64     `json:"waiting"` // while it is running: those that it still comes to
+	Asked       bool      `json:"asked"`   // somebody asked for it
+	Received    int64     `json:"received"`
+	Failed      int64     `json:"failed"`           // they wait for their next attempt again
+	Reason      string    `json:"reason,omitempty"` // why it ended before it came to all
+	BeganAt     time.Time `json:"beganAt,omitzero"`
+	EndedAt     time.Time `json:"endedAt,omitzero"`
+}
+
+// retry has all deliveries attempted at once that wait for their next attempt at an integration.
+func retry(r *request) (any, error) {
+	i, err := findIntegration(r)
+	if err != nil {
+		return nil, err
+	}
+	location := pathOf("/v1/tenants", i.Tenant, "integrations", i.Name)
+	err = r.gateway.Runtime.Redeliverer.Retry(r.Context(), i, func(tx *store.Tx) error { return r.record(tx, location) })
+	if err != nil {
+		return nil, err
+	}
+	return r.catchUp(i)
+}
+
+// retriedBefore answers the repeat of a request that had deliveries attempted at once.
+func retriedBefore(r *request, _ string) (any, error) { return showRetry(r) }
+
+// showRetry answers how far that is.
+func showRetry(r *request) (any, error) {
+	i, err := findIntegration(r)
+	if err != nil {
+		return nil, err
+	}
+	return r.catchUp(i)
+}
+
+func (r *request) catchUp(i *model.Integration) (any, error) {
+	at := model.Place{Tenant: i.Tenant, Integration: i.Name}
+	shown, since := &catchUp{Tenant: i.Tenant, Integration: i.Name, State: "none"}, r.now()
+	c, err := r.db.CatchUp(r.Context(), at)
+	switch {
+	case err == nil:
+		shown.State, shown.Asked, shown.Received, shown.Failed = "ended", c.Asked, c.Received, c.Failed
+		shown.Reason, shown.BeganAt, shown.EndedAt = c.Reason, c.BeganAt, c.EndedAt
+		if c.EndedAt.IsZero() {
+			shown.State, since = "running", c.BeganAt
+		}
+	case !errors.Is(err, store.ErrNotFound):
+		return nil, err
+	}
+	shown.Waiting, err = r.db.CountWaiting(r.Context(), at, since)
+	return shown, err
+}

@@ -1,0 +1,261 @@
+package manageapi
+
+import (
+	"cmp"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/webhook"
+)
+
+// integrationInput is what is posted or put. URL and secrets stay where an edit leaves them out: no answer shows them
+// to send them back. A new secret without a former one is the only one.
+type integrationInput struct {
+	Name      string             `json:"name"`
+	URL       string             `json:"url"`
+	Secret    string             `json:"secret"`
+	Former    *string            `json:"formerSecret"` // empty: there is none any more
+	Rotate    bool               `json:"rotate"`       // the secret so far becomes the former one
+	Documents model.DocumentMode `json:"documents"`
+	Standard  bool               `json:"standardWebhooks"`
+	InFlight  int                `json:"inFlight"`
+	Retry     []string           `json:"retry"`
+}
+
+// transcript is what came of a VERIFY event that was not answered with 200.
+type transcript struct {
+	SentAt     time.Time `json:"sentAt"`
+	DurationMs float64   `json:"durationMs"`
+	Status     int       `json:"status,omitzero"` // absent: no answer came
+	Answer     string    `json:"answer"`          // its head, at most 4 KiB
+	Error      string    `json:"error,omitempty"` // why no answer came
+}
+
+// addIntegration makes an integration, once it answered VERIFY with 200.
+func addIntegration(r *request) (any, error) {
+	in, err := decode[integrationInput](r)
+	if err != nil {
+		return nil, err
+	}
+	t := r.tenant
+	if err := changeable(t); err != nil {
+		return nil, err
+	}
+	if _, ok := t.Integration(in.Name); ok {
+		return nil, problem.New(http.StatusConflict,
+			"this tenant has an integration of that name: choose another, or change that one")
+	}
+	return r.saveIntegration(t, nil, in)
+}
+
+// integrationAddedBefore answers the repeat of a request that added an integration.
+func integrationAddedBefore(r *request, location string) (any, error) {
+	i, ok := r.tenant.Integration(r.repeated(location))
+	if !ok {
+		return nil, noIntegration
+	}
+	return r.shown(i)
+}
+
+// putIntegration makes an integration, or changes it. What it was stays, unless the new one answers VERIFY with 200.
+func putIntegration(r *request) (any, error) {
+	in, err := decode[integrationInput](r)
+	if err != nil {
+		return nil, err
+	}
+	name := r.PathValue("name")
+	if in.Name != "" && in.Name != name {
+		return nil, problem.New(http.StatusUnprocessableEntity,
+			"the body is of another integration than the address: leave its name out")
+	}
+	in.Name = name
+	t := r.tenant
+	if err := changeable(t); err != nil {
+		return nil, err
+	}
+	before, _ := t.Integration(name)
+	there := ""
+	if before != nil {
+		status, err := r.db.IntegrationStatus(r.Context(), before)
+		if err != nil {
+			return nil, err
+		}
+		there = integrationTag(before, status)
+	}
+	if err := r.expect(there); err != nil {
+		return nil, err
+	}
+	return r.saveIntegration(t, before, in)
+}
+
+// expectIntegration is expect for an integration that is there.
+func (r *request) expectIntegration(tx *store.Tx, i *model.Integration) error {
+	status, err := tx.IntegrationStatus(i)
+	if err != nil {
+		return err
+	}
+	return r.expect(integrationTag(i, status))
+}
+
+func integrationPath(i *model.Integration) string {
+	return "/v1/tenants/" + i.Tenant + "/integrations/" + i.Name
+}
+
+// saveIntegration verifies an integration, where what VERIFY vouches for is new, and keeps it. One that an operator
+// disabled stays so.
+func (r *request) saveIntegration(t *model.Tenant, before *model.Integration, in integrationInput) (any, error) {
+	i, err := r.described(t, before, in)
+	if err != nil {
+		return nil, err
+	}
+	var status *store.IntegrationStatus
+	if before == nil || i.URL != before.URL || i.Secret != before.Secret {
+		if status, err = r.verify(i); err != nil {
+			return nil, err
+		}
+	}
+	err = r.write(func(tx *store.Tx) error {
+		disabled := false
+		if before != nil { // it may have changed while VERIFY was under way
+			stands, err := tx.IntegrationStatus(before)
+			if err == nil {
+				err = r.expect(integrationTag(before, stands))
+			}
+			if err != nil {
+				return err
+			}
+			disabled = stands.ByOperator
+		}
+		next := *i
+		if err := tx.UpsertIntegration(&next, r.gateway.Now()); err != nil {
+			return err
+		}
+		if status != nil && !disabled {
+			if err := tx.UpsertIntegrationStatus(&next, *status); err != nil {
+				return err
+			}
+		}
+		return r.note(tx, integrationPath(i))
+	})
+	if err == nil {
+		err = r.refresh()
+	}
+	if err != nil {
+		return nil, err
+	}
+	saved, ok := r.gateway.Config.Integration(t.Name, i.Name)
+	if !ok {
+		return nil, noIntegration // it was deleted at once
+	}
+	if status != nil {
+		if err := r.gateway.Runtime.Redeliverer.ReleaseOpen(r.Context(), saved); err != nil {
+			r.log.Warn("what was held goes out a little later", zap.Error(err))
+		}
+	}
+	if before == nil {
+		r.status, r.location = http.StatusCreated, integrationPath(saved)
+	}
+	return r.shown(saved)
+}
+
+// described returns the integration that the input describes, or which rule it breaks.
+func (r *request) described(
+	t *model.Tenant, before *model.Integration, in integrationInput,
+) (*model.Integration, error) {
+	i := &model.Integration{
+		Tenant: t.Name, Name: in.Name, URL: in.URL, Secret: model.Secret(in.Secret),
+		Documents:        cmp.Or(in.Documents, model.Rehost),
+		StandardWebhooks: in.Standard, InFlight: cmp.Or(in.InFlight, model.DefaultInFlight), Verify: true,
+	}
+	if before != nil {
+		i.Row, i.URL, i.Secret = before.Row, cmp.Or(i.URL, before.URL), cmp.Or(i.Secret, before.Secret)
+		if in.Secret == "" {
+			i.FormerSecret = before.FormerSecret
+		}
+	}
+	if in.Former != nil {
+		i.FormerSecret = model.Secret(*in.Former)
+	}
+	if in.Rotate {
+		if before == nil || in.Secret == "" || in.Former != nil {
+			return nil, problem.New(http.StatusUnprocessableEntity, "rotate goes with a new secret of an "+
+				"integration that is there, and without formerSecret: send these, or leave rotate out")
+		}
+		i.FormerSecret = before.Secret
+	}
+	err := i.Validate()
+	if err == nil {
+		err = r.gateway.Config.Egress.ValidateURL(i.URL)
+	}
+	if err == nil && i.StandardWebhooks {
+		err = webhook.ValidateStandardSecrets(i)
+	}
+	if err == nil && len(in.Retry) > 0 {
+		i.Retry, err = webhook.ParseSchedule(in.Retry)
+	}
+	return i, invalid(err)
+}
+
+// verify sends a VERIFY event now (contract, "States and transitions"): an integration that does not answer it with
+// exactly 200 is not saved.
+func (r *request) verify(i *model.Integration) (*store.IntegrationStatus, error) {
+	c := r.gateway.Config
+	answer, reason, err := c.Names.Verify(r.Context(), c.Egress.Client(), i)
+	if err != nil {
+		return nil, problem.New(http.StatusServiceUnavailable,
+			"the verification was interrupted: send the request again").RetryAfter(time.Second)
+	}
+	metrics.Verification(i.Tenant, i.Name, reason == "")
+	if reason == "" {
+		return &store.IntegrationStatus{State: model.Configured, Attempts: 1, UpdatedAt: r.gateway.Now()}, nil
+	}
+	t := transcript{
+		SentAt: answer.Started.UTC(), DurationMs: float64(answer.Duration.Microseconds()) / 1000, Status: answer.Status,
+		Answer: textUpTo(answer.Head, shortAnswer),
+	}
+	if answer.Status == 0 {
+		t.Error = reason
+	}
+	p := problem.New(http.StatusUnprocessableEntity, "nothing was saved: "+reason)
+	p.Transcript = t
+	return nil, p
+}
+
+// deleteIntegration removes an integration and ends the deliveries that are on their way to it.
+func deleteIntegration(r *request) (any, error) {
+	t := r.tenant
+	if err := changeable(t); err != nil {
+		return nil, err
+	}
+	i, ok := t.Integration(r.PathValue("name"))
+	if !ok {
+		return nil, cmp.Or[error](r.expect(""), noIntegration)
+	}
+	now := r.gateway.Now()
+	err := r.write(func(tx *store.Tx) error {
+		if err := r.expectIntegration(tx, i); err != nil {
+			return err
+		}
+		if err := tx.DeleteIntegration(i, now); err != nil {
+			return err
+		}
+		return tx.UpsertIntegrationStatus(i, store.IntegrationStatus{State: model.Removed, Reason: "it was removed",
+			UpdatedAt: now})
+	})
+	if err == nil {
+		err = r.refresh()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := r.gateway.Runtime.Redeliverer.End(r.Context(), i.Tenant, i.Name); err != nil {
+		r.log.Warn("what was on its way to a removed integration ends a little later", zap.Error(err))
+	}
+	return nil, nil
+}

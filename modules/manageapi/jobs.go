@@ -1,0 +1,57 @@
+package manageapi
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hiregate/hiregate/internal/compliance"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// jobs are known by their job board code; their id is another.
+var jobs = kind[model.Job]{
+	word: "job", path: "jobs", list: "job", most: 2 * maxJob,
+	missing: noJob,
+	rows: func(r *request) ([]*model.Job, string, error) {
+		return r.db.ListJobs(r.Context(), r.tenant.Name, r.page.rows())
+	},
+	id:     func(j *model.Job) *string { return &j.BoardCode },
+	row:    func(j *model.Job) *model.Row { return &j.Row },
+	get:    (*store.DB).Job,
+	find:   (*store.Tx).Job,
+	put:    (*store.Tx).UpsertJob,
+	remove: (*store.Tx).DeleteJob,
+	check:  checkJob,
+	clear: func(tx *store.Tx, j *model.Job, _ time.Time) error {
+		used, err := tx.IsJobUsed(j.Tenant, j.BoardCode)
+		if err != nil || !used {
+			return err
+		}
+		return problem.New(http.StatusConflict, "there are job applications for this job: delete those first")
+	},
+}
+
+var noJob = problem.New(http.StatusNotFound, "this tenant has no job of that id")
+
+// maxJob is how large a job may be as JSON: several times a list of questions, which is shorter as CSV. A body of
+// twice that can have other escapes and spaces, so that each job can be sent as it is shown.
+const maxJob = 4 << 20
+
+func checkJob(j *model.Job) error {
+	if err := compliance.Check(j); err != nil {
+		return err
+	}
+	sent := *j
+	sent.Row = model.Row{} // what the store keeps beside it may grow
+	raw, err := json.Marshal(&sent)
+	if err == nil && len(raw) > maxJob {
+		err = &model.InvalidError{Faults: []string{fmt.Sprintf("the job is larger than %d MiB as JSON: "+
+			"shorten its questions", maxJob>>20)}}
+	}
+	return err
+}

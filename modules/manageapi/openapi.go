@@ -1,0 +1,95 @@
+package manageapi
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"sync"
+)
+
+//go:embed openapi/*.json
+var written embed.FS
+
+// object is a JSON object of the OpenAPI document.
+type object = map[string]any
+
+// descriptions are the OpenAPI document at the addresses where it is served, to everybody. Each names the mount of the
+// API relative to itself.
+func descriptions() map[string][]byte {
+	all := map[string][]byte{}
+	for address, mount := range map[string]string{"/openapi.json": ".", "/v1/openapi.json": ".."} {
+		d := maps.Clone(description())
+		d["servers"] = []any{object{"url": mount}}
+		raw, err := json.Marshal(d)
+		if err != nil {
+			panic(err) // it was read from JSON
+		}
+		all[address] = append(raw, '\n')
+	}
+	return all
+}
+
+// description is the OpenAPI document (version 3.1): base.json and a file for each resource, and in each operation
+// what is so of all of them. The files are a part of the program: where one is wrong, nothing starts, and no test
+// passes.
+var description = sync.OnceValue(func() object {
+	base := read("openapi/base.json")
+	components := base["components"].(object)
+	files, err := written.ReadDir("openapi")
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range files {
+		if f.Name() == "base.json" {
+			continue
+		}
+		part := read("openapi/" + f.Name())
+		maps.Copy(base["paths"].(object), part["paths"].(object))
+		for _, kind := range []string{"schemas", "parameters"} {
+			if more, ok := part[kind].(object); ok {
+				maps.Copy(components[kind].(object), more)
+			}
+		}
+	}
+	for address, item := range base["paths"].(object) {
+		complete(address, item.(object))
+	}
+	return base
+})
+
+func read(name string) object {
+	raw, err := written.ReadFile(name)
+	if err != nil {
+		panic(err)
+	}
+	var o object
+	if err := json.Unmarshal(raw, &o); err != nil {
+		panic(fmt.Sprintf("%s: %v", path.Base(name), err))
+	}
+	return o
+}
+
+var parameter = regexp.MustCompile(`\{([a-z]+)\}`)
+
+// complete adds the parameters of the path, the problems that each operation may answer, and the header
+// Idempotency-Key of POST.
+func complete(address string, item object) {
+	for method, o := range item {
+		operation := o.(object)
+		operation["responses"].(object)["default"] = object{"$ref": "#/components/responses/Problem"}
+		if method == "post" {
+			parameters, _ := operation["parameters"].([]any)
+			operation["parameters"] = append(parameters, object{"$ref": "#/components/parameters/idempotencyKey"})
+		}
+	}
+	var inPath []any
+	for _, match := range parameter.FindAllStringSubmatch(address, -1) {
+		inPath = append(inPath, object{"$ref": "#/components/parameters/" + match[1]})
+	}
+	if len(inPath) > 0 {
+		item["parameters"] = inPath
+	}
+}

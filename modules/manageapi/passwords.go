@@ -1,0 +1,56 @@
+package manageapi
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/password"
+	"github.com/hiregate/hiregate/internal/problem"
+)
+
+// sentOrMadePassword hashes the password that is sent into a user; without one it makes one, which it gives.
+func (r *request) sentOrMadePassword(into *string) (made string, err error) {
+	in, err := decodeAny[struct {
+		Password string `json:"password"`
+	}](r)
+	if err != nil {
+		return "", err
+	}
+	return r.hashPassword(in.Password, into)
+}
+
+// hashPassword hashes a password into a user; without one it makes one, which it gives.
+func (r *request) hashPassword(plain string, into *string) (made string, err error) {
+	if plain == "" {
+		made, _ = identity.NewSecret()
+		plain = made
+	}
+	if err := invalid(password.Validate(plain)); err != nil {
+		return "", err
+	}
+	hash, err := password.Hash(r.Context(), plain)
+	switch {
+	case errors.Is(err, password.ErrBusy):
+		return "", problem.New(http.StatusTooManyRequests,
+			"too many passwords are being hashed: ask again in a moment").RetryAfter(time.Second)
+	case err != nil:
+		return "", err
+	}
+	*into = hash
+	return made, nil
+}
+
+// passwordShownOnce refuses the repeat of a request that sent no password, so that one was made. command makes another.
+func (r *request) passwordShownOnce(command string) error {
+	var in struct {
+		Password string `json:"password"`
+	}
+	_ = json.Unmarshal(r.body, &in) // the request was done with this body: it is JSON, or empty
+	if in.Password != "" {
+		return nil
+	}
+	return shownOnce("password", "make another with POST …/reset ("+command+")")
+}

@@ -1,0 +1,65 @@
+package manageapi
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/hiregate/hiregate/internal/digest"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
+)
+
+// tag is the entity tag (RFC 9110 section 8.8.3) of a resource: when it was made, for one that is deleted and made
+// again begins with version 1 again, its version, and what is shown beside it that changes without it. It is empty
+// where the resource is not stored.
+func tag(row *model.Row, beside ...string) string {
+	if row.Version == 0 {
+		return ""
+	}
+	t := fmt.Sprintf("%x-%d", row.CreatedAt.UnixMicro(), row.Version)
+	if len(beside) > 0 {
+		t += fmt.Sprintf("-%.8x", digest.Of(beside...))
+	}
+	return `"` + t + `"`
+}
+
+// expect checks If-Match and If-None-Match (RFC 9110 section 13.1) of a request that changes the resource with this
+// tag; empty: there is none. Ask it within the transaction that does so.
+func (r *request) expect(tag string) error {
+	if match := r.Header.Values("If-Match"); len(match) > 0 {
+		switch {
+		case tag == "":
+			return problem.New(http.StatusPreconditionFailed,
+				"there is nothing at this address that If-Match could match: leave If-Match out to make it")
+		case !listsTag(match, tag):
+			return problem.New(http.StatusPreconditionFailed, "it was changed since you read it: read it again, and send "+
+				"the ETag of that answer as If-Match")
+		}
+	}
+	if none := r.Header.Values("If-None-Match"); len(none) > 0 && tag != "" && listsTagWeakly(none, tag) {
+		return problem.New(http.StatusPreconditionFailed, "it is there already: leave If-None-Match out to change it")
+	}
+	return nil
+}
+
+// conditional reports whether the request names what it expects to be there.
+func (r *request) conditional() bool {
+	return len(r.Header.Values("If-Match")) > 0 || len(r.Header.Values("If-None-Match")) > 0
+}
+
+// listsTag reports whether a header's list of entity tags has one, or is "*". It compares strongly, as If-Match wants
+// it (RFC 9110 section 8.8.3.2): a weak tag never matches.
+func listsTag(header []string, tag string) bool {
+	for _, one := range strings.Split(strings.Join(header, ","), ",") {
+		if one = strings.TrimSpace(one); one == "*" || one == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// listsTagWeakly is listsTag for If-None-Match, where a tag that was weakened on the way is as good.
+func listsTagWeakly(header []string, tag string) bool {
+	return listsTag([]string{strings.ReplaceAll(strings.Join(header, ","), `W/"`, `"`)}, tag)
+}

@@ -1,0 +1,272 @@
+package manageapi
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// redeliveryInput is what a redelivery of a range is asked for with.
+type redeliveryInput struct {
+	Integration string               `json:"integration"`
+	Since       time.Time            `json:"since"`
+	Until       time.Time            `json:"until"` // left out: now
+	Mode        model.RedeliveryMode `json:"mode"`  // left out: failed
+	Outcome     model.Outcome        `json:"outcome"`
+	Class       model.Class          `json:"class"`
+	Status      int                  `json:"status"`
+	Rate        int                  `json:"rate"` // exports a second; left out: half of in_flight
+	DryRun      bool                 `json:"dryRun"`
+}
+
+// redeliveryPreview is what a redelivery would do. Nothing is begun for it.
+type redeliveryPreview struct {
+	Count    int64                 `json:"count"`
+	Oldest   time.Time             `json:"oldest,omitzero"`
+	Newest   time.Time             `json:"newest,omitzero"`
+	Expired  int64                 `json:"expiredDocuments"` // exports of which a document can't be downloaded any more
+	Received int64                 `json:"received"`         // exports that the integration received: they arrive again
+	LeftOut  []model.LeftOut       `json:"leftOut"`          // exports of the range that it does not choose
+	Rate     int                   `json:"rate"`
+	Samples  []redeliveryCandidate `json:"samples"` // the oldest, five at most
+}
+
+// redeliveryCandidate is an export that a redelivery would come to, and its last delivery to the integration.
+type redeliveryCandidate struct {
+	UUID       string        `json:"uuid"`
+	ReceivedAt time.Time     `json:"receivedAt"`
+	Outcome    model.Outcome `json:"outcome,omitempty"` // absent: it was not addressed to the integration
+	Reason     string        `json:"reason,omitempty"`
+}
+
+// shownRedelivery is a redelivery, and what became of what it began.
+type shownRedelivery struct {
+	ID          string                `json:"id"`
+	Tenant      string                `json:"tenant"`
+	Integration string                `json:"integration"`
+	Mode        model.RedeliveryMode  `json:"mode"`
+	Since       time.Time             `json:"since"`
+	Until       time.Time             `json:"until"`
+	Outcome     model.Outcome         `json:"outcome,omitempty"`
+	Class       model.Class           `json:"class,omitempty"`
+	HTTPStatus  int                   `json:"status,omitzero"`
+	Rate        int                   `json:"rate"`
+	State       model.RedeliveryState `json:"state"`
+	Reason      string                `json:"reason,omitempty"` // why it waits, or was cancelled
+	Total       int64                 `json:"total"`            // when it was asked for
+	Done        int64                 `json:"done"`             // delivered
+	Failed      int64                 `json:"failed"`
+	Waiting     int64                 `json:"waiting"` // begun, and not ended
+	Skipped     int64                 `json:"skipped"`
+	BegunBy     string                `json:"begunBy,omitempty"` // the actor, as the audit has them
+	CreatedAt   time.Time             `json:"createdAt"`
+	UpdatedAt   time.Time             `json:"updatedAt"`
+	EndedAt     time.Time             `json:"endedAt,omitzero"`
+}
+
+// redeliveries are a tenant's, the newest first; allRedeliveries are those of all tenants that the caller sees.
+var (
+	redeliveries = resource[*shownRedelivery]{
+		path: inTenant + "/redeliveries", id: "id", kind: "redelivery", reader: model.Viewer,
+		list: func(r *request) ([]*shownRedelivery, string, error) { return r.listRedeliveries(r.tenant.Name) },
+		find: func(r *request) (*shownRedelivery, error) {
+			j, err := findRedelivery(r)
+			if err != nil {
+				return nil, err
+			}
+			return r.shownRedelivery(j)
+		},
+		view: itself[*shownRedelivery],
+	}
+	allRedeliveries = resource[*shownRedelivery]{
+		path: "/v1/redeliveries", kind: "redelivery", reader: model.Viewer, view: itself[*shownRedelivery],
+		list: func(r *request) ([]*shownRedelivery, string, error) { return r.listRedeliveries(r.caller.tenant) },
+	}
+)
+
+func (r *request) listRedeliveries(tenant string) ([]*shownRedelivery, string, error) {
+	rows, next, err := r.db.ListRedeliveries(r.Context(), tenant, r.page.rows())
+	all := make([]*shownRedelivery, len(rows))
+	for n := 0; n < len(rows) && err == nil; n++ {
+		all[n], err = r.shownRedelivery(rows[n])
+	}
+	return all, next, err
+}
+
+// findRedelivery returns the redelivery that the path names.
+func findRedelivery(r *request) (*model.Redelivery, error) {
+	j, err := r.db.Redelivery(r.Context(), r.PathValue("id"))
+	if err == nil && j.Tenant != r.tenant.Name {
+		return nil, noRedelivery
+	}
+	return j, notFound(err, noRedelivery)
+}
+
+var noRedelivery = problem.New(http.StatusNotFound, "this tenant has no redelivery of that id")
+
+// shownRedelivery is a redelivery as it is shown: one that is running and begins nothing says what it waits for.
+func (r *request) shownRedelivery(j *model.Redelivery) (*shownRedelivery, error) {
+	shown := &shownRedelivery{
+		ID: j.ID, Tenant: j.Tenant, Integration: j.Integration, Mode: j.Mode, Since: j.Since, Until: j.Until,
+		Outcome: j.Outcome, Class: j.Class, HTTPStatus: j.Status, Rate: j.Rate, State: j.State, Reason: j.Reason,
+		Total: j.Total, Done: j.Delivered, Failed: j.Failed, Waiting: j.Waiting, Skipped: j.Skipped,
+		BegunBy: j.BegunBy, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt, EndedAt: j.EndedAt,
+	}
+	if j.State != model.RedeliveryRunning {
+		return shown, nil
+	}
+	i, ok := r.gateway.Config.Integration(j.Tenant, j.Integration)
+	if !ok {
+		shown.Reason = fmt.Sprintf("it waits: integration %s is not in this gateway's configuration", j.Integration)
+		return shown, nil
+	}
+	status, err := r.db.IntegrationStatus(r.Context(), i)
+	if err == nil && !status.Deliverable(i) {
+		shown.Reason = fmt.Sprintf("it waits: integration %s is %s: %s", i.Name, status.State, status.Reason)
+	}
+	return shown, err
+}
+
+// addRedelivery previews a redelivery, or begins it.
+func addRedelivery(r *request) (any, error) {
+	in, err := decode[redeliveryInput](r)
+	if err != nil {
+		return nil, err
+	}
+	i, ok := r.tenant.Integration(in.Integration)
+	if !ok {
+		return nil, problem.Newf(http.StatusUnprocessableEntity, "integration: tenant %s has none of the name %.40q",
+			r.tenant.Name, in.Integration)
+	}
+	now := r.now()
+	if in.Until.IsZero() || in.Until.After(now) {
+		in.Until = now
+	}
+	j := &model.Redelivery{
+		ID: uuid.Must(uuid.NewV7()).String(), Rate: cmp.Or(in.Rate, model.DefaultRedeliveryRate(i)),
+		State: model.RedeliveryRunning, CreatedAt: now, UpdatedAt: now, BegunBy: r.caller.id,
+		Selection: model.Selection{
+			Tenant: i.Tenant, Integration: i.Name, Since: in.Since, Until: in.Until,
+			Mode: cmp.Or(in.Mode, model.RedeliverFailed), Outcome: in.Outcome, Class: in.Class, Status: in.Status,
+		},
+	}
+	if err := invalid(j.Validate()); err != nil {
+		return nil, err
+	}
+	preview, err := r.db.PreviewRedelivery(r.Context(), &j.Selection, i.Documents, now)
+	if err != nil {
+		return nil, err
+	}
+	if in.DryRun {
+		r.status = http.StatusOK
+		return r.preview(j, preview)
+	}
+	if j.Total = preview.Count; j.Total == 0 {
+		j.State, j.EndedAt = model.RedeliveryFinished, now
+		j.Reason = cmp.Or(preview.Nothing(model.Place{Tenant: i.Tenant, Integration: i.Name}),
+			"no export was received in this time")
+	}
+	r.location = pathOf("/v1/tenants", j.Tenant, "redeliveries", j.ID)
+	err = r.write(func(tx *store.Tx) error {
+		if err := tx.InsertRedelivery(j); err != nil {
+			return err
+		}
+		return r.note(tx, r.location)
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.startRedelivery(j)
+	return r.shownRedelivery(j)
+}
+
+// startRedelivery starts the workflow of a redelivery that is running.
+func (r *request) startRedelivery(j *model.Redelivery) {
+	if j.State != model.RedeliveryRunning {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	r.gateway.Runtime.StartRedelivery(ctx, j.ID)
+}
+
+// redeliveryAddedBefore answers the repeat of a request that began a redelivery.
+func redeliveryAddedBefore(r *request, location string) (any, error) {
+	r.location = location
+	j, err := r.db.Redelivery(r.Context(), r.repeated(location))
+	if err != nil {
+		return nil, notFound(err, noRedelivery)
+	}
+	return r.shownRedelivery(j)
+}
+
+// preview shows what a redelivery would come to.
+func (r *request) preview(j *model.Redelivery, p model.RedeliveryPreview) (any, error) {
+	const samples = 5
+	shown := redeliveryPreview{Count: p.Count, Oldest: p.Oldest, Newest: p.Newest, Expired: p.Expired,
+		Received: p.Received, LeftOut: p.LeftOut, Rate: j.Rate,
+		Samples: []redeliveryCandidate{}}
+	exports, err := r.db.ListSelected(r.Context(), &j.Selection, 0, samples)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]int64, len(exports))
+	for n, e := range exports {
+		ids[n] = e.ID
+	}
+	deliveries, err := r.db.ListDeliveriesOf(r.Context(), ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range exports {
+		one := redeliveryCandidate{UUID: e.Key, ReceivedAt: e.ReceivedAt}
+		if d := model.LatestDelivery(deliveries[e.ID], j.Integration); d != nil {
+			one.Outcome, one.Reason = d.Outcome, d.Reason
+		}
+		shown.Samples = append(shown.Samples, one)
+	}
+	return shown, nil
+}
+
+// toState changes the state of a redelivery from one of others. otherwise is the sentence for one that has none of these.
+func toState(to model.RedeliveryState, otherwise string, from ...model.RedeliveryState) handler {
+	return func(r *request) (any, error) {
+		j, err := findRedelivery(r)
+		if err != nil {
+			return nil, err
+		}
+		changed := false
+		err = r.write(func(tx *store.Tx) (err error) {
+			changed, err = tx.UpdateRedeliveryState(j.ID, to, "", r.now(), from...)
+			return err
+		})
+		if err == nil {
+			j, err = findRedelivery(r)
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case !changed && j.State != to: // else it was done before
+			return nil, problem.Newf(http.StatusConflict, "this redelivery is %s: %s", j.State, otherwise)
+		}
+		r.startRedelivery(j)
+		return r.shownRedelivery(j)
+	}
+}
+
+var (
+	pauseRedelivery = toState(model.RedeliveryPaused, "only one that is running can be paused",
+		model.RedeliveryRunning)
+	resumeRedelivery = toState(model.RedeliveryRunning, "only one that is paused can be resumed; ask for another one",
+		model.RedeliveryPaused)
+	cancelRedelivery = toState(model.RedeliveryCancelled, "it has come to all its exports",
+		model.RedeliveryRunning, model.RedeliveryPaused)
+)

@@ -1,0 +1,181 @@
+package manageapi
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/hiregate/hiregate/internal/digest"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// maxSteps is how many steps a tenant's workflow has at most.
+const maxSteps = 100
+
+// inOrder sorts steps as they stand in the workflow.
+func inOrder(all []*model.Step) {
+	slices.SortStableFunc(all, func(a, b *model.Step) int {
+		return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// tagOf is the entity tag of all steps together; empty: there are none.
+func tagOf(all []*model.Step) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, s := range all {
+		parts = append(parts, s.ID, tag(&s.Row))
+	}
+	return fmt.Sprintf(`"%.16x"`, digest.Of(strings.Join(parts, " ")))
+}
+
+// listSteps lists a tenant's steps in the order of its workflow: all of them, unless the request has a limit, for a
+// PUT takes all. A page of them has no entity tag, which is that of all.
+func listSteps(r *request) (any, error) {
+	page := r.page
+	if !r.query.Has("limit") {
+		page.limit = maxSteps
+	}
+	t := r.tenant
+	all, _, err := r.db.ListSteps(r.Context(), t.Name, store.Page{Limit: maxSteps})
+	if err != nil {
+		return nil, err
+	}
+	inOrder(all)
+	rows, next := part(page, all, func(s *model.Step) string { return fmt.Sprintf("%09d", s.Position) })
+	if len(rows) == len(all) {
+		r.etag = tagOf(all)
+	}
+	return listed(page, rows, next, itself[*model.Step]), nil
+}
+
+// putSteps makes a tenant's steps those of a list, in its order. A step that stays keeps its helper, unless another
+// comes with it.
+func putSteps(r *request) (any, error) {
+	t := r.tenant
+	in, err := decode[struct {
+		Items []model.Step `json:"items"`
+		Next  *string      `json:"next"` // of the answer to GET, which may be sent back, unless it was a page
+	}](r)
+	if err == nil && in.Next != nil {
+		err = problem.New(http.StatusUnprocessableEntity, "this is a page of the steps, and the others would be lost: "+
+			"send all steps, with next null or left out")
+	}
+	if err == nil {
+		err = r.checkSteps(in.Items)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var kept []*model.Step
+	err = r.write(func(tx *store.Tx) (err error) {
+		kept, err = r.replaceSteps(tx, t, in.Items)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.etag = tagOf(kept)
+	return list[*model.Step]{Items: kept}, nil
+}
+
+func (r *request) checkSteps(items []model.Step) error {
+	if items == nil {
+		return problem.New(http.StatusUnprocessableEntity,
+			`items is missing: send all steps in their order, as {"items":[{"id":"applied","name":"Applied"}]}`)
+	}
+	if len(items) > maxSteps {
+		return problem.Newf(http.StatusUnprocessableEntity, "there are more than %d steps: leave some out", maxSteps)
+	}
+	seen := map[string]bool{}
+	for n := range items {
+		s := &items[n]
+		s.Position = n
+		err := s.Validate()
+		if faults := new(model.InvalidError); errors.As(err, &faults) {
+			for i := range faults.Faults {
+				faults.Faults[i] = fmt.Sprintf("items[%d].%s", n, faults.Faults[i])
+			}
+		}
+		if err := invalid(err); err != nil {
+			return err
+		}
+		if seen[s.ID] {
+			return problem.Newf(http.StatusUnprocessableEntity,
+				"items[%d].id is that of a step before: give each an id of its own", n)
+		}
+		seen[s.ID] = true
+	}
+	return nil
+}
+
+func (r *request) replaceSteps(tx *store.Tx, t *model.Tenant, items []model.Step) ([]*model.Step, error) {
+	before, err := tx.ListSteps(t.Name)
+	if err != nil {
+		return nil, err
+	}
+	inOrder(before)
+	if err := r.expect(tagOf(before)); err != nil {
+		return nil, err
+	}
+	gone := map[string]*model.Step{}
+	for _, s := range before {
+		gone[s.ID] = s
+	}
+	kept := make([]*model.Step, len(items))
+	for n, s := range items {
+		s.Row = model.Row{Tenant: t.Name}
+		var helper *model.Helper // that it has
+		if b, ok := gone[s.ID]; ok {
+			s.Row, helper = b.Row, b.Helper
+			delete(gone, s.ID)
+		}
+		if err := checkHelper(t, s.Helper, helper); err != nil {
+			return nil, err
+		}
+		if s.Helper == nil {
+			s.Helper = helper
+		}
+		kept[n] = &s
+		if err := tx.UpsertStep(&s, r.gateway.Now()); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range gone {
+		if err := tx.DeleteStep(s); err != nil {
+			return nil, err
+		}
+	}
+	return kept, nil
+}
+
+// checkHelper says which integration of a step's helper the tenant does not have. One that the helper named before may
+// be gone since; it gets nothing, and stays until the helper is changed.
+func checkHelper(t *model.Tenant, h, before *model.Helper) error {
+	if h == nil {
+		return nil
+	}
+	added := h.Integrations
+	if before != nil {
+		added = slices.DeleteFunc(slices.Clone(added),
+			func(name string) bool { return slices.Contains(before.Integrations, name) })
+	}
+	return knownIntegrations(t, added)
+}
+
+// knownIntegrations says which integration a tenant does not have.
+func knownIntegrations(t *model.Tenant, names []string) error {
+	for _, name := range names {
+		if _, ok := t.Integration(name); !ok {
+			return problem.Newf(http.StatusUnprocessableEntity, "this tenant has no integration %.63q: add it first", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package manageapi
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hiregate/hiregate/workflows"
+)
+
+// stray is an open workflow of exports that the database lacks.
+type stray struct {
+	Workflow  string    `json:"workflow"`
+	StartedAt time.Time `json:"startedAt"`
+}
+
+// strays are those that there are.
+type strays struct {
+	Count  int     `json:"count"`
+	Looked int     `json:"looked"` // open workflows that were compared
+	Young  int     `json:"young"`  // those that were not, as they are younger than a minute
+	More   bool    `json:"more"`   // there are older ones, which were not either
+	Items  []stray `json:"items"`  // the oldest, straysShown at most
+}
+
+// endedStrays is what became of them.
+type endedStrays struct {
+	Ended int  `json:"ended"`
+	Young int  `json:"young"` // as in strays
+	More  bool `json:"more"`
+}
+
+const (
+	straysShown = 1000
+	// straysBound is how long a request may take that compares each open workflow. The command line waits for longer.
+	straysBound = 25 * time.Second
+)
+
+func listStrays(r *request) (any, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), straysBound)
+	defer cancel()
+	found, err := r.gateway.Runtime.Redeliverer.FindStrays(ctx, r.now())
+	if err != nil {
+		return nil, r.strayFault(err, 0)
+	}
+	shown := strays{Count: len(found.Found), Looked: found.Looked, Young: found.Young, More: found.More, Items: []stray{}}
+	for _, s := range found.Found[:min(len(found.Found), straysShown)] {
+		shown.Items = append(shown.Items, stray{s.Workflow, s.StartedAt})
+	}
+	return shown, nil
+}
+
+// endStrays terminates them. That somebody asked for it is in the audit before the first of them ends.
+func endStrays(r *request) (any, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), straysBound)
+	defer cancel()
+	redeliverer := r.gateway.Runtime.Redeliverer
+	found, err := redeliverer.FindStrays(ctx, r.now())
+	if err != nil {
+		return nil, r.strayFault(err, 0)
+	}
+	if len(found.Found) == 0 {
+		return endedStrays{Young: found.Young, More: found.More}, nil
+	}
+	if err := r.auditAlone(); err != nil {
+		return nil, err
+	}
+	n, err := redeliverer.EndStrays(ctx, found)
+	if err != nil {
+		return nil, r.strayFault(err, n)
+	}
+	return endedStrays{Ended: n, Young: found.Young, More: found.More}, nil
+}
+
+// strayFault is the error of a comparison that was not finished, after some workflows were ended.
+func (r *request) strayFault(err error, ended int) error {
+	if !workflows.Unanswered(err) {
+		return err
+	}
+	detail := "Temporal does not answer, or not in time: ask again in a moment"
+	if ended > 0 {
+		detail = fmt.Sprintf("%s; workflows that were ended: %d", detail, ended)
+	}
+	return r.noTemporal(err, detail)
+}

@@ -1,0 +1,178 @@
+package manageapi_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+type exportedAnswer struct {
+	UUID       string
+	State      string
+	Deliveries []struct {
+		Integration, Outcome, Class, Reason, Answer string
+		Attempts, Status                            int
+	}
+}
+
+// deliver does what the workflow of a triggered export would, once the export is there.
+func (b *bench) deliver(outcome model.Outcome, status int) {
+	go func() {
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for ; ; <-tick.C {
+			page, _, err := b.Runtime.Store().ListExports(b.t.Context(), store.ExportFilter{Limit: 1})
+			if b.t.Context().Err() != nil || err == nil && len(page) == 1 {
+				if len(page) == 1 {
+					for _, name := range page[0].Integrations {
+						b.delivery(page[0], name, outcome, status)
+					}
+				}
+				return
+			}
+		}
+	}()
+}
+
+func TestAnExportAnswersWithItsFirstAttempts(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	b.status("acme", "hris", store.IntegrationStatus{State: model.Configured, UpdatedAt: b.Clock.Now()})
+	b.deliver(model.Retrying, 503)
+	a := b.must(http.StatusCreated, http.MethodPost, acme+"/candidates/c-1/exports", "")
+	e := parsed[exportedAnswer](b, a)
+	require.Equal(t, acme+"/exports/"+e.UUID, a.header.Get("Location"))
+	require.Len(t, e.Deliveries, 2, "hris, and own, which needs no VERIFY")
+	for n, name := range []string{"hris", "own"} {
+		require.Equal(t, name, e.Deliveries[n].Integration)
+		require.Equal(t, "retrying", e.Deliveries[n].Outcome)
+		require.Equal(t, 503, e.Deliveries[n].Status)
+		require.Equal(t, answered, e.Deliveries[n].Answer)
+	}
+	require.Equal(t, []string{e.UUID}, ids(b, acme+"/exports?candidate=c-1"))
+}
+
+func TestAnExportThatIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	const exports = acme + "/candidates/c-1/exports"
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/globex/candidates/c-1/exports", "", http.StatusConflict),
+		"no configured integration")
+	require.Contains(t, b.problem(http.MethodPost, exports, `{"integration":"hris"}`, http.StatusConflict),
+		"is not configured")
+	require.Contains(t, b.problem(http.MethodPost, exports, `{"integration":"nobody"}`, http.StatusUnprocessableEntity),
+		`no integration "nobody"`)
+	require.Contains(t, b.problem(http.MethodPost, acme+"/candidates/c-2/exports", "", http.StatusNotFound),
+		"the tenant has no candidate of that id")
+	require.Contains(t, b.problem(http.MethodPost, exports, `{"jobApplication":"a-2"}`, http.StatusNotFound),
+		"no job application of that id")
+	b.must(http.StatusCreated, http.MethodPut, acme+"/job-applications/a-2", `{"candidate":"c-1"}`)
+	require.Contains(t, b.problem(http.MethodPost, exports, "", http.StatusUnprocessableEntity),
+		"several job applications")
+	require.Empty(t, b.Exports(t))
+}
+
+func TestARepeatedExportIsOneExport(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	b.deliver(model.Delivered, 200)
+	post := func() reply {
+		return b.must(http.StatusCreated, http.MethodPost, acme+"/candidates/c-1/exports", "", "Idempotency-Key", "k")
+	}
+	first := post()
+	require.Equal(t, first.body, post().body)
+	require.Equal(t, parsed[exportedAnswer](b, first), parsed[exportedAnswer](b, post()), "after a crash")
+	require.Len(t, b.Exports(t), 1)
+}
+
+// The first attempt may not come while Temporal is away: the export is there anyway, and the answer says so.
+func TestAnExportWithoutTemporal(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	began := time.Now()
+	e := parsed[exportedAnswer](b, b.must(http.StatusCreated, http.MethodPost, acme+"/candidates/c-1/exports",
+		`{"integration":"own","jobApplication":"a-1"}`))
+	require.WithinRange(t, time.Now(), began.Add(20*time.Second), began.Add(40*time.Second))
+	require.Equal(t, "waiting", e.State)
+	require.Len(t, e.Deliveries, 1)
+	require.Equal(t, "pending", e.Deliveries[0].Outcome)
+	require.Contains(t, e.Deliveries[0].Reason, "waits for Temporal")
+}
+
+// Its workflow may be there, and wait at a gate of the integration.
+func TestAnExportThatWaitsForItsTurn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	answer := make(chan reply, 1)
+	go func() {
+		answer <- b.send(http.MethodPost, acme+"/candidates/c-1/exports", `{"integration":"own","jobApplication":"a-1"}`)
+	}()
+	var page []*model.Export
+	require.Eventually(t, func() bool { page = b.Exports(t); return len(page) == 1 }, 20*time.Second, 5*time.Millisecond)
+	b.Write(t, func(tx *store.Tx) error { return tx.MarkDispatched(page[0].ID, 0, b.Clock.Now(), "own") })
+	a := <-answer
+	require.Equal(t, http.StatusCreated, a.status, a.body)
+	e := parsed[exportedAnswer](b, a)
+	require.Len(t, e.Deliveries, 1)
+	require.Equal(t, "pending", e.Deliveries[0].Outcome)
+	require.Contains(t, e.Deliveries[0].Reason, "waits for its turn")
+}
+
+func TestEnteringAStepExports(t *testing.T) {
+	t.Parallel()
+	onEach(t, testEnteringAStepExports)
+}
+
+func testEnteringAStepExports(t *testing.T, b *bench) {
+	b.people()
+	b.must(http.StatusCreated, http.MethodPut, acme+"/steps/hired/helper", `{}`)
+	enter := func(status int, step string) reply {
+		return b.must(status, http.MethodPost, application+"/transitions", `{"step":"`+step+`"}`)
+	}
+	require.NotContains(t, enter(http.StatusCreated, "applied").body, `"export"`)
+	b.Clock.Advance(time.Minute)
+	a := enter(http.StatusCreated, "hired")
+	uuid := parsed[struct{ Export string }](b, a).Export
+	require.Equal(t, []string{uuid}, ids(b, acme+"/exports"))
+	require.Contains(t, b.refused(http.StatusConflict, http.MethodPost, application+"/transitions", `{"step":"hired"}`),
+		"in that step already")
+	require.Contains(t, b.refused(http.StatusNotFound, http.MethodPost, application+"/transitions", `{"step":"fired"}`),
+		"the tenant has no step of that id")
+	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, application+"/transitions", `{}`),
+		"step is missing")
+	b.Clock.Advance(time.Minute)
+	enter(http.StatusCreated, "applied")
+	b.Clock.Advance(time.Minute)
+	enter(http.StatusCreated, "hired")
+	require.Len(t, b.Exports(t), 2, "once for each entering")
+	history := items(b, application+"/transitions")
+	require.Len(t, history, 4)
+	require.Equal(t, "hired", history[0]["step"], "the last one comes first")
+	require.Len(t, pagedIDs(b, application+"/transitions"), 4)
+}
+
+func TestExportsOfATime(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.export("acme", "u-1")
+	b.export("acme", "u-2", func(e *model.Export) {
+		later := e.ReceivedAt.Add(time.Hour)
+		e.ID, e.ReceivedAt = model.NewID(later), later
+	})
+	for query, want := range map[string][]string{
+		"?since=2026-11-20T12:30:00Z": {"u-2"}, "?until=2026-11-20T13:30:00%2B01:00": {"u-1"},
+		"?since=2026-11-20T12:00:00Z&until=2026-11-20T13:00:01Z": {"u-2", "u-1"},
+	} {
+		require.Equal(t, want, ids(b, acme+"/exports"+query), query)
+	}
+}
