@@ -29,10 +29,10 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// bench is an archive over a real store and folder, a service that offers documents, and a clock. It never answers
+// fixture is an archive over a real store and folder, a service that offers documents, and a clock. It never answers
 // what asks for a name that begins with "hangs", and lets half a minute go by before it fails what asks for one that
 // begins with "slow".
-type bench struct {
+type fixture struct {
 	*documents.Archive
 	t       *testing.T
 	config  *config.Config
@@ -45,14 +45,14 @@ type bench struct {
 	now     time.Time
 }
 
-func newBench(t *testing.T) *bench {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	return newBenchOn(t, storetest.SQLite(t))
+	return newFixtureOn(t, storetest.SQLite(t))
 }
 
-func newBenchOn(t *testing.T, address string) *bench {
+func newFixtureOn(t *testing.T, address string) *fixture {
 	t.Helper()
-	b := &bench{t: t, now: noon, folder: t.TempDir()}
+	b := &fixture{t: t, now: noon, folder: t.TempDir()}
 	b.service = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.asked.Add(1)
 		name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
@@ -91,25 +91,25 @@ func newBenchOn(t *testing.T, address string) *bench {
 	return b
 }
 
-func (b *bench) clock() time.Time {
+func (b *fixture) clock() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.now
 }
 
-func (b *bench) advance(d time.Duration) {
+func (b *fixture) advance(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.now = b.now.Add(d)
 }
 
 // accept takes in an export whose attachments are at these paths of the service. Its layout is unusual, to see it kept.
-func (b *bench) accept(paths ...string) *model.Export {
+func (b *fixture) accept(paths ...string) *model.Export {
 	b.t.Helper()
 	return b.acceptFor("acme", paths...)
 }
 
-func (b *bench) acceptFor(tenant string, paths ...string) *model.Export {
+func (b *fixture) acceptFor(tenant string, paths ...string) *model.Export {
 	b.t.Helper()
 	var attachments []string
 	for n, path := range paths {
@@ -124,14 +124,14 @@ func (b *bench) acceptFor(tenant string, paths ...string) *model.Export {
 	return e
 }
 
-func (b *bench) fetch(e *model.Export) documents.Progress {
+func (b *fixture) fetch(e *model.Export) documents.Progress {
 	b.t.Helper()
 	p, err := b.Fetch(b.t.Context(), e)
 	require.NoError(b.t, err)
 	return p
 }
 
-func (b *bench) kept() (files int) {
+func (b *fixture) kept() (files int) {
 	b.t.Helper()
 	require.NoError(b.t, filepath.WalkDir(b.folder, func(_ string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -146,7 +146,7 @@ func (b *bench) kept() (files int) {
 // have theirs.
 func TestManyDocumentsLeaveTheWriterToOthers(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	const many = 1201
 	e := b.accept(strings.Split(strings.Repeat("x ", many-1)+"x", " ")...)
 	turns := func(do func()) int64 {
@@ -179,7 +179,7 @@ func TestManyDocumentsLeaveTheWriterToOthers(t *testing.T) {
 
 func TestFetchedOnceAndKept(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("one", "two")
 	for range 3 {
 		require.Equal(t, documents.Progress{Fetched: 2}, b.fetch(e))
@@ -198,7 +198,7 @@ func TestFetchedOnceAndKept(t *testing.T) {
 
 func TestFetchedByOneGatewayOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("one", "two", "three")
 	var group sync.WaitGroup
 	for range 8 {
@@ -215,7 +215,7 @@ func TestFetchedByOneGatewayOnce(t *testing.T) {
 
 func TestFetchedBySeveralGatewaysIsKeptOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("one", "two", "three")
 	var group sync.WaitGroup
 	for range 8 {
@@ -235,7 +235,7 @@ func TestFetchedBySeveralGatewaysIsKeptOnce(t *testing.T) {
 func TestDocumentOutlivesALostCommit(t *testing.T) {
 	t.Parallel()
 	wire := storetest.NewWire(t, storetest.Postgres(t))
-	b := newBenchOn(t, wire.Address)
+	b := newFixtureOn(t, wire.Address)
 	e := b.accept("one")
 	b.onAsked = wire.LoseCommit
 	_, err := b.Fetch(t.Context(), e)
@@ -254,7 +254,7 @@ func TestDocumentOutlivesALostCommit(t *testing.T) {
 // A gateway ends between the keeping of a file and the entering of its row.
 func TestDocumentThatWasNotEnteredIsSweptAway(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	b.onAsked = cancel
 	_, err := b.Fetch(ctx, b.accept("one"))
@@ -271,7 +271,7 @@ func TestDocumentThatWasNotEnteredIsSweptAway(t *testing.T) {
 // Another process that has the database takes what it finds for left behind: a row never names a file that is gone.
 func TestDocumentThatWasSweptAwayIsFetchedAgain(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("one")
 	b.onAsked = func() { require.NoError(t, b.Sweep(t.Context(), b.clock().Add(time.Second))) }
 	_, err := b.Fetch(t.Context(), e)
@@ -283,7 +283,7 @@ func TestDocumentThatWasSweptAwayIsFetchedAgain(t *testing.T) {
 // What was fetched, or failed, is no upload any more.
 func TestNoUploadIsLeftBehind(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store("two", http.StatusNotFound)
 	b.fetch(b.accept("one", "two"))
 	left, err := b.Store.ListUploads(t.Context(), b.clock().Add(time.Second), 0, 10)
@@ -294,7 +294,7 @@ func TestNoUploadIsLeftBehind(t *testing.T) {
 // However many exports of one tenant wait for a service that does not answer, the documents of another are fetched.
 func TestATenantWhoseServiceHangsHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -317,7 +317,7 @@ func TestATenantWhoseServiceHangsHoldsUpNobodyElse(t *testing.T) {
 // Those that are slow don't keep a run going until it is cut off, nor others from being tried at all.
 func TestDocumentsThatAreSlowHoldUpNoOthers(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	var paths []string
 	for n := range 30 {
 		paths = append(paths, fmt.Sprint("slow-", n))
@@ -337,7 +337,7 @@ func TestDocumentsThatAreSlowHoldUpNoOthers(t *testing.T) {
 
 func TestRefusedThreeTimesIsGivenUp(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store("two", http.StatusNotFound)
 	e := b.accept("one", "two")
 	for range documents.GiveUpTries - 1 {
@@ -363,7 +363,7 @@ func TestRefusedThreeTimesIsGivenUp(t *testing.T) {
 func TestOnlyRefusalsCountTowardsGivingUp(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
-		b := newBenchOn(t, address)
+		b := newFixtureOn(t, address)
 		e := b.accept("one")
 		for _, status := range []int{http.StatusBadGateway, http.StatusNotFound, http.StatusBadGateway,
 			http.StatusTooManyRequests, http.StatusForbidden} {
@@ -382,7 +382,7 @@ func TestOnlyRefusalsCountTowardsGivingUp(t *testing.T) {
 
 func TestTriedUntilItsURLEnds(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store("one", http.StatusServiceUnavailable)
 	e := b.accept("one")
 	for {
@@ -400,7 +400,7 @@ func TestTriedUntilItsURLEnds(t *testing.T) {
 
 func TestNotAskedForAfterItsURLEnded(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("one")
 	b.advance(model.DocumentWindow)
 	require.Equal(t, documents.Progress{GivenUp: 1}, b.fetch(e))
@@ -409,7 +409,7 @@ func TestNotAskedForAfterItsURLEnded(t *testing.T) {
 
 func TestAddressRefusedByEgressIsGivenUpAtOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.config.Egress = egress.New(egress.Policy{})
 	require.Equal(t, documents.Progress{GivenUp: 1}, b.fetch(b.accept("one")))
 	require.Zero(t, b.asked.Load())
@@ -417,7 +417,7 @@ func TestAddressRefusedByEgressIsGivenUpAtOnce(t *testing.T) {
 
 func TestRehostedBodyIsMadeOnceAndDiffersInItsURLsAlone(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("one", "two")
 	original := string(e.Body)
 	bodies := make([][]byte, 8)

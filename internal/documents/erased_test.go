@@ -14,7 +14,7 @@ import (
 // An export is erased while its documents are being fetched: none is kept, and nobody asks for them again.
 func TestDocumentsOfAnErasedExportAreNotKept(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("one", "two", "three", "four", "five", "six")
 	var once sync.Once
 	b.onAsked = func() {

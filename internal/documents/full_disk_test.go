@@ -24,7 +24,7 @@ import (
 func TestFullDisk(t *testing.T) { fulldisk.Run(t, fillDisk) }
 
 func fillDisk(t *testing.T, room func(bytes uint64)) {
-	b := newBenchOn(t, storetest.Postgres(t)) // whose files have room still
+	b := newFixtureOn(t, storetest.Postgres(t)) // whose files have room still
 	core, logged := observer.New(zapcore.InfoLevel)
 	b.Log = zap.New(core)
 	warned := func() (all []observer.LoggedEntry) {

@@ -36,7 +36,7 @@ func attachments(t *testing.T, body []byte) (all []struct {
 	return all
 }
 
-func (b *bench) outgoing(e *model.Export, mode model.DocumentMode) []byte {
+func (b *fixture) outgoing(e *model.Export, mode model.DocumentMode) []byte {
 	b.t.Helper()
 	own := *e
 	body, err := b.OutgoingBody(b.t.Context(), &own, mode)
@@ -45,7 +45,7 @@ func (b *bench) outgoing(e *model.Export, mode model.DocumentMode) []byte {
 }
 
 // sized puts an export through the door whose documents are here, of these sizes.
-func (b *bench) sized(sizes ...int64) (*model.Export, [][]byte) {
+func (b *fixture) sized(sizes ...int64) (*model.Export, [][]byte) {
 	b.t.Helper()
 	e := b.accept(strings.Split(strings.Repeat("x ", len(sizes)-1)+"x", " ")...)
 	b.fetch(e)
@@ -93,7 +93,7 @@ func (b *bench) sized(sizes ...int64) (*model.Export, [][]byte) {
 // the byte.
 func TestInlineChangesNothingElse(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store("two", 404)
 	e := b.accept("one", "two", "three")
 	for range 3 {
@@ -123,7 +123,7 @@ func TestInlineChangesNothingElse(t *testing.T) {
 // What an attempt will take is known before it reads anything, in every mode, and however often it is asked.
 func TestSizeIsKnownBeforeTheBodyIsMade(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	large, _ := b.sized(3<<20, 1<<20, 8<<20)
 	for _, e := range []*model.Export{large, b.accept("one", "two"), b.accept()} {
 		for _, mode := range []model.DocumentMode{model.Passthrough, model.Rehost, model.Inline} {
@@ -146,7 +146,7 @@ func TestSizeIsKnownBeforeTheBodyIsMade(t *testing.T) {
 // In the order of the attachments each goes in that fits into what is left of 10 MiB, to the byte.
 func TestInlineTakesTenMebibytes(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	const mega = 1 << 20
 	e, contents := b.sized(7*mega, 3*mega+1, 2*mega, mega, 0, 1)
 	body := b.outgoing(e, model.Inline)
@@ -163,7 +163,7 @@ func TestInlineTakesTenMebibytes(t *testing.T) {
 
 func TestInlineBodyIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("one")
 	b.fetch(e)
 	made := make([][]byte, 8)
@@ -183,7 +183,7 @@ func TestInlineBodyIsMadeOnce(t *testing.T) {
 
 func TestInlineGoesWithoutWhatIsGone(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("one", "two")
 	b.fetch(e)
 	docs, err := b.Store.ListDocuments(t.Context(), e.ID)
@@ -197,7 +197,7 @@ func TestInlineGoesWithoutWhatIsGone(t *testing.T) {
 // An attachment with a document of its own would have two members of one name.
 func TestInlineLeavesADocumentThatIsThere(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := inbox.NewExport("acme", "u-1", fmt.Appendf(nil,
 		`{"candidate":{"profiles":[{"attachments":[{"url":%q,"document":null}]}]}}`, b.service.URL+"/one"), b.clock())
 	e.Attachments = 1
@@ -210,7 +210,7 @@ func TestInlineLeavesADocumentThatIsThere(t *testing.T) {
 // One in quarantine may have more attachments than are taken: the others keep the URLs that they came with.
 func TestAttachmentsBeyondThoseTakenKeepTheirURLs(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	attachment := fmt.Sprintf(`{"url":%q}`, b.service.URL+"/one")
 	body := fmt.Appendf(nil, `{"candidate":{"profiles":[{"attachments":[%[1]s,%[1]s]},{"attachments":[%[1]s]}]}}`,
 		attachment)
@@ -227,7 +227,7 @@ func TestAttachmentsBeyondThoseTakenKeepTheirURLs(t *testing.T) {
 // The URLs in a body that was triggered here are ours already, and end when they end.
 func TestTriggeredBodyKeepsItsURLs(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e, _ := b.sized(5)
 	e.Origin = model.Triggered
 	require.Equal(t, string(e.Body), string(b.outgoing(e, model.Rehost)))
@@ -239,7 +239,7 @@ func TestTriggeredBodyKeepsItsURLs(t *testing.T) {
 // A body that is made for a redelivery only has addresses that can still be used.
 func TestLinksLastAsLongAsTheDeliveries(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("one")
 	b.fetch(e)
 	e.DeliverTill = noon.Add(model.LinkWindow + model.DeliveryWindow) // redelivered when the first ones would have ended
@@ -253,7 +253,7 @@ func TestLinksLastAsLongAsTheDeliveries(t *testing.T) {
 
 func TestSettled(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store("two", 503)
 	settled := func(e *model.Export) bool {
 		is, err := b.Settled(t.Context(), e)

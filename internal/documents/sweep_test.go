@@ -17,7 +17,7 @@ import (
 )
 
 // upload puts a file whose row says that it belongs to nobody yet.
-func (b *bench) upload() (name string) {
+func (b *fixture) upload() (name string) {
 	b.t.Helper()
 	name, err := b.BeginUpload(b.t.Context())
 	require.NoError(b.t, err)
@@ -26,7 +26,7 @@ func (b *bench) upload() (name string) {
 	return name
 }
 
-func (b *bench) take(name string) error {
+func (b *fixture) take(name string) error {
 	return b.Store.Write(b.t.Context(), func(tx *store.Tx) error { return documents.ClaimUpload(tx, name) })
 }
 
@@ -34,7 +34,7 @@ func (b *bench) take(name string) error {
 // its file.
 func TestFileThatWasTakenIsNotSweptAway(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	taken, lost := b.upload(), b.upload()
 	require.NoError(t, b.take(taken))
 	require.NoError(t, b.DiscardUploads(t.Context(), []string{taken, lost}))
@@ -49,7 +49,7 @@ func TestFileThatWasTakenIsNotSweptAway(t *testing.T) {
 // removes it.
 func TestSweepThatEndedEarlyIsFinished(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	name := b.upload()
 	require.NoError(t, b.Store.Write(t.Context(),
 		func(tx *store.Tx) error { _, err := tx.AbandonUpload(name); return err }))
@@ -61,7 +61,7 @@ func TestSweepThatEndedEarlyIsFinished(t *testing.T) {
 // A file that can't be removed, on a volume that went read-only or with rights that somebody changed, keeps no other
 // file here, however many there are of its kind. That is told once, and counted.
 func TestFileThatCantBeRemovedIsPassedOver(t *testing.T) { // alone: there is one gauge for all
-	b := newBench(t)
+	b := newFixture(t)
 	core, log := observer.New(zap.ErrorLevel)
 	b.Log = zap.New(core)
 	var stuck []string

@@ -31,8 +31,8 @@ var (
 	hris = model.Place{Tenant: "acme", Integration: "hris"}
 )
 
-// bench is two nodes on one database, and a receiver whose answers the test decides.
-type bench struct {
+// fixture is two nodes on one database, and a receiver whose answers the test decides.
+type fixture struct {
 	t      *testing.T
 	db     *store.DB // of the first node
 	nodes  []*notify.Notifier
@@ -56,14 +56,14 @@ type message struct {
 }
 
 // each runs a test on each database.
-func each(t *testing.T, test func(b *bench)) {
+func each(t *testing.T, test func(b *fixture)) {
 	t.Helper()
-	storetest.Each(t, func(t *testing.T, address string) { test(newBench(t, address)) })
+	storetest.Each(t, func(t *testing.T, address string) { test(newFixture(t, address)) })
 }
 
-func newBench(t *testing.T, address string) *bench {
+func newFixture(t *testing.T, address string) *fixture {
 	t.Helper()
-	b := &bench{t: t, now: noon, status: http.StatusNoContent}
+	b := &fixture{t: t, now: noon, status: http.StatusNoContent}
 	server := httptest.NewServer(b)
 	t.Cleanup(server.Close)
 	loopback, err := egress.ParseAllow([]string{"127.0.0.0/8"})
@@ -94,7 +94,7 @@ func newBench(t *testing.T, address string) *bench {
 	return b
 }
 
-func (b *bench) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (b *fixture) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -106,26 +106,26 @@ func (b *bench) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(b.status)
 }
 
-func (b *bench) clock() time.Time {
+func (b *fixture) clock() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.now
 }
 
-func (b *bench) advance(d time.Duration) {
+func (b *fixture) advance(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.now = b.now.Add(d)
 }
 
-func (b *bench) answer(status int) {
+func (b *fixture) answer(status int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.status = status
 }
 
 // together has both nodes do something at once.
-func (b *bench) together(do func(*notify.Notifier) error) {
+func (b *fixture) together(do func(*notify.Notifier) error) {
 	b.t.Helper()
 	var group sync.WaitGroup
 	for _, n := range b.nodes {
@@ -140,7 +140,7 @@ func (b *bench) together(do func(*notify.Notifier) error) {
 }
 
 // told has both nodes look and send at once, and returns what was received then.
-func (b *bench) told() []message {
+func (b *fixture) told() []message {
 	b.t.Helper()
 	b.mu.Lock()
 	b.received = nil
@@ -163,13 +163,13 @@ func types(all []message) []string {
 	return names
 }
 
-func (b *bench) write(fn func(*store.Tx) error) {
+func (b *fixture) write(fn func(*store.Tx) error) {
 	b.t.Helper()
 	require.NoError(b.t, b.db.Write(b.t.Context(), fn))
 }
 
 // attempts are made at hris now, with these faults; an empty one is a success.
-func (b *bench) attempts(faults ...model.Class) {
+func (b *fixture) attempts(faults ...model.Class) {
 	b.t.Helper()
 	b.write(func(tx *store.Tx) error {
 		for n, fault := range faults {

@@ -18,7 +18,7 @@ import (
 // that comes and goes is not told of each time.
 func TestFailingAndRecovered(t *testing.T) {
 	t.Parallel()
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		b.attempts(model.ClassPartnerFault, model.ClassPartnerFault)
 		b.advance(notify.Lasting)
 		require.Empty(t, b.told(), "two failures come and go")
@@ -59,7 +59,7 @@ func TestFailingAndRecovered(t *testing.T) {
 // An integration that refuses what it gets is told once, and so is the first export after that.
 func TestRefusingAndRecovered(t *testing.T) {
 	t.Parallel()
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		const data = model.ClassDataFault
 		b.attempts(data, data, data, data, data, data, data, data, data)
 		require.Empty(t, b.told())
@@ -80,7 +80,7 @@ func TestRefusingAndRecovered(t *testing.T) {
 // A moment of failures is told neither when it begins nor when it ends.
 func TestAMomentIsNoNews(t *testing.T) {
 	t.Parallel()
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		b.attempts(model.ClassPartnerFault, model.ClassPartnerFault, model.ClassPartnerFault)
 		require.Empty(t, b.told())
 		b.attempts("")
@@ -92,7 +92,7 @@ func TestAMomentIsNoNews(t *testing.T) {
 // That an integration is disabled is told with who did it, and what it then holds with how much that is.
 func TestDisabledAndHeld(t *testing.T) {
 	t.Parallel()
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		i := &b.config.Tenants["acme"].Integrations[0]
 		b.write(func(tx *store.Tx) error {
 			return tx.UpsertIntegrationStatus(i, store.IntegrationStatus{State: model.Disabled, Reason: "they move",
@@ -123,7 +123,7 @@ func TestDisabledAndHeld(t *testing.T) {
 }
 
 // hold adds exports that are held for hris.
-func (b *bench) hold(keys ...string) {
+func (b *fixture) hold(keys ...string) {
 	b.t.Helper()
 	for _, key := range keys {
 		e := b.accept(key, false)
@@ -133,7 +133,7 @@ func (b *bench) hold(keys ...string) {
 	}
 }
 
-func (b *bench) accept(key string, quarantined bool) *model.Export {
+func (b *fixture) accept(key string, quarantined bool) *model.Export {
 	b.t.Helper()
 	e := inbox.NewExport("acme", key, []byte(`{"key":"`+key+`"}`), b.clock())
 	e.Quarantined = quarantined
@@ -146,7 +146,7 @@ func (b *bench) accept(key string, quarantined bool) *model.Export {
 // an hour, by one node.
 func TestWhatHappensToExportsIsCounted(t *testing.T) {
 	t.Parallel()
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		end := func(change func(*model.Delivery), n int, prefix string) {
 			for i := range n {
 				e := b.accept(fmt.Sprint(prefix, i), false)
@@ -196,7 +196,7 @@ func TestWhatHappensToExportsIsCounted(t *testing.T) {
 // A subscriber hears of what it wants, of its tenant or of all, and nobody of what happened before they subscribed.
 func TestSubscribers(t *testing.T) {
 	t.Parallel()
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		address := strings.TrimSuffix(b.config.Subscribers[0].URL, "/all")
 		b.config.Subscribers = nil
 		b.accept("before", true)
@@ -225,7 +225,7 @@ func TestSubscribers(t *testing.T) {
 // Another integration of the name of one that was removed begins afresh: that it recovered is not told.
 func TestRemovedWhileItFails(t *testing.T) {
 	t.Parallel()
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		i := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "s",
 			Documents: model.Rehost}
 		tenant := &model.Tenant{Name: "acme"}

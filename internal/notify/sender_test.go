@@ -12,7 +12,7 @@ import (
 )
 
 // send has both nodes send at once, and returns what was received then.
-func (b *bench) send() []message {
+func (b *fixture) send() []message {
 	b.t.Helper()
 	b.mu.Lock()
 	b.received = nil
@@ -27,7 +27,7 @@ func (b *bench) send() []message {
 // the same integration waits for it, so that they are received in their order.
 func TestNotificationsAreSentAgainInTheirOrder(t *testing.T) {
 	t.Parallel()
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		b.answer(http.StatusInternalServerError)
 		b.attempts(model.ClassPartnerFault, model.ClassPartnerFault, model.ClassPartnerFault)
 		b.advance(notify.Lasting)
@@ -51,7 +51,7 @@ func TestNotificationsAreSentAgainInTheirOrder(t *testing.T) {
 // A node that dies while it sends keeps the notification from the others for half a minute, not for good.
 func TestNotificationsOfANodeThatDied(t *testing.T) {
 	t.Parallel()
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		b.attempts(model.ClassPartnerFault, model.ClassPartnerFault, model.ClassPartnerFault)
 		b.advance(notify.Lasting)
 		require.NoError(t, b.nodes[0].Look(t.Context()))
@@ -69,7 +69,7 @@ func TestNotificationsOfANodeThatDied(t *testing.T) {
 // What nobody received for a day is given up; so is what was for a subscriber that is not configured any more.
 func TestNotificationsEndAfterADay(t *testing.T) {
 	t.Parallel()
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		b.answer(http.StatusBadGateway)
 		b.accept("u-1", true)
 		b.advance(time.Minute)

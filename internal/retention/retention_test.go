@@ -42,15 +42,15 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// bench is a gateway's store and documents, whose clock is set by hand.
-type bench struct {
+// fixture is a gateway's store and documents, whose clock is set by hand.
+type fixture struct {
 	*retention.Retention
 	archive *documents.Archive
 	now     time.Time
 	log     *observer.ObservedLogs
 }
 
-func newBench(t *testing.T, address string) *bench {
+func newFixture(t *testing.T, address string) *fixture {
 	t.Helper()
 	db, err := store.Open(t.Context(), address, store.Options{})
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func newBench(t *testing.T, address string) *bench {
 	require.NoError(t, err)
 	require.NoError(t, files.Prepare())
 	core, seen := observer.New(zapcore.DebugLevel)
-	b := &bench{now: time.Now(), log: seen}
+	b := &fixture{now: time.Now(), log: seen}
 	inForce := &config.InForce{}
 	clock := func() time.Time { return b.now }
 	b.Retention = &retention.Retention{Store: db, InForce: inForce, Now: clock, Log: zap.New(core)}
@@ -68,20 +68,20 @@ func newBench(t *testing.T, address string) *bench {
 }
 
 // keepFor puts a configuration in force, in the place of the one before.
-func (b *bench) keepFor(kept time.Duration) {
+func (b *fixture) keepFor(kept time.Duration) {
 	if c := b.InForce.Current(); c != nil {
 		b.InForce.Drop(c)
 	}
 	b.InForce.Push(&config.Config{Retention: kept})
 }
 
-func (b *bench) write(t *testing.T, fn func(*store.Tx) error) {
+func (b *fixture) write(t *testing.T, fn func(*store.Tx) error) {
 	t.Helper()
 	require.NoError(t, b.Store.Write(t.Context(), fn))
 }
 
 // delivered is an export that came through the door, with a document that was fetched into a file.
-func (b *bench) delivered(t *testing.T, key, body string) (e *model.Export, file string) {
+func (b *fixture) delivered(t *testing.T, key, body string) (e *model.Export, file string) {
 	t.Helper()
 	e = inbox.NewExport("acme", key, []byte(body), b.now)
 	e.Attachments, e.CandidateID = 1, "c-"+key
@@ -114,7 +114,7 @@ func (b *bench) delivered(t *testing.T, key, body string) (e *model.Export, file
 // What is due lies behind more exports than are looked at in one go, and nothing is due of those.
 func TestAllExportsAreLookedAt(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, storetest.SQLite(t))
+	b := newFixture(t, storetest.SQLite(t))
 	b.write(t, func(tx *store.Tx) error {
 		for n := range 1000 {
 			if _, err := inbox.Insert(tx, inbox.NewExport("acme", fmt.Sprint("waiting-", n), []byte("{}"), b.now)); err != nil {
@@ -134,7 +134,7 @@ func TestAllExportsAreLookedAt(t *testing.T) {
 func TestContentIsErasedWhenItsTimeIsOver(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
-		b := newBench(t, address)
+		b := newFixture(t, address)
 		const body = `{"candidate":{"person":"Zoë"}}`
 		e, file := b.delivered(t, "u-1", body)
 		erase := func() int {
@@ -189,7 +189,7 @@ func TestContentIsErasedWhenItsTimeIsOver(t *testing.T) {
 func TestExportThatCanNotBeErased(t *testing.T) {
 	t.Parallel()
 	address := storetest.SQLite(t)
-	b := newBench(t, address)
+	b := newFixture(t, address)
 	for n := range 30 {
 		b.delivered(t, fmt.Sprint("u-", n), "{}")
 	}
@@ -214,7 +214,7 @@ func TestExportThatCanNotBeErased(t *testing.T) {
 
 func TestErasureThatIsStopped(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, storetest.SQLite(t))
+	b := newFixture(t, storetest.SQLite(t))
 	b.delivered(t, "u-1", "{}")
 	b.keepFor(4 * day)
 	b.now = b.now.Add(5 * day)
@@ -234,7 +234,7 @@ func TestErasureThatIsStopped(t *testing.T) {
 func TestHoursAreDeletedAfter90Days(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
-		b := newBench(t, address)
+		b := newFixture(t, address)
 		at := model.Place{Tenant: "acme", Integration: "hris"}
 		b.write(t, func(tx *store.Tx) error {
 			for _, age := range []time.Duration{0, 89 * day, 91 * day, 400 * day} {
@@ -266,7 +266,7 @@ func TestHoursAreDeletedAfter90Days(t *testing.T) {
 func TestEndedSessionsAreDeleted(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
-		b := newBench(t, address)
+		b := newFixture(t, address)
 		const console, ended = "https://gate.example.com/console", 501
 		hash := func(n int) identity.Hash { return identity.HashSecret(fmt.Sprint(n)) }
 		b.write(t, func(tx *store.Tx) error {

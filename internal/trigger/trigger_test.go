@@ -22,10 +22,10 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
 
-// bench is a trigger over a store with the tenant initech: the candidate c-1 with a job application for NURSE-1, which
+// fixture is a trigger over a store with the tenant initech: the candidate c-1 with a job application for NURSE-1, which
 // has a document, the steps interview, hired (with a helper for all) and archive (with a helper for the integration
 // archive).
-type bench struct {
+type fixture struct {
 	*trigger.Trigger
 	t   *testing.T
 	now time.Time
@@ -34,7 +34,7 @@ type bench struct {
 // ada is who enters steps.
 var ada = model.Author{Actor: "console:7", Name: "Ada Lovelace", Email: "ada@example.com"}
 
-func setup(t *testing.T) *bench {
+func setup(t *testing.T) *fixture {
 	t.Helper()
 	db, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{})
 	require.NoError(t, err)
@@ -43,7 +43,7 @@ func setup(t *testing.T) *bench {
 	require.NoError(t, err)
 	validator, err := schemas.New("Service")
 	require.NoError(t, err)
-	b := &bench{t: t, now: noon}
+	b := &fixture{t: t, now: noon}
 	b.Trigger = &trigger.Trigger{Store: db, Validator: validator, Now: func() time.Time { return b.now },
 		Config: &config.Config{
 			Names: names, PublicURL: "https://gate.example.com",
@@ -75,12 +75,12 @@ func setup(t *testing.T) *bench {
 	return b
 }
 
-func (b *bench) write(fn func(*store.Tx) error) {
+func (b *fixture) write(fn func(*store.Tx) error) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.Write(b.t.Context(), fn))
 }
 
-func (b *bench) apply(id string) {
+func (b *fixture) apply(id string) {
 	b.t.Helper()
 	b.write(func(tx *store.Tx) error {
 		return tx.UpsertJobApplication(&model.JobApplication{Row: model.Row{Tenant: "initech"}, ID: id, Candidate: "c-1/é",
@@ -88,7 +88,7 @@ func (b *bench) apply(id string) {
 	})
 }
 
-func (b *bench) export(r trigger.Request) (e *model.Export, err error) {
+func (b *fixture) export(r trigger.Request) (e *model.Export, err error) {
 	r.Tenant = "initech"
 	err = b.Store.Write(b.t.Context(), func(tx *store.Tx) (err error) {
 		e, err = b.Export(tx, r)
@@ -97,7 +97,7 @@ func (b *bench) export(r trigger.Request) (e *model.Export, err error) {
 	return e, err
 }
 
-func (b *bench) enter(step string, configured ...string) (in *trigger.Entry, err error) {
+func (b *fixture) enter(step string, configured ...string) (in *trigger.Entry, err error) {
 	err = b.Store.Write(b.t.Context(), func(tx *store.Tx) (err error) {
 		in, err = b.EnterStep(tx, "initech", "a-1", step, configured, ada)
 		return err
@@ -106,7 +106,7 @@ func (b *bench) enter(step string, configured ...string) (in *trigger.Entry, err
 }
 
 // kept are the exports that came to be.
-func (b *bench) kept() []*model.Export {
+func (b *fixture) kept() []*model.Export {
 	b.t.Helper()
 	all, _, err := b.Store.ListExports(b.t.Context(), store.ExportFilter{Tenant: "initech"})
 	require.NoError(b.t, err)
@@ -114,7 +114,7 @@ func (b *bench) kept() []*model.Export {
 }
 
 // urls are the attachment URLs of an export, as it is kept.
-func (b *bench) urls(e *model.Export) (urls []string) {
+func (b *fixture) urls(e *model.Export) (urls []string) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.LoadBody(b.t.Context(), e))
 	doc, err := schemas.Guard(e.Body)

@@ -344,7 +344,7 @@ func TestOneKeyManyNodes(t *testing.T) {
 	for n := range ids {
 		api := *b.API
 		api.Guards = apply.NewGuards(b.Clock.Now)
-		node := &bench{Bench: b.Bench, API: apply.New(api), t: t}
+		node := &fixture{Fixture: b.Fixture, API: apply.New(api), t: t}
 		group.Go(func() { ids[n] = node.requireTaken(node.apply(body, headers...)) })
 	}
 	group.Wait()

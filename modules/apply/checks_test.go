@@ -31,9 +31,9 @@ func large(t testing.TB) (job *model.Job, body string) {
 }
 
 // checkWithin has applications wait so long for a place to be checked.
-func (b *bench) checkWithin(d time.Duration) {
-	b.API = apply.New(apply.API{Gateway: b.Bench.Gateway, Rate: model.Rate{PerSecond: 1e6, Burst: 1e6},
-		Guards: apply.NewGuards(b.Clock.Now), Log: b.Bench.Log, CheckWithin: d,
+func (b *fixture) checkWithin(d time.Duration) {
+	b.API = apply.New(apply.API{Gateway: b.Fixture.Gateway, Rate: model.Rate{PerSecond: 1e6, Burst: 1e6},
+		Guards: apply.NewGuards(b.Clock.Now), Log: b.Fixture.Log, CheckWithin: d,
 		Address: func(r *http.Request) string { return r.RemoteAddr }})
 }
 

@@ -24,7 +24,7 @@ import (
 
 // line is the API at an address, for the command `hiregate apply`.
 type line struct {
-	*bench
+	*fixture
 	url            string
 	authentication atomic.Int64 // requests
 	applied        atomic.Int64
@@ -35,7 +35,7 @@ type line struct {
 // newLine sets the environment: tests that use it run one after the other.
 func newLine(t *testing.T) *line {
 	t.Helper()
-	l := &line{bench: setup(t)}
+	l := &line{fixture: setup(t)}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("HIREGATE_PASSWORD", right)
 	api := http.StripPrefix("/apply", l.API)

@@ -52,7 +52,7 @@ func TestOurFault(t *testing.T) {
 // that took too long.
 type swept struct {
 	io.Reader
-	b *bench
+	b *fixture
 }
 
 func (s *swept) Read(p []byte) (int, error) {

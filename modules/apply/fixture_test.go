@@ -32,22 +32,22 @@ const (
 
 var hashed = sync.OnceValues(func() (string, error) { return password.Hash(context.Background(), right) })
 
-// bench is an Apply API of its own: acme asks for NURSE-1 what testdata/samples/questions.json has; CLOSED is closed,
+// fixture is an Apply API of its own: acme asks for NURSE-1 what testdata/samples/questions.json has; CLOSED is closed,
 // and OTHER is a job of globex.
-type bench struct {
-	*gatewaytest.Bench
+type fixture struct {
+	*gatewaytest.Fixture
 	*apply.API
 	t testing.TB
 }
 
-func setup(t testing.TB) *bench {
+func setup(t testing.TB) *fixture {
 	t.Helper()
 	return setupOn(t, gatewaytest.New(t))
 }
 
-func setupOn(t testing.TB, g *gatewaytest.Bench) *bench {
+func setupOn(t testing.TB, g *gatewaytest.Fixture) *fixture {
 	t.Helper()
-	b := &bench{Bench: g, t: t}
+	b := &fixture{Fixture: g, t: t}
 	b.API = apply.New(apply.API{Gateway: g.Gateway, Rate: model.Rate{PerSecond: 1e6, Burst: 1e6},
 		Guards: apply.NewGuards(g.Clock.Now), Log: g.Log,
 		Address: func(r *http.Request) string { return r.RemoteAddr }})
@@ -71,7 +71,7 @@ func setupOn(t testing.TB, g *gatewaytest.Bench) *bench {
 	return b
 }
 
-func (b *bench) job(tenant string, j *model.Job) {
+func (b *fixture) job(tenant string, j *model.Job) {
 	b.t.Helper()
 	b.Write(b.t, func(tx *store.Tx) error {
 		if before, ok, err := tx.Job(tenant, j.BoardCode); err != nil {
@@ -99,7 +99,7 @@ func sample(t testing.TB, name string) []byte {
 }
 
 // ask sends a request. Headers are name and value in turn.
-func (b *bench) ask(method, path, body string, headers ...string) *httptest.ResponseRecorder {
+func (b *fixture) ask(method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	b.t.Helper()
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	if body == "" {
@@ -120,7 +120,7 @@ func (b *bench) ask(method, path, body string, headers ...string) *httptest.Resp
 
 const asJSON, contentType = "application/json", "Content-Type"
 
-func (b *bench) authenticate(user, plain string, headers ...string) *httptest.ResponseRecorder {
+func (b *fixture) authenticate(user, plain string, headers ...string) *httptest.ResponseRecorder {
 	b.t.Helper()
 	raw, err := json.Marshal(map[string]string{"userName": user, "password": plain})
 	require.NoError(b.t, err)
@@ -128,7 +128,7 @@ func (b *bench) authenticate(user, plain string, headers ...string) *httptest.Re
 }
 
 // token gets one for a user.
-func (b *bench) token(user string) string {
+func (b *fixture) token(user string) string {
 	b.t.Helper()
 	w := b.authenticate(user, right)
 	require.Equal(b.t, http.StatusOK, w.Code, "%s", w.Body)
@@ -139,7 +139,7 @@ func (b *bench) token(user string) string {
 	return answer["token"]
 }
 
-func (b *bench) bearer(user string) []string {
+func (b *fixture) bearer(user string) []string {
 	b.t.Helper()
 	return []string{"Authorization", "Bearer " + b.token(user)}
 }
@@ -182,14 +182,14 @@ func application(t testing.TB, board string, answers []answered) string {
 	return string(raw)
 }
 
-func (b *bench) apply(body string, headers ...string) *httptest.ResponseRecorder {
+func (b *fixture) apply(body string, headers ...string) *httptest.ResponseRecorder {
 	b.t.Helper()
 	return b.ask(http.MethodPost, "/v2/application", body, append([]string{contentType, asJSON}, headers...)...)
 }
 
 // requireError compares an error answer, whole. errors are the items, as JSON; of other routes than applications'
 // there are none.
-func (b *bench) requireError(w *httptest.ResponseRecorder, status int, message, errors string) {
+func (b *fixture) requireError(w *httptest.ResponseRecorder, status int, message, errors string) {
 	b.t.Helper()
 	require.Equal(b.t, status, w.Code, "%s", w.Body)
 	require.Equal(b.t, asJSON, w.Header().Get(contentType))
@@ -205,7 +205,7 @@ func (b *bench) requireError(w *httptest.ResponseRecorder, status int, message, 
 }
 
 // requireTaken is for an application that was taken. It gives its id.
-func (b *bench) requireTaken(w *httptest.ResponseRecorder) string {
+func (b *fixture) requireTaken(w *httptest.ResponseRecorder) string {
 	b.t.Helper()
 	require.Equal(b.t, http.StatusNoContent, w.Code, "%s", w.Body)
 	require.Empty(b.t, w.Body.String())
@@ -217,7 +217,7 @@ func (b *bench) requireTaken(w *httptest.ResponseRecorder) string {
 }
 
 // applications are a tenant's job applications.
-func (b *bench) applications(tenant string) []*model.JobApplication {
+func (b *fixture) applications(tenant string) []*model.JobApplication {
 	b.t.Helper()
 	all, next, err := b.Runtime.Store().ListJobApplications(b.t.Context(), tenant, store.ApplicationFilter{},
 		store.Page{Limit: store.MaxPage})
@@ -227,7 +227,7 @@ func (b *bench) applications(tenant string) []*model.JobApplication {
 }
 
 // files are the names in the document store.
-func (b *bench) files() (names []string) {
+func (b *fixture) files() (names []string) {
 	b.t.Helper()
 	require.NoError(b.t, filepath.WalkDir(filepath.Join(b.Folder, "documents"),
 		func(_ string, d fs.DirEntry, err error) error {
@@ -240,7 +240,7 @@ func (b *bench) files() (names []string) {
 }
 
 // askReading sends an application whose body is read from a reader.
-func (b *bench) askReading(body io.Reader, headers ...string) *httptest.ResponseRecorder {
+func (b *fixture) askReading(body io.Reader, headers ...string) *httptest.ResponseRecorder {
 	b.t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/v2/application", body)
 	r.Header.Set(contentType, asJSON)
@@ -255,7 +255,7 @@ func (b *bench) askReading(body io.Reader, headers ...string) *httptest.Response
 // closing closes the job when it has been read to its end.
 type closing struct {
 	io.Reader
-	b *bench
+	b *fixture
 }
 
 func (c *closing) Read(p []byte) (int, error) {

@@ -15,8 +15,8 @@ import (
 
 // beside sends an application while another node is in the middle of a transaction.
 func beside(
-	t *testing.T, prepare func(*bench), fn func(tx *store.Tx, meanwhile func() error) error,
-) (*bench, *httptest.ResponseRecorder) {
+	t *testing.T, prepare func(*fixture), fn func(tx *store.Tx, meanwhile func() error) error,
+) (*fixture, *httptest.ResponseRecorder) {
 	t.Helper()
 	address := storetest.Postgres(t)
 	b := setupOn(t, gatewaytest.NewOn(t, address))
@@ -34,7 +34,7 @@ func putAda(tx *store.Tx) error {
 
 func TestTwoNodesMakeOneCandidateOfOneAddress(t *testing.T) {
 	t.Parallel()
-	b, answer := beside(t, func(*bench) {}, func(tx *store.Tx, meanwhile func() error) error {
+	b, answer := beside(t, func(*fixture) {}, func(tx *store.Tx, meanwhile func() error) error {
 		if _, _, err := tx.LockCandidateByEmail("acme", "ADA@example.com"); err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func TestTwoNodesMakeOneCandidateOfOneAddress(t *testing.T) {
 
 func TestApplyingAsACandidateWhoIsDeletedOnAnotherNode(t *testing.T) {
 	t.Parallel()
-	b, answer := beside(t, func(b *bench) { b.Write(t, putAda) }, func(tx *store.Tx, meanwhile func() error) error {
+	b, answer := beside(t, func(b *fixture) { b.Write(t, putAda) }, func(tx *store.Tx, meanwhile func() error) error {
 		c, _, err := tx.Candidate("acme", "ada")
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func TestApplyingAsACandidateWhoIsDeletedOnAnotherNode(t *testing.T) {
 
 func TestApplyingForAJobThatIsDeletedOnAnotherNode(t *testing.T) {
 	t.Parallel()
-	b, answer := beside(t, func(*bench) {}, func(tx *store.Tx, meanwhile func() error) error {
+	b, answer := beside(t, func(*fixture) {}, func(tx *store.Tx, meanwhile func() error) error {
 		j, _, err := tx.Job("acme", code)
 		if err != nil {
 			return err

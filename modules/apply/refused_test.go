@@ -18,7 +18,7 @@ import (
 )
 
 // requireSameCheck has the management API check answers: it must find what the Apply API refuses, and store nothing.
-func (b *bench) requireSameCheck(board string, answers []answered, items []any) {
+func (b *fixture) requireSameCheck(board string, answers []answered, items []any) {
 	b.t.Helper()
 	before := len(b.files())
 	raw, err := json.Marshal(map[string]any{"answers": answers})
@@ -27,7 +27,7 @@ func (b *bench) requireSameCheck(board string, answers []answered, items []any) 
 		strings.NewReader(string(raw)))
 	r.Header.Set(contentType, asJSON)
 	w := httptest.NewRecorder()
-	manageapi.New(func() *gateway.Gateway { return b.Bench.Gateway }, b.Bench.Log).ServeHTTP(w, r)
+	manageapi.New(func() *gateway.Gateway { return b.Fixture.Gateway }, b.Fixture.Log).ServeHTTP(w, r)
 	require.Equal(b.t, http.StatusOK, w.Code, w.Body)
 	want, err := json.Marshal(map[string]any{"errors": items})
 	require.NoError(b.t, err)

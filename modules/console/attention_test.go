@@ -14,7 +14,7 @@ import (
 // The start page and the integration's page say that it refuses what it gets, and never that it delivers before it did.
 func TestAnIntegrationThatRefusesIsSaidToDo(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	const hris = "/tenants/acme/integrations/hris"
 	text := b.see(ops, hris, http.StatusOK)
 	require.Contains(t, text, "nothing delivered yet")

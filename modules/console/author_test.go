@@ -14,7 +14,7 @@ import (
 // link sees no names of staff.
 func TestAuthorOfAnExport(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.export("acme", uuid(1), model.Delivered, func(e *model.Export) { e.Origin = model.Triggered })
 	b.Write(t, func(tx *store.Tx) error {
 		return tx.InsertAudit(model.AuditEntry{At: b.Clock.Now(), Action: model.ActionExport, Tenant: "acme",

@@ -17,7 +17,7 @@ import (
 )
 
 // attempted does what the workflow of the next export of acme would: it makes the first attempt.
-func (b *bench) attempted(outcome model.Outcome, status int) {
+func (b *fixture) attempted(outcome model.Outcome, status int) {
 	known := len(b.Exports(b.t))
 	go func() {
 		tick := time.NewTicker(5 * time.Millisecond)
@@ -46,7 +46,7 @@ func TestExportingACandidate(t *testing.T) {
 	} {
 		t.Run(string(outcome), func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newFixture(t)
 			b.candidate("acme", "c-1", "Zoë")
 			b.attempted(outcome, want.status)
 			form := url.Values{"integration": {"hris"}, "jobApplication": {"a-c-1"}, "once": {"one-two-three"}}
@@ -75,7 +75,7 @@ func TestExportingACandidate(t *testing.T) {
 // An export that nothing is known of yet does not hold the page for long.
 func TestExportUnderWay(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.candidate("acme", "c-1", "Zoë")
 	b.export("acme", uuid(1), model.Pending, func(e *model.Export) { e.CandidateID = "c-1" })
 	text := b.see(ops, "/candidates/acme/c-1?exported="+uuid(1), http.StatusOK)
@@ -86,7 +86,7 @@ func TestExportUnderWay(t *testing.T) {
 // What is refused is said where it was asked for.
 func TestRefusedExports(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.candidate("acme", "c-1", "Zoë")
 	b.candidate("globex", "c-1", "Zoë")
 	const step, nothing = "/candidates/acme/c-1/applications/a-c-1/step", "There is nothing at this address"
@@ -117,7 +117,7 @@ func TestRefusedExports(t *testing.T) {
 // A job application that enters a step with a helper is exported, and whoever moved it sees what came of that.
 func TestStepsAndHelpers(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.candidate("acme", "c-1", "Zoë")
 	post := func(path string, form url.Values) string {
 		w := b.send(ops, http.MethodPost, path, form)
@@ -155,7 +155,7 @@ func TestStepsAndHelpers(t *testing.T) {
 // The workflow is changed a step at a time, and nobody overwrites what another person saved meanwhile.
 func TestWorkflow(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	const page = "/steps/acme"
 	version := func() string {
 		text := b.see(ops, page, http.StatusOK)
@@ -207,7 +207,7 @@ func TestWorkflow(t *testing.T) {
 // person saved meanwhile.
 func TestCustomFields(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.candidate("acme", "c-1", hostile[0])
 	const path = "/candidates/acme/c-1/fields"
 	version := func() string {
@@ -247,7 +247,7 @@ func TestCustomFields(t *testing.T) {
 // A start date is set and taken away; the id of its field stays while there is one.
 func TestStartDate(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.candidate("acme", "c-1", "Zoë")
 	const path = "/candidates/acme/c-1/applications/a-c-1/start-date"
 	for _, date := range []string{"2027-01-01", "", "2027-02-01"} {

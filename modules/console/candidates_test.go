@@ -16,7 +16,7 @@ import (
 )
 
 // candidate puts somebody into the store who has applied for a job and sent a document. All that people wrote is text.
-func (b *bench) candidate(tenant, id, text string) {
+func (b *fixture) candidate(tenant, id, text string) {
 	b.t.Helper()
 	now := b.Clock.Now()
 	row := model.Row{Tenant: tenant}
@@ -61,7 +61,7 @@ func (b *bench) candidate(tenant, id, text string) {
 
 func TestProfile(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.candidate("acme", "c-1", "Zoë Ødegård")
 	text := b.see(ops, "/candidates?tenant=acme", http.StatusOK)
 	require.Contains(t, text, `<a href="/console/candidates/acme/c-1"><bdi>Zoë Ødegård</bdi></a>`)
@@ -88,7 +88,7 @@ func TestProfile(t *testing.T) {
 // An id may hold what separates the segments of a path.
 func TestIdsOfCandidates(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for n, id := range []string{"a/b", "a//b", "/a", "a/", "a b", "a%2Fb", "ä?#&", strings.Repeat("\U0001F600", 255)} {
 		name := fmt.Sprintf("Number %d.", n)
 		b.candidate("acme", id, name)
@@ -98,7 +98,7 @@ func TestIdsOfCandidates(t *testing.T) {
 
 func TestCandidatesArePaged(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for n := range 500 {
 		b.candidate("acme", fmt.Sprintf("c-%03d", n), "Somebody")
 	}
@@ -121,7 +121,7 @@ func TestCandidatesArePaged(t *testing.T) {
 // A candidate may have applied often, or not at all, and there may be nothing known of them but an id.
 func TestApplicationsArePaged(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.candidate("acme", "c-1", "Zoë")
 	b.Write(t, func(tx *store.Tx) error {
 		row := model.Row{Tenant: "acme"}
@@ -162,7 +162,7 @@ func TestApplicationsArePaged(t *testing.T) {
 // A search is a POST, so that no address has the one of a person, and leads to whom it finds.
 func TestSeekingACandidate(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.candidate("acme", "c-1", "one")
 	b.candidate("acme", "c-2", "two")
 	b.candidate("acme", "x@1", "two")
@@ -199,7 +199,7 @@ func TestSeekingACandidate(t *testing.T) {
 // Candidates are for recruiters and administrators; those of other tenants do not exist.
 func TestCandidatesForRoles(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.candidate("acme", "c-1", "Zoë")
 	for _, path := range []string{"/candidates?tenant=acme", "/candidates/acme/c-1", "/steps/acme"} {
 		for who, status := range map[string]int{viewer: http.StatusForbidden, operator: http.StatusForbidden,
@@ -233,7 +233,7 @@ func TestCandidatesForRoles(t *testing.T) {
 // Who looks at whom is in the log, by ids alone.
 func TestLooksAtCandidatesAreLogged(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.candidate("acme", "c-1", "Zoë")
 	b.see(ops, "/candidates/acme/c-1", http.StatusOK)
 	b.send(ops, http.MethodPost, "/candidates", url.Values{"tenant": {"acme"}, "sought": {"xZoë@example.org"}})

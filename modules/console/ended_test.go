@@ -18,24 +18,24 @@ import (
 	"github.com/hiregate/hiregate/modules/signin"
 )
 
-// right is the password of everybody who signs in at newOwnBench.
+// right is the password of everybody who signs in at newOwnFixture.
 const right = "correct horse"
 
-// ownBench is a console whose people sign in at the gateway's own sign-in: ops, an administrator, is the user olga.
-type ownBench struct {
-	*bench
+// ownFixture is a console whose people sign in at the gateway's own sign-in: ops, an administrator, is the user olga.
+type ownFixture struct {
+	*fixture
 	signIn *signin.Provider
 }
 
-func newOwnBench(t *testing.T) *ownBench {
+func newOwnFixture(t *testing.T) *ownFixture {
 	t.Helper()
-	b := &ownBench{bench: newBench(t)}
+	b := &ownFixture{fixture: newFixture(t)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.signIn.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
-	ring := &signin.Ring{Vault: b.Vault, Store: b.Runtime.Store, Now: b.Clock.Now, Log: b.Bench.Log,
+	ring := &signin.Ring{Vault: b.Vault, Store: b.Runtime.Store, Now: b.Clock.Now, Log: b.Fixture.Log,
 		Every: signin.RotateEvery}
-	b.signIn = signin.New(signin.Provider{Gateway: b.Bench.Gateway, Issuer: server.URL, Title: "Gate", Ring: ring,
-		Vault: b.Vault, Failures: password.NewFailures(b.Clock.Now), Log: b.Bench.Log,
+	b.signIn = signin.New(signin.Provider{Gateway: b.Fixture.Gateway, Issuer: server.URL, Title: "Gate", Ring: ring,
+		Vault: b.Vault, Failures: password.NewFailures(b.Clock.Now), Log: b.Fixture.Log,
 		Address: func(*http.Request) string { return "192.0.2.1" }})
 	b.Issuer.Issuer, b.Issuer.Client, b.Own = server.URL, server.Client(), true
 	require.NoError(t, OwnClient(b.Issuer, b.Vault, here))
@@ -47,11 +47,11 @@ func newOwnBench(t *testing.T) *ownBench {
 
 // surfer is a browser, with the cookies of the console and of sign-in.
 type surfer struct {
-	b       *ownBench
+	b       *ownFixture
 	cookies map[string]string
 }
 
-func (b *ownBench) surfer() *surfer { return &surfer{b, map[string]string{}} }
+func (b *ownFixture) surfer() *surfer { return &surfer{b, map[string]string{}} }
 
 // ask asks the console, or sign-in, for an address of it.
 func (s *surfer) ask(method, address string, form url.Values) *httptest.ResponseRecorder {
@@ -138,9 +138,9 @@ func (s *surfer) copied() *surfer {
 // A session ends with what it rests on, and its cookie opens nothing from then on.
 func TestEachEndingOfASession(t *testing.T) {
 	t.Parallel()
-	now := func(b *ownBench) time.Time { return b.Clock.Now() }
-	write := func(fn func(b *ownBench, tx *store.Tx) (bool, error)) func(*ownBench, *surfer) {
-		return func(b *ownBench, _ *surfer) {
+	now := func(b *ownFixture) time.Time { return b.Clock.Now() }
+	write := func(fn func(b *ownFixture, tx *store.Tx) (bool, error)) func(*ownFixture, *surfer) {
+		return func(b *ownFixture, _ *surfer) {
 			b.Write(b.t, func(tx *store.Tx) error {
 				done, err := fn(b, tx)
 				require.True(b.t, done)
@@ -148,41 +148,41 @@ func TestEachEndingOfASession(t *testing.T) {
 			})
 		}
 	}
-	for name, end := range map[string]func(*ownBench, *surfer){
-		"sign-out": func(b *ownBench, s *surfer) {
+	for name, end := range map[string]func(*ownFixture, *surfer){
+		"sign-out": func(b *ownFixture, s *surfer) {
 			require.Equal(b.t, http.StatusOK, s.ask(http.MethodPost, here+"/sign-out", nil).Code)
 		},
-		"sign-out at sign-in": func(b *ownBench, s *surfer) {
+		"sign-out at sign-in": func(b *ownFixture, s *surfer) {
 			page := s.ask(http.MethodGet, b.signIn.Issuer+"/oauth/logout", nil)
 			require.Equal(b.t, http.StatusOK, page.Code)
 			require.Equal(b.t, http.StatusOK, s.ask(http.MethodPost, b.signIn.Issuer+"/oauth/sign-out", url.Values{}).Code)
 		},
-		"disabled": write(func(b *ownBench, tx *store.Tx) (bool, error) { return tx.DisableUser("olga", now(b)) }),
-		"disabled and enabled": func(b *ownBench, s *surfer) {
-			write(func(b *ownBench, tx *store.Tx) (bool, error) { return tx.DisableUser("olga", now(b)) })(b, s)
-			write(func(_ *ownBench, tx *store.Tx) (bool, error) { return tx.EnableUser("olga") })(b, s)
+		"disabled": write(func(b *ownFixture, tx *store.Tx) (bool, error) { return tx.DisableUser("olga", now(b)) }),
+		"disabled and enabled": func(b *ownFixture, s *surfer) {
+			write(func(b *ownFixture, tx *store.Tx) (bool, error) { return tx.DisableUser("olga", now(b)) })(b, s)
+			write(func(_ *ownFixture, tx *store.Tx) (bool, error) { return tx.EnableUser("olga") })(b, s)
 		},
-		"another password":      write(func(b *ownBench, tx *store.Tx) (bool, error) { return tx.ResetUser("olga", "x", now(b)) }),
-		"another second factor": write(func(b *ownBench, tx *store.Tx) (bool, error) { return tx.RequireTOTP("olga", true, now(b)) }),
-		"accounts unlinked": write(func(b *ownBench, tx *store.Tx) (bool, error) {
+		"another password":      write(func(b *ownFixture, tx *store.Tx) (bool, error) { return tx.ResetUser("olga", "x", now(b)) }),
+		"another second factor": write(func(b *ownFixture, tx *store.Tx) (bool, error) { return tx.RequireTOTP("olga", true, now(b)) }),
+		"accounts unlinked": write(func(b *ownFixture, tx *store.Tx) (bool, error) {
 			return tx.DeleteUpstreamAccounts("olga", now(b))
 		}),
-		"another address": write(func(b *ownBench, tx *store.Tx) (bool, error) {
+		"another address": write(func(b *ownFixture, tx *store.Tx) (bool, error) {
 			u := b.stored("olga")
 			u.Email = "olga@elsewhere.example"
 			return true, tx.UpdateUser(u)
 		}),
-		"an address that is not verified": write(func(b *ownBench, tx *store.Tx) (bool, error) {
+		"an address that is not verified": write(func(b *ownFixture, tx *store.Tx) (bool, error) {
 			u := b.stored("olga")
 			u.EmailVerified = false
 			return true, tx.UpdateUser(u)
 		}),
-		"another role": func(b *ownBench, _ *surfer) { b.Grants[0].Role = "viewer" },
-		"its hour":     func(b *ownBench, _ *surfer) { b.Clock.Advance(time.Hour) },
+		"another role": func(b *ownFixture, _ *surfer) { b.Grants[0].Role = "viewer" },
+		"its hour":     func(b *ownFixture, _ *surfer) { b.Clock.Advance(time.Hour) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newOwnBench(t)
+			b := newOwnFixture(t)
 			s := b.surfer()
 			s.signIn(ops)
 			thief := s.copied()

@@ -16,7 +16,7 @@ import (
 // in the audit; the others see what it is made of.
 func TestExportPage(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.export("acme", uuid(1), model.Failed)
 	export := "/exports/acme/" + uuid(1)
 	for _, who := range []string{ops, viewer, operator} {
@@ -60,7 +60,7 @@ func TestTimeline(t *testing.T) {
 // The id of a candidate leads to the exports about them, within the tenant that is named or the visitor's.
 func TestSearchForACandidate(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	const id = `c-1 "'><x>`
 	b.export("acme", uuid(1), model.Delivered, func(e *model.Export) { e.CandidateID = id })
 	for who, sought := range map[string]string{ops: "acme/" + id, viewer: id} {
@@ -76,7 +76,7 @@ func TestSearchForACandidate(t *testing.T) {
 // A range of exports leads operators on to its redelivery, where a redelivery can have that range.
 func TestARangeLeadsToItsRedelivery(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.export("acme", uuid(1), model.Failed)
 	const matching = "Redeliver all that match"
 	list := "/exports?tenant=acme&integration=hris&since=2026-11-01T00:00"
@@ -96,7 +96,7 @@ func TestARangeLeadsToItsRedelivery(t *testing.T) {
 // What failed is grouped on the start page, with a way to redeliver it. What was delivered is not among it.
 func TestFailuresOfTheLastDay(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for n := range 7 {
 		b.export("acme", uuid(n), model.Failed)
 	}

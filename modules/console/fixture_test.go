@@ -31,24 +31,24 @@ const (
 // hidden is in the body of each export.
 const hidden = "Zoë, known to nobody"
 
-// bench is a console over the management API of a gateway whose Temporal is away.
-type bench struct {
-	*gatewaytest.Bench
+// fixture is a console over the management API of a gateway whose Temporal is away.
+type fixture struct {
+	*gatewaytest.Fixture
 	*Console
 	t *testing.T
 }
 
-func newBench(t *testing.T) *bench {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	acme, globex := gatewaytest.Tenant("acme"), gatewaytest.Tenant("globex")
 	acme.Integrations = []model.Integration{{Tenant: "acme", Name: "hris", URL: "https://hr.acme.example/in?client=1",
 		Secret: "s"}}
-	b := &bench{Bench: gatewaytest.New(t, acme, globex), t: t}
+	b := &fixture{Fixture: gatewaytest.New(t, acme, globex), t: t}
 	sealing, err := vault.New("a text of more than thirty-two characters")
 	require.NoError(t, err)
-	b.Console, err = New(Console{Gateway: b.Bench.Gateway, URL: here, Title: "Gate", Vault: sealing, Log: b.Bench.Log,
+	b.Console, err = New(Console{Gateway: b.Fixture.Gateway, URL: here, Title: "Gate", Vault: sealing, Log: b.Fixture.Log,
 		Address: func(*http.Request) string { return "192.0.2.1" },
-		API:     manageapi.NewForPeople(func() *gateway.Gateway { return b.Bench.Gateway }, b.Bench.Log),
+		API:     manageapi.NewForPeople(func() *gateway.Gateway { return b.Fixture.Gateway }, b.Fixture.Log),
 		Issuer: &oidcclient.Provider{Issuer: "https://login.example", ClientID: "console", Client: http.DefaultClient,
 			Now: b.Clock.Now},
 		Grants: []Grant{
@@ -58,12 +58,12 @@ func newBench(t *testing.T) *bench {
 			{Role: "viewer", Tenant: "acme", Groups: []string{"acme-viewers"}, Emails: []string{viewer}},
 		}})
 	require.NoError(t, err)
-	b.Bench.Gateway.PortalLink = b.Console.PortalLink
+	b.Fixture.Gateway.PortalLink = b.Console.PortalLink
 	return b
 }
 
 // send makes a request as somebody who is signed in; empty: nobody is. A form is sent as our own pages send it.
-func (b *bench) send(who, method, path string, form url.Values, change ...func(*http.Request)) *httptest.ResponseRecorder {
+func (b *fixture) send(who, method, path string, form url.Values, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	b.t.Helper()
 	r := httptest.NewRequestWithContext(b.t.Context(), method, "https://gate.example"+path,
 		strings.NewReader(form.Encode()))
@@ -81,7 +81,7 @@ func (b *bench) send(who, method, path string, form url.Values, change ...func(*
 }
 
 // signedIn makes a request one of somebody who has just signed in.
-func (b *bench) signedIn(r *http.Request, subject string, k known) {
+func (b *fixture) signedIn(r *http.Request, subject string, k known) {
 	b.t.Helper()
 	w := httptest.NewRecorder()
 	them := &oidcclient.Account{Subject: subject, Email: k.Email, EmailVerified: k.Email != "", Groups: k.Groups}
@@ -90,7 +90,7 @@ func (b *bench) signedIn(r *http.Request, subject string, k known) {
 }
 
 // see gets a page, and returns what follows its style.
-func (b *bench) see(who, path string, status int) string {
+func (b *fixture) see(who, path string, status int) string {
 	b.t.Helper()
 	w := b.send(who, http.MethodGet, path, nil)
 	require.Equal(b.t, status, w.Code, w.Body)
@@ -103,7 +103,7 @@ func (b *bench) see(who, path string, status int) string {
 }
 
 // export puts an export of a tenant into the store, with a delivery of an outcome.
-func (b *bench) export(tenant, key string, outcome model.Outcome, change ...func(*model.Export)) {
+func (b *fixture) export(tenant, key string, outcome model.Outcome, change ...func(*model.Export)) {
 	b.t.Helper()
 	body := fmt.Sprintf(`{"candidate":{},"zoe@example.com":%q,"key":%q}`, hidden, key)
 	e := inbox.NewExport(tenant, key, []byte(body), b.Clock.Now())
@@ -118,7 +118,7 @@ func (b *bench) export(tenant, key string, outcome model.Outcome, change ...func
 }
 
 // attempt puts the delivery of an export into the store, with an attempt that was answered with a status.
-func (b *bench) attempt(e *model.Export, outcome model.Outcome, status int) {
+func (b *fixture) attempt(e *model.Export, outcome model.Outcome, status int) {
 	b.t.Helper()
 	b.Write(b.t, func(tx *store.Tx) error {
 		if err := tx.MarkDispatched(e.ID, e.Round, b.Clock.Now(), "hris"); err != nil {

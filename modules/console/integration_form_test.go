@@ -26,7 +26,7 @@ func value(t *testing.T, page, name string) string {
 // changed, given another secret and removed, and its URL is not shown.
 func TestSetUpOfAnIntegration(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	status := http.StatusTeapot
 	partner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
@@ -80,7 +80,7 @@ func TestSetUpOfAnIntegration(t *testing.T) {
 	require.Contains(t, w.Body.String(), partner.URL)
 	status = http.StatusOK
 	secrets := func() []string {
-		i, ok := b.Bench.Gateway.Config.Integration("initech", "hris")
+		i, ok := b.Fixture.Gateway.Config.Integration("initech", "hris")
 		require.True(t, ok)
 		return []string{i.Secret.Reveal(), i.FormerSecret.Reveal()}
 	}
@@ -110,7 +110,7 @@ func TestSetUpOfAnIntegration(t *testing.T) {
 // Integrations that the Caddyfile declares are changed there, and only administrators change any.
 func TestWhoSetsUpIntegrations(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	const add, hris = "/tenants/acme/new-integration", "/tenants/acme/integrations/hris"
 	page := b.see(ops, hris, http.StatusOK)
 	require.Contains(t, page, "It is declared in the Caddyfile")

@@ -18,7 +18,7 @@ import (
 
 // job puts a job into the store, with a question of each format and those of all compliance groups. All that people
 // wrote is text.
-func (b *bench) job(tenant, code, text string) {
+func (b *fixture) job(tenant, code, text string) {
 	b.t.Helper()
 	j := &model.Job{Row: model.Row{Tenant: tenant}, BoardCode: code, ID: "id-" + code, Title: text,
 		ComplianceGroups: []string{"complianceEeo", "complianceOfccp", "complianceVevraa"}}
@@ -39,7 +39,7 @@ func (b *bench) job(tenant, code, text string) {
 }
 
 // upload sends a form with files.
-func (b *bench) upload(who, path string, values map[string][]string, files map[string]string) *httptest.ResponseRecorder {
+func (b *fixture) upload(who, path string, values map[string][]string, files map[string]string) *httptest.ResponseRecorder {
 	b.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -66,7 +66,7 @@ func (b *bench) upload(who, path string, values map[string][]string, files map[s
 // What a form has is checked by the rules of the Apply API, comes back as it was filled in, and is not stored.
 func TestJobIsPreviewed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.job("globex", "a/b c", "Ward")
 	const page, check = "/jobs/globex/a%2Fb%20c", "/jobs/globex/a%2Fb%20c/check"
 	text := b.see(recruiter, page, http.StatusOK)
@@ -121,7 +121,7 @@ func TestJobIsPreviewed(t *testing.T) {
 // Jobs are for recruiters, each of their tenant.
 func TestJobsAreForRecruiters(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.job("acme", "NURSE-1", "Ward")
 	b.job("globex", "OTHER", "Lab")
 	for _, path := range []string{"/jobs?tenant=acme", "/jobs/acme/NURSE-1"} {
@@ -140,7 +140,7 @@ func TestJobsAreForRecruiters(t *testing.T) {
 
 func TestJobsArePaged(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for n := range 500 {
 		b.job("acme", fmt.Sprintf("job-%03d", n), "Ward")
 	}

@@ -22,7 +22,7 @@ var hostileKeys = []string{"..", "../../../etc", "~Li4", ".", "a/b", "x'$(id)?y#
 func TestEachExportIsReachedByItsOwnUUID(t *testing.T) {
 	t.Parallel()
 	for _, key := range hostileKeys {
-		b := newBench(t)
+		b := newFixture(t)
 		others := append([]string{"u-1"}, hostileKeys...)
 		for _, one := range others {
 			b.export("acme", one, model.Failed, func(e *model.Export) { e.CandidateID = "candidate of " + one + "." })
@@ -79,7 +79,7 @@ func TestEachExportIsReachedByItsOwnUUID(t *testing.T) {
 // No form of the console takes such a text for anything that there is.
 func TestNoFormTakesHostileNames(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.export("acme", "u-1", model.Failed)
 	parameter := regexp.MustCompile(`\{\w+\}`)
 	tried := 0

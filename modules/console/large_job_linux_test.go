@@ -18,7 +18,7 @@ import (
 )
 
 // largeJob puts a job into the store that asks all that one may ask.
-func (b *bench) largeJob() {
+func (b *fixture) largeJob() {
 	b.t.Helper()
 	options := make([]string, 500)
 	for n := range options {
@@ -35,7 +35,7 @@ func (b *bench) largeJob() {
 // A page shows 50 options of a question and those that are chosen, and counts the rest.
 func TestThePageOfALargeJobIsSmall(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.largeJob()
 	text := b.see(ops, "/jobs/acme/LARGE", http.StatusOK)
 	require.Less(t, len(text), 4<<20, "it was 19.8 MB")
@@ -56,7 +56,7 @@ func TestThePageOfALargeJobIsSmall(t *testing.T) {
 
 // Twelve files at once are looked at without being held in memory. It is not parallel: what the process takes is measured.
 func TestTwelveUploadsAtOnce(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.job("acme", "NURSE-1", "Ward")
 	content := append([]byte("%PDF-1.4\n"), bytes.Repeat([]byte("x"), 14<<20)...)
 	const boundary = "boundary-of-the-test"

@@ -19,19 +19,19 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// staffBench is a console whose people sign in at the provider of their company. Each sign-in there is one of ops, in a
+// staffFixture is a console whose people sign in at the provider of their company. Each sign-in there is one of ops, in a
 // session of its own.
-type staffBench struct {
-	*bench
+type staffFixture struct {
+	*fixture
 	signer jose.Signer
 	nonce  string // of the sign-in that is exchanged next
 	sid    string // of its session
 	ends   string // its end_session_endpoint; empty: it has none
 }
 
-func newStaffBench(t *testing.T) *staffBench {
+func newStaffFixture(t *testing.T) *staffFixture {
 	t.Helper()
-	b := &staffBench{bench: newBench(t)}
+	b := &staffFixture{fixture: newFixture(t)}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	b.signer, err = jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, nil)
@@ -61,7 +61,7 @@ func newStaffBench(t *testing.T) *staffBench {
 }
 
 // sign makes a token of the provider for the console, about sub-of-ops.
-func (b *staffBench) sign(more map[string]any) string {
+func (b *staffFixture) sign(more map[string]any) string {
 	claims := map[string]any{"iss": b.Issuer.Issuer, "aud": b.Issuer.ClientID, "sub": "sub-of-ops",
 		"iat": b.Clock.Now().Unix(), "exp": b.Clock.Now().Add(time.Hour).Unix()}
 	maps.Copy(claims, more)
@@ -77,7 +77,7 @@ func (b *staffBench) sign(more map[string]any) string {
 // browser is somebody's, with its cookies.
 type browser map[string]string
 
-func (u browser) ask(b *bench, method, path string, form url.Values) *httptest.ResponseRecorder {
+func (u browser) ask(b *fixture, method, path string, form url.Values) *httptest.ResponseRecorder {
 	b.t.Helper()
 	w := b.send("", method, path, form, func(r *http.Request) {
 		for name, value := range u {
@@ -95,27 +95,27 @@ func (u browser) ask(b *bench, method, path string, form url.Values) *httptest.R
 }
 
 // signIn signs in at the provider, in a session of it, and returns what the provider was asked.
-func (b *staffBench) signIn(u browser, sid string) url.Values {
+func (b *staffFixture) signIn(u browser, sid string) url.Values {
 	b.t.Helper()
-	w := u.ask(b.bench, http.MethodGet, "/sign-in", nil)
+	w := u.ask(b.fixture, http.MethodGet, "/sign-in", nil)
 	to, err := url.Parse(w.Header().Get("Location"))
 	require.NoError(b.t, err)
 	b.nonce, b.sid = to.Query().Get("nonce"), sid
-	w = u.ask(b.bench, http.MethodGet, "/callback?code=c&state="+to.Query().Get("state"), nil)
+	w = u.ask(b.fixture, http.MethodGet, "/callback?code=c&state="+to.Query().Get("state"), nil)
 	require.Equal(b.t, "/console/", w.Header().Get("Location"), w.Body)
 	require.True(b.t, b.in(u))
 	return to.Query()
 }
 
-func (b *staffBench) in(u browser) bool {
+func (b *staffFixture) in(u browser) bool {
 	b.t.Helper()
-	return u.ask(b.bench, http.MethodGet, "/tenants", nil).Code == http.StatusOK
+	return u.ask(b.fixture, http.MethodGet, "/tenants", nil).Code == http.StatusOK
 }
 
 // A provider that ends somebody's session ends theirs at the console, with a token that is good once.
 func TestBackChannelLogout(t *testing.T) {
 	t.Parallel()
-	b := newStaffBench(t)
+	b := newStaffFixture(t)
 	desk, phone := browser{}, browser{}
 	b.signIn(desk, "desk")
 	b.signIn(phone, "phone")
@@ -159,11 +159,11 @@ func TestBackChannelLogout(t *testing.T) {
 func TestSigningOutAtTheProvider(t *testing.T) {
 	t.Parallel()
 	for _, ends := range []string{"https://login.example/end?realm=staff", ""} {
-		b := newStaffBench(t)
+		b := newStaffFixture(t)
 		b.ends = ends
 		u := browser{}
 		require.Empty(t, b.signIn(u, "s").Get("prompt"))
-		w := u.ask(b.bench, http.MethodPost, "/sign-out", nil)
+		w := u.ask(b.fixture, http.MethodPost, "/sign-out", nil)
 		require.Equal(t, http.StatusOK, w.Code)
 		require.False(t, b.in(u))
 		if ends == "" {
@@ -187,11 +187,11 @@ func TestSigningOutAtTheProvider(t *testing.T) {
 // Nobody changes their own account, by which they would let themselves in again.
 func TestNobodyChangesTheirOwnAccount(t *testing.T) {
 	t.Parallel()
-	own := newOwnBench(t)
+	own := newOwnFixture(t)
 	own.user("ada")
 	s := own.surfer()
 	s.signIn(ops)
-	staff := newStaffBench(t)
+	staff := newStaffFixture(t)
 	staff.user("olga")
 	staff.user("ada")
 	staff.Write(t, func(tx *store.Tx) error {
@@ -200,14 +200,14 @@ func TestNobodyChangesTheirOwnAccount(t *testing.T) {
 	u := browser{}
 	staff.signIn(u, "s")
 	for name, at := range map[string]struct {
-		b   *bench
+		b   *fixture
 		ask func(method, path string, form url.Values) *httptest.ResponseRecorder
 	}{
-		"our own sign-in": {own.bench, func(method, path string, form url.Values) *httptest.ResponseRecorder {
+		"our own sign-in": {own.fixture, func(method, path string, form url.Values) *httptest.ResponseRecorder {
 			return s.ask(method, here+path, form)
 		}},
-		"another provider": {staff.bench, func(method, path string, form url.Values) *httptest.ResponseRecorder {
-			return u.ask(staff.bench, method, path, form)
+		"another provider": {staff.fixture, func(method, path string, form url.Values) *httptest.ResponseRecorder {
+			return u.ask(staff.fixture, method, path, form)
 		}},
 	} {
 		before := at.b.stored("olga")

@@ -32,9 +32,9 @@ var hostile = []string{"<script>alert(1)</script>", "\U0001F600\U00020BB7", "\u2
 
 func TestPages(t *testing.T) {
 	t.Parallel()
-	for name, fill := range map[string]func(*bench){
-		"empty": func(*bench) {},
-		"one": func(b *bench) {
+	for name, fill := range map[string]func(*fixture){
+		"empty": func(*fixture) {},
+		"one": func(b *fixture) {
 			b.export("acme", uuid(1), model.Delivered)
 			b.candidate("acme", "c-1", "Zoë Ødegård")
 			b.job("acme", "NURSE-1", "Nurse")
@@ -42,7 +42,7 @@ func TestPages(t *testing.T) {
 			b.client("payroll")
 			b.refusedSignIn(identity.Refusal{Client: "payroll", Known: true, Reason: "redirect_uri_differs"})
 		},
-		"500 rows": func(b *bench) {
+		"500 rows": func(b *fixture) {
 			for n := range 500 {
 				b.export("acme", uuid(n), []model.Outcome{model.Failed, model.Retrying, model.Delivered}[n%3])
 				b.candidate("acme", fmt.Sprintf("c-%03d", n), "Zoë Ødegård")
@@ -53,7 +53,7 @@ func TestPages(t *testing.T) {
 					Reason: "disabled_client"})
 			}
 		},
-		"hostile": func(b *bench) {
+		"hostile": func(b *fixture) {
 			for n, text := range hostile {
 				b.candidate("acme", text, text)
 				b.export("acme", uuid(n), model.Failed, func(e *model.Export) { e.CandidateID = text })
@@ -74,7 +74,7 @@ func TestPages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newFixture(t)
 			fill(b)
 			paths := slices.Clone(everyPage)
 			linked := regexp.MustCompile(`href="/console(/(?:exports|candidates|jobs|people|applications)/[^"?]+)"`)
@@ -102,7 +102,7 @@ func TestPages(t *testing.T) {
 // Lists are paged, and each export is on one page.
 func TestExportsArePaged(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for n := range 120 {
 		b.export("acme", uuid(n), model.Delivered)
 	}
@@ -145,7 +145,7 @@ func TestTexts(t *testing.T) {
 
 func TestOneExport(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.export("acme", uuid(1), model.Delivered)
 	b.export("acme", uuid(2), model.Failed)
 	b.export("acme", uuid(3), model.Retrying)
@@ -165,7 +165,7 @@ func TestOneExport(t *testing.T) {
 // A UUID in the search box leads to its export, with and without its tenant.
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.export("acme", uuid(1), model.Delivered)
 	for _, sought := range []string{uuid(1), "acme/" + uuid(1), " " + uuid(1) + " "} {
 		for _, who := range []string{ops, viewer} {
@@ -182,7 +182,7 @@ func TestSearch(t *testing.T) {
 // What other tenants have does not exist for those of one, and a viewer changes nothing.
 func TestRoles(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.export("acme", uuid(1), model.Failed)
 	export, integration := "/exports/acme/"+uuid(1), "/tenants/acme/integrations/hris"
 	for _, path := range []string{export, "/tenants/acme", integration, "/exports?tenant=acme"} {
@@ -206,7 +206,7 @@ func TestRoles(t *testing.T) {
 // An export in quarantine is released or rejected. Rejected, it goes nowhere, and what it held is gone.
 func TestRejectingFromQuarantine(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.export("acme", uuid(1), model.Held, func(e *model.Export) { e.Quarantined, e.Findings = true, []byte(`[]`) })
 	const export = "/exports/acme/"
 	require.Contains(t, b.see(ops, export+uuid(1), http.StatusOK), "Reject it")
@@ -221,7 +221,7 @@ func TestRejectingFromQuarantine(t *testing.T) {
 // What is done is in the audit, under an id that is no e-mail address.
 func TestActions(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.export("acme", uuid(1), model.Failed)
 	w := b.send(ops, http.MethodPost, "/exports/acme/"+uuid(1)+"/erase", url.Values{})
 	require.Equal(t, http.StatusBadRequest, w.Code, "nobody ticked the box")

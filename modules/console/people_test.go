@@ -15,7 +15,7 @@ import (
 )
 
 // user puts somebody who signs in into the store, client an application.
-func (b *bench) user(id string, change ...func(*identity.User)) {
+func (b *fixture) user(id string, change ...func(*identity.User)) {
 	b.t.Helper()
 	u := &identity.User{ID: id, Email: id + "@example.com", Password: "x", CreatedAt: b.Clock.Now()}
 	for _, fn := range change {
@@ -24,7 +24,7 @@ func (b *bench) user(id string, change ...func(*identity.User)) {
 	b.Write(b.t, func(tx *store.Tx) error { return tx.InsertUser(u) })
 }
 
-func (b *bench) client(id string, change ...func(*identity.Client)) {
+func (b *fixture) client(id string, change ...func(*identity.Client)) {
 	b.t.Helper()
 	c := &identity.Client{ID: id, Name: id, RedirectURIs: []string{"https://app.example.com/callback"},
 		LogoutURIs: []string{}, Algorithm: identity.RS256, CreatedAt: b.Clock.Now()}
@@ -40,14 +40,14 @@ func (b *bench) client(id string, change ...func(*identity.Client)) {
 }
 
 // refusedSignIn puts a refused authorization request into the store.
-func (b *bench) refusedSignIn(r identity.Refusal) {
+func (b *fixture) refusedSignIn(r identity.Refusal) {
 	b.t.Helper()
 	r.Count, r.FirstAt, r.LastAt = 3, b.Clock.Now(), b.Clock.Now()
 	b.Write(b.t, func(tx *store.Tx) error { return tx.CountRefusal(r) })
 }
 
 // post sends a form that must be answered with a status, and returns the answer's content.
-func (b *bench) post(who, path string, form url.Values, status int) string {
+func (b *fixture) post(who, path string, form url.Values, status int) string {
 	b.t.Helper()
 	w := b.send(who, http.MethodPost, path, form)
 	require.Equal(b.t, status, w.Code, w.Body)
@@ -62,7 +62,7 @@ func (b *bench) post(who, path string, form url.Values, status int) string {
 var shownSecret = regexp.MustCompile(`<code class="secret">([A-Za-z0-9_-]{43})</code>`)
 
 // stored is somebody as the store has them.
-func (b *bench) stored(id string) *identity.User {
+func (b *fixture) stored(id string) *identity.User {
 	b.t.Helper()
 	u, err := b.Runtime.Store().User(b.t.Context(), id)
 	require.NoError(b.t, err)
@@ -73,7 +73,7 @@ func (b *bench) stored(id string) *identity.User {
 // no address holds anything of a person but their id.
 func TestPeople(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	form := url.Values{"email": {"ada@example.com"}, "name": {"Ada <b>Lovelace"}, "verified": {"yes"}, "once": {"once-1"}}
 	text := b.post(ops, "/people", form, http.StatusOK)
 	first := shownSecret.FindStringSubmatch(text)
@@ -139,7 +139,7 @@ func TestPeople(t *testing.T) {
 // An administrator adds an application, rotates its secret, changes it and removes it.
 func TestApplications(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	form := url.Values{"id": {"payroll"}, "name": {"Payroll"}, "pkce": {"yes"}, "algorithm": {"ES256"}, "once": {"once-1"},
 		"redirects": {"https://pay.example.com/cb\r\n\r\n  https://pay.example.com/cb2 "}}
 	first := shownSecret.FindStringSubmatch(b.post(ops, "/applications", form, http.StatusOK))
@@ -204,7 +204,7 @@ func TestApplications(t *testing.T) {
 // Sign-in belongs to no tenant: only who administers all of them sees it.
 func TestSignInIsForAdministratorsOfAll(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.user("ada")
 	b.client("payroll")
 	b.Grants = append([]Grant{{Role: "administrator", Tenant: "acme", Emails: []string{"one@example.com"}}}, b.Grants...)
@@ -233,7 +233,7 @@ func TestSignInIsForAdministratorsOfAll(t *testing.T) {
 // The lists are paged, and have each of their rows on one page.
 func TestPeopleAndApplicationsArePaged(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for n := range 500 {
 		b.user(fmt.Sprintf("user-%03d", n))
 		b.client(fmt.Sprintf("client-%03d", n))
@@ -243,7 +243,7 @@ func TestPeopleAndApplicationsArePaged(t *testing.T) {
 }
 
 // paged walks the pages of a list, and returns what a pattern finds. It fails if something is on two of them.
-func (b *bench) paged(who, path string, pattern *regexp.Regexp) map[string]bool {
+func (b *fixture) paged(who, path string, pattern *regexp.Regexp) map[string]bool {
 	b.t.Helper()
 	seen := map[string]bool{}
 	for pages := 0; path != ""; pages++ {

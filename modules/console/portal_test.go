@@ -15,7 +15,7 @@ import (
 )
 
 // portal makes a link as an operator does, and returns what a browser has that followed it.
-func (b *bench) portal(tenant string, form url.Values) func(*http.Request) {
+func (b *fixture) portal(tenant string, form url.Values) func(*http.Request) {
 	b.t.Helper()
 	w := b.send(ops, http.MethodPost, "/tenants/"+tenant+"/portal", form)
 	require.Equal(b.t, http.StatusOK, w.Code, w.Body)
@@ -35,8 +35,8 @@ func (b *bench) portal(tenant string, form url.Values) func(*http.Request) {
 // gets no cookie.
 func TestPortalsShowNoAddresses(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.Bench.Gateway.Config.Workflows = "http://temporal.internal:8233/namespaces/default/workflows/"
+	b := newFixture(t)
+	b.Fixture.Gateway.Config.Workflows = "http://temporal.internal:8233/namespaces/default/workflows/"
 	b.export("acme", uuid(1), model.Failed)
 	page := "/exports/acme/" + uuid(1)
 	for _, secret := range []string{"temporal.internal", "192.0.2.1:443"} {
@@ -66,7 +66,7 @@ func TestPortalsShowNoAddresses(t *testing.T) {
 // Whoever has the link sees one tenant and redelivers its exports, and does nothing else, for an hour.
 func TestPortal(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.export("acme", uuid(1), model.Failed)
 	b.export("globex", uuid(2), model.Failed)
 	export := "/exports/acme/" + uuid(1)

@@ -17,7 +17,7 @@ import (
 // than once is shown with each time, and who asked for it.
 func TestARedeliveryHidesNoOtherDelivery(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	noon := b.Clock.Now()
 	e := inbox.NewExport("acme", uuid(1), []byte(`{"candidate":{}}`), noon)
 	at := func(integration string, round int, outcome model.Outcome, minutes time.Duration) *model.Delivery {
@@ -73,7 +73,7 @@ func TestARedeliveryHidesNoOtherDelivery(t *testing.T) {
 // A round that Temporal refuses says nothing of the deliveries to other integrations.
 func TestARefusedRoundHidesNoOtherDelivery(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.export("acme", uuid(1), model.Retrying)
 	e, err := b.Runtime.Store().ExportByKey(t.Context(), "acme", uuid(1))
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestARefusedRoundHidesNoOtherDelivery(t *testing.T) {
 // One click delivers nothing twice: what was received is asked about first, also if the page that asks is old.
 func TestARedeliveryOfWhatWasReceivedIsAskedAbout(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.export("acme", uuid(1), model.Delivered)
 	b.export("acme", uuid(2), model.Failed)
 	export := "/exports/acme/" + uuid(1)
@@ -119,7 +119,7 @@ func TestARedeliveryOfWhatWasReceivedIsAskedAbout(t *testing.T) {
 // The preview of a range says how many arrive twice, and what it leaves out.
 func TestARangeSaysWhatArrivesTwiceAndWhatIsLeftOut(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.export("acme", uuid(1), model.Delivered)
 	b.export("acme", uuid(2), model.Retrying)
 	const preview = "/redeliveries?preview=yes&tenant=acme&integration=hris&since=2026-11-01T00:00&mode="

@@ -19,7 +19,7 @@ import (
 // Whoever is not signed in goes to sign in, and then to the page that they wanted.
 func TestSignInComesFirst(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, path := range []string{"/", "/exports?tenant=acme", "/nothing"} {
 		w := b.send("", http.MethodGet, path, nil)
 		require.Equal(t, http.StatusSeeOther, w.Code)
@@ -32,7 +32,7 @@ func TestSignInComesFirst(t *testing.T) {
 // The role follows the address that the provider has verified, or a group. A session lasts an hour, at its own console.
 func TestSessions(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	status := func(k known) int {
 		return b.send("", http.MethodGet, "/tenants", nil, func(r *http.Request) { b.signedIn(r, "1", k) }).Code
 	}
@@ -69,7 +69,7 @@ func TestSessions(t *testing.T) {
 // A form of another site changes nothing.
 func TestForeignForms(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for name, change := range map[string]func(*http.Request){
 		"cross-site": func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
 		"another origin": func(r *http.Request) {
@@ -86,7 +86,7 @@ func TestForeignForms(t *testing.T) {
 // An answer of the provider counts in the browser that asked for it, and leads to our own pages only.
 func TestWayToTheProvider(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	var provider *httptest.Server
 	provider = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -126,14 +126,14 @@ func TestWayToTheProvider(t *testing.T) {
 // At the gateway's own sign-in the console registers itself, once for all nodes, and leaves alone what people change.
 func TestTheConsoleRegistersItself(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	var own, another oidcclient.Provider
 	require.NoError(t, OwnClient(&own, b.Vault, here))
 	require.NoError(t, OwnClient(&another, b.Vault, "https://other.example/console"))
 	require.NotEqual(t, own.ClientID, another.ClientID)
 	require.NotEqual(t, own.Secret, another.Secret)
 	b.Issuer.ClientID, b.Issuer.Secret, b.Own = own.ClientID, own.Secret, true
-	db := b.Bench.Gateway.Runtime.Store()
+	db := b.Fixture.Gateway.Runtime.Store()
 	for _, name := range []string{"Console", "What people call it"} {
 		require.NoError(t, b.register(t.Context()))
 		client, err := db.Client(t.Context(), own.ClientID)

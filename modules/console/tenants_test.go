@@ -20,11 +20,11 @@ import (
 // A tenant's page says when each secret was last used, and that somebody signs with a wrong one.
 func TestSecretsOfATenant(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	text := b.see(viewer, "/tenants/acme", http.StatusOK)
 	require.Contains(t, text, "<dt>Secret 1</dt><dd>not used yet</dd>")
 	require.NotContains(t, text, "They were refused")
-	acme, ok := b.Bench.Gateway.Config.Tenant("acme")
+	acme, ok := b.Fixture.Gateway.Config.Tenant("acme")
 	require.True(t, ok)
 	b.Runtime.Signatures.Note(acme, 1, b.Clock.Now().Add(-3*time.Minute))
 	b.Runtime.Signatures.Note(acme, 0, b.Clock.Now().Add(-2*time.Minute))
@@ -39,7 +39,7 @@ func TestSecretsOfATenant(t *testing.T) {
 // A tenant's page counts what came in, by what became of it: a wrong secret shows there.
 func TestRequestsOfATenant(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	metrics.Received("globex", "CANDIDATE-EXPORT", "accepted")
 	metrics.Received("globex", "CANDIDATE-EXPORT", "signature")
 	text := b.see(ops, "/tenants/globex", http.StatusOK)
@@ -52,7 +52,7 @@ func TestRequestsOfATenant(t *testing.T) {
 // The chart of an integration is there in numbers as well.
 func TestChartInNumbers(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	const hris = "/tenants/acme/integrations/hris"
 	require.NotContains(t, b.see(viewer, hris, http.StatusOK), "In numbers")
 	b.Write(t, func(tx *store.Tx) error {
@@ -70,7 +70,7 @@ func TestChartInNumbers(t *testing.T) {
 // A test export shows what was sent and what a partner answered, good or bad, but not where its URL leads to.
 func TestTrial(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	status := http.StatusNoContent
 	partner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(status)
@@ -110,7 +110,7 @@ func TestTrial(t *testing.T) {
 // Who operates a tenant has all attempted at once that waits for its next attempt, and sees how many still wait.
 func TestTryAllNow(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	const hris = "/tenants/acme/integrations/hris"
 	require.NotContains(t, b.see(operator, hris, http.StatusOK), hris+"/retry", "nothing waits")
 	for n := range 3 {

@@ -36,18 +36,18 @@ const (
 	unread   = "this document can't be read now: ask again later"
 )
 
-// bench serves the documents of one export, each under a token of its own.
-type bench struct {
-	*gatewaytest.Bench
+// fixture serves the documents of one export, each under a token of its own.
+type fixture struct {
+	*gatewaytest.Fixture
 	*documents.Server
 	export *model.Export
 	next   int
 }
 
-func newBench(t *testing.T) *bench {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	g := gatewaytest.New(t)
-	b := &bench{Bench: g, Server: &documents.Server{Gateway: g.Gateway, Log: g.Log}}
+	b := &fixture{Fixture: g, Server: &documents.Server{Gateway: g.Gateway, Log: g.Log}}
 	b.export = inbox.NewExport("acme", "u-1", []byte("{}"), g.Now())
 	_, err := inbox.Accept(t.Context(), g.Runtime.Store(), b.export)
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func newBench(t *testing.T) *bench {
 }
 
 // add keeps a document as change leaves it, and gives its path and file name in the document store.
-func (b *bench) add(t *testing.T, content []byte, till time.Time, change func(*model.Document)) (path, blob string) {
+func (b *fixture) add(t *testing.T, content []byte, till time.Time, change func(*model.Document)) (path, blob string) {
 	t.Helper()
 	position := b.next
 	b.next++
@@ -84,7 +84,7 @@ func (b *bench) add(t *testing.T, content []byte, till time.Time, change func(*m
 	return "/documents/" + token, d.Blob
 }
 
-func (b *bench) ask(method, path string, accept ...string) *httptest.ResponseRecorder {
+func (b *fixture) ask(method, path string, accept ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "https://gate.example.com", nil)
 	r.URL.Path = path
 	r.Header["Accept"] = accept
@@ -94,7 +94,7 @@ func (b *bench) ask(method, path string, accept ...string) *httptest.ResponseRec
 }
 
 // requireProblem compares a whole refusal, to GET and to HEAD: status, every header, and the body.
-func (b *bench) requireProblem(t *testing.T, path string, status int, detail string, more ...string) {
+func (b *fixture) requireProblem(t *testing.T, path string, status int, detail string, more ...string) {
 	t.Helper()
 	want := http.Header{"Content-Type": {"application/problem+json"}, "Cache-Control": {"no-store"},
 		"X-Content-Type-Options": {"nosniff"}}
@@ -129,7 +129,7 @@ type document struct {
 
 func TestDocumentIsServed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	pdf := resume(t)
 	path, _ := b.add(t, pdf, b.Clock.Now().Add(time.Hour), func(d *model.Document) { d.FileName = "resume.pdf" })
 	for _, c := range []struct{ accept, kind, name string }{
@@ -162,7 +162,7 @@ func TestDocumentIsServed(t *testing.T) {
 
 func TestDeclaredTypeIsServed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	path, _ := b.add(t, []byte("plain"), b.Clock.Now().Add(time.Hour),
 		func(d *model.Document) { d.Declared, d.FileName = "text/richtext", "Zoë's.rtx" })
 	var object document
@@ -172,7 +172,7 @@ func TestDeclaredTypeIsServed(t *testing.T) {
 
 func TestUnknownDocument(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(*model.Document) {})
 	token := path[len("/documents/"):]
 	other, _ := archive.NewToken()
@@ -186,7 +186,7 @@ func TestUnknownDocument(t *testing.T) {
 
 func TestOtherMethodsAreRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(*model.Document) {})
 	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "get"} {
 		for _, p := range []string{path, "/documents/x"} {
@@ -201,7 +201,7 @@ func TestOtherMethodsAreRefused(t *testing.T) {
 
 func TestAddressEndsOnTime(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(model.DocumentWindow), func(*model.Document) {})
 	b.Clock.Advance(150*time.Minute - time.Microsecond)
 	require.Equal(t, http.StatusOK, b.ask(http.MethodGet, path).Code)
@@ -218,7 +218,7 @@ func TestAddressEndsOnTime(t *testing.T) {
 
 func TestDocumentThatIsStillFetched(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	now := b.Clock.Now()
 	for wait, header := range map[time.Duration]string{0: "1", 5 * time.Second: "5", 1500 * time.Millisecond: "2",
 		2 * time.Minute: "60", -time.Hour: "1"} {
@@ -233,7 +233,7 @@ func TestDocumentThatIsStillFetched(t *testing.T) {
 
 func TestDocumentThatIsStillScanned(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(d *model.Document) { d.State = model.Scanning })
 	b.requireProblem(t, path, http.StatusServiceUnavailable, scanning, "Retry-After", "5")
 	b.Clock.Advance(time.Hour)
@@ -242,7 +242,7 @@ func TestDocumentThatIsStillScanned(t *testing.T) {
 
 func TestDocumentThatNeverComes(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	path, _ := b.add(t, nil, b.Clock.Now().Add(time.Hour),
 		func(d *model.Document) { d.State, d.Reason = model.GivenUp, "it answered 404 to Zoë" })
 	b.requireProblem(t, path, http.StatusGone, lost)
@@ -250,7 +250,7 @@ func TestDocumentThatNeverComes(t *testing.T) {
 
 func TestFileGoneFromTheDisk(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	path, blob := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(d *model.Document) { d.FileName = "Zoë.pdf" })
 	require.NoError(t, os.Remove(filepath.Join(b.Folder, "documents", blob[:2], blob)))
 	b.requireProblem(t, path, http.StatusServiceUnavailable, unread, "Retry-After", "60")
@@ -267,7 +267,7 @@ func TestFileGoneFromTheDisk(t *testing.T) {
 // Content-Length.
 func TestDocumentThatIsCutOffLooksBroken(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for n, accept := range []string{"application/json", "application/octet-stream"} {
 		path, blob := b.add(t, make([]byte, 1<<20), b.Clock.Now().Add(time.Hour), func(*model.Document) {})
 		w := &stalled{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{}), goOn: make(chan struct{})}
@@ -289,7 +289,7 @@ func TestDocumentThatIsCutOffLooksBroken(t *testing.T) {
 // Whoever takes long to download keeps nobody from closing the database.
 func TestDownloadHoldsNoStore(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	path, _ := b.add(t, resume(t), b.Clock.Now().Add(time.Hour), func(*model.Document) {})
 	w := &stalled{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{}), goOn: make(chan struct{})}
 	served := make(chan struct{})
@@ -328,7 +328,7 @@ func (s *stalled) Write(p []byte) (int, error) {
 
 func TestStoreAway(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(*model.Document) {})
 	require.NoError(t, b.Runtime.Store().Close())
 	got := b.ask(http.MethodGet, path)
@@ -340,7 +340,7 @@ func TestStoreAway(t *testing.T) {
 // The document of a test export is there for everybody, as any other document.
 func TestDocumentOfATestExport(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	content, size, _, _ := sample.Resume()
 	raw, err := io.ReadAll(content)
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 )
 
 // offer exports a candidate with a document, and gives the path of its public URL.
-func (b *bench) offer(t *testing.T, content []byte, scan model.ScanState) (path string) {
+func (b *fixture) offer(t *testing.T, content []byte, scan model.ScanState) (path string) {
 	t.Helper()
 	kept, err := b.Runtime.Archive.Files.Put(t.Context(), b.Runtime.Archive.Files.NewName(), bytes.NewReader(content),
 		archive.MaxSize)
@@ -55,7 +55,7 @@ func (b *bench) offer(t *testing.T, content []byte, scan model.ScanState) (path 
 // microsecond.
 func TestDocumentsOfATriggeredExportEndAfterTwoAndAHalfHours(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	content := bytes.Repeat([]byte("%PDF-1.4 "), 50_000)
 	path, event := b.offer(t, content, model.Unscanned), b.Clock.Now()
 	for _, at := range []time.Duration{0, time.Hour, 2*time.Hour + 30*time.Minute - time.Microsecond} {
@@ -81,7 +81,7 @@ func TestDocumentsOfATriggeredExportEndAfterTwoAndAHalfHours(t *testing.T) {
 
 func TestDocumentThatAScannerRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	path := b.offer(t, []byte("x"), model.ScanPending)
 	d, err := b.Runtime.Store().ApplicationDocument(t.Context(), "acme", "a-1", "doc-1")
 	require.NoError(t, err)

@@ -36,7 +36,7 @@ func health(status string, database, temporal healthz.Check) healthz.Health {
 		"documents": good}}
 }
 
-func ask(t require.TestingT, b *gatewaytest.Bench, method string) (*httptest.ResponseRecorder, healthz.Health) {
+func ask(t require.TestingT, b *gatewaytest.Fixture, method string) (*httptest.ResponseRecorder, healthz.Health) {
 	w := httptest.NewRecorder()
 	(&healthz.Server{Gateway: b.Gateway}).ServeHTTP(w, httptest.NewRequest(method, "/healthz", nil))
 	d := json.NewDecoder(bytes.NewReader(w.Body.Bytes()))

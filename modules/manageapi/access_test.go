@@ -14,7 +14,7 @@ import (
 )
 
 // key puts an API key into the store, and gives what its holder sends.
-func (b *bench) key(id, tenant string, role model.Role) string {
+func (b *fixture) key(id, tenant string, role model.Role) string {
 	b.t.Helper()
 	key, hash := model.NewAPIKey()
 	b.Write(b.t, func(tx *store.Tx) error {
@@ -23,8 +23,8 @@ func (b *bench) key(id, tenant string, role model.Role) string {
 	return "Bearer " + key
 }
 
-// as is the same bench with a key.
-func (b *bench) as(auth string) *bench {
+// as is the same fixture with a key.
+func (b *fixture) as(auth string) *fixture {
 	k := *b
 	k.auth = auth
 	return &k
@@ -110,7 +110,7 @@ func TestAPIKeysAreMadeAndRevoked(t *testing.T) {
 	onEach(t, testAPIKeysAreMadeAndRevoked)
 }
 
-func testAPIKeysAreMadeAndRevoked(t *testing.T, b *bench) {
+func testAPIKeysAreMadeAndRevoked(t *testing.T, b *fixture) {
 	b = b.keyed()
 	admin := b.as(b.key("root", "", model.Admin))
 	a := admin.must(http.StatusCreated, http.MethodPost, "/v1/api-keys",

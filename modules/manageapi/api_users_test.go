@@ -17,7 +17,7 @@ import (
 const partners = acme + "/api-users"
 
 // token issues a token to the only user of the Apply API of that name, as that does.
-func (b *bench) token(name string) (good func() bool) {
+func (b *fixture) token(name string) (good func() bool) {
 	b.t.Helper()
 	db := b.Runtime.Store()
 	named, err := db.ListAPIUsersByName(b.t.Context(), name)
@@ -40,7 +40,7 @@ func (b *bench) token(name string) (good func() bool) {
 }
 
 // opens reports whether a password is that of a user of the Apply API.
-func (b *bench) opens(name, plain string) bool {
+func (b *fixture) opens(name, plain string) bool {
 	b.t.Helper()
 	u, err := b.Runtime.Store().APIUserByName(b.t.Context(), "acme", name)
 	require.NoError(b.t, err)

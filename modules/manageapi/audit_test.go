@@ -16,7 +16,7 @@ import (
 )
 
 // entries are what the audit has, as tenant, action and object, the oldest first.
-func (b *bench) entries(query string) (all [][3]string) {
+func (b *fixture) entries(query string) (all [][3]string) {
 	b.t.Helper()
 	type list struct {
 		Items []model.AuditEntry
@@ -36,7 +36,7 @@ func (b *bench) entries(query string) (all [][3]string) {
 
 func TestTheAuditHasWhoDidWhat(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		b.people()
 		keyed := b.keyed()
 		k := keyed.as(keyed.key("k-1", "", model.Admin))
@@ -141,7 +141,7 @@ func TestAuditListCommand(t *testing.T) {
 }
 
 // actorOf is who did what is done.
-func (b *bench) actorOf(t *testing.T, do func()) string {
+func (b *fixture) actorOf(t *testing.T, do func()) string {
 	t.Helper()
 	do()
 	page, _, err := b.Runtime.Store().ListAudit(t.Context(), store.AuditFilter{Limit: 1})

@@ -12,7 +12,7 @@ import (
 )
 
 // authorOf is who triggered an export, as the API shows it.
-func (b *bench) authorOf(uuid string) *model.Author {
+func (b *fixture) authorOf(uuid string) *model.Author {
 	b.t.Helper()
 	return get[struct{ Author *model.Author }](b, acme+"/exports/"+uuid).Author
 }
@@ -21,7 +21,7 @@ func (b *bench) authorOf(uuid string) *model.Author {
 // was received has none.
 func TestATriggeredExportHasAnAuthor(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		b.people()
 		b.status("acme", "hris", store.IntegrationStatus{State: model.Configured, UpdatedAt: b.Clock.Now()})
 		b.must(http.StatusCreated, http.MethodPut, acme+"/steps/hired/helper", `{"integrations":["hris"]}`)

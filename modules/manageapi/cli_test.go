@@ -26,7 +26,7 @@ func run(t *testing.T, cmd *cobra.Command, args ...string) (out, hints string, e
 }
 
 // cli runs a command against the API.
-func (b *bench) cli(args ...string) (out, hints string, err error) {
+func (b *fixture) cli(args ...string) (out, hints string, err error) {
 	b.t.Helper()
 	commandOf := map[string]func() *cobra.Command{"export": admin.Export, "integration": admin.Integration,
 		"api-key": admin.APIKey, "audit": admin.Audit, "status": admin.Status, "oauth-client": admin.OAuthClient,

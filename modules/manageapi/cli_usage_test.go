@@ -24,7 +24,7 @@ const (
 // An export is found by its UUID alone, or the begin of it, in all tenants that the caller sees.
 func TestExportsAreFoundWithoutTheirTenant(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		b.export("acme", one)
 		b.export("globex", two)
 		b.export("globex", one[:9]+"x")

@@ -17,7 +17,7 @@ import (
 
 // veterans puts answers to the question of complianceVevraa into the store: so many of each option, in the form's
 // order.
-func (b *bench) veterans(job string, of ...int) {
+func (b *fixture) veterans(job string, of ...int) {
 	b.t.Helper()
 	b.must(http.StatusCreated, http.MethodPut, acme+"/jobs/"+job,
 		`{"id":"id-`+job+`","complianceGroups":["complianceVevraa"]}`)
@@ -43,7 +43,7 @@ var veteran = []string{
 
 func TestComplianceReport(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		b.veterans("A", 3, 8, 20)
 		b.veterans("B", 7, 9, 20)
 		type report struct {
@@ -90,7 +90,7 @@ func TestComplianceReport(t *testing.T) {
 // What was answered goes with its application: to another job, and away.
 func TestAnswersGoWithTheirApplication(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		b.must(http.StatusCreated, http.MethodPut, acme+"/candidates/c-1", `{}`)
 		for _, job := range []string{"A", "B"} {
 			b.must(http.StatusCreated, http.MethodPut, acme+"/jobs/"+job, `{"id":"id-`+job+`"}`)

@@ -173,7 +173,7 @@ func TestUploadIsKnownBeforeItsFile(t *testing.T) {
 	onEach(t, testUploadIsKnownBeforeItsFile)
 }
 
-func testUploadIsKnownBeforeItsFile(t *testing.T, b *bench) {
+func testUploadIsKnownBeforeItsFile(t *testing.T, b *fixture) {
 	b.people()
 	later := time.Now().Add(time.Hour)
 	known := func() int {

@@ -11,7 +11,7 @@ import (
 )
 
 // onEach runs a test on SQLite and on PostgreSQL.
-func onEach(t *testing.T, test func(t *testing.T, b *bench)) {
+func onEach(t *testing.T, test func(t *testing.T, b *fixture)) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		test(t, setup(t))
@@ -25,14 +25,14 @@ func onEach(t *testing.T, test func(t *testing.T, b *bench)) {
 	})
 }
 
-// onPostgres is the gateway of a bench, on PostgreSQL.
-func onPostgres(t *testing.T, b *bench) *gateway.Gateway {
+// onPostgres is the gateway of a fixture, on PostgreSQL.
+func onPostgres(t *testing.T, b *fixture) *gateway.Gateway {
 	t.Helper()
 	return onDatabase(t, b, &gateway.Database{Address: storetest.Postgres(t)})
 }
 
-// onDatabase is the gateway of a bench, on another database.
-func onDatabase(t *testing.T, b *bench, database *gateway.Database) *gateway.Gateway {
+// onDatabase is the gateway of a fixture, on another database.
+func onDatabase(t *testing.T, b *fixture, database *gateway.Database) *gateway.Gateway {
 	t.Helper()
 	runtime, err := gateway.NewRuntime(gateway.Settings{
 		Database: database.Address, Documents: t.TempDir(), Temporal: gatewaytest.Nowhere, Namespace: "default",

@@ -29,7 +29,7 @@ func TestExportIsErased(t *testing.T) {
 	onEach(t, testExportIsErased)
 }
 
-func testExportIsErased(t *testing.T, b *bench) {
+func testExportIsErased(t *testing.T, b *fixture) {
 	e := b.export("acme", "u-1", undocumented)
 	b.delivery(e, "hris", model.Delivered, 200)
 	const path = "/v1/tenants/acme/exports/u-1"
@@ -64,7 +64,7 @@ func TestUnfinishedExportIsErasedWhenCancelled(t *testing.T) {
 	onEach(t, testUnfinishedExportIsErasedWhenCancelled)
 }
 
-func testUnfinishedExportIsErasedWhenCancelled(t *testing.T, b *bench) {
+func testUnfinishedExportIsErasedWhenCancelled(t *testing.T, b *fixture) {
 	for what, make := range map[string]func(key string) *model.Export{
 		"its delivery to hris is held": func(key string) *model.Export {
 			e := b.export("acme", key, undocumented)
@@ -167,7 +167,7 @@ func TestExportsOfACandidateAreErased(t *testing.T) {
 	onEach(t, testExportsOfACandidateAreErased)
 }
 
-func testExportsOfACandidateAreErased(t *testing.T, b *bench) {
+func testExportsOfACandidateAreErased(t *testing.T, b *fixture) {
 	for n := range 5 {
 		e := b.export("acme", fmt.Sprint("u-", n), about("c-1"))
 		b.delivery(e, "hris", map[bool]model.Outcome{true: model.Held, false: model.Delivered}[n == 3])

@@ -16,7 +16,7 @@ func TestErasedExport(t *testing.T) {
 	onEach(t, testErasedExport)
 }
 
-func testErasedExport(t *testing.T, b *bench) {
+func testErasedExport(t *testing.T, b *fixture) {
 	erased := b.export("acme", "u-1", func(e *model.Export) { e.Attachments = 0 })
 	b.delivery(erased, "hris", model.Delivered, 200)
 	b.delivery(b.export("acme", "u-2", func(e *model.Export) { e.Attachments = 0 }), "hris", model.Held)

@@ -20,7 +20,7 @@ import (
 // Who may work with exports may see what is in one. That is in the audit and in the log, and the body is in neither.
 func TestTheBodyOfAnExport(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		const body = "{\"candidate\": {\"name\":\"Zoë \\u00d8de\"}}\n"
 		b.export("acme", "u-1", func(e *model.Export) { e.Body = []byte(body) })
 		keyed := b.keyed()

@@ -112,7 +112,7 @@ func TestAnswersAreTextOfBoundedLength(t *testing.T) {
 // A short schedule makes thousands of attempts: the last ones are shown.
 func TestTheLastAttemptsAreShown(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		const made, shown = 103, 100
 		d := b.delivery(b.export("acme", "u-1"), "hris", model.Retrying)
 		b.Write(t, func(tx *store.Tx) error {

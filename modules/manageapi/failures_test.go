@@ -16,7 +16,7 @@ import (
 // among them, nor what other tenants have.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		fail := func(tenant, uuid string, round int, outcome model.Outcome, status int, ago time.Duration) {
 			b.Write(t, func(tx *store.Tx) error {
 				e, err := b.Runtime.Store().ExportByKey(t.Context(), tenant, uuid)

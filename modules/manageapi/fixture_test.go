@@ -32,15 +32,15 @@ const (
 	secretKey = "hris-signing-key"
 )
 
-// bench is the API of a gateway whose Temporal is away. Of its tenants, idle has no integration.
-type bench struct {
-	*gatewaytest.Bench
+// fixture is the API of a gateway whose Temporal is away. Of its tenants, idle has no integration.
+type fixture struct {
+	*gatewaytest.Fixture
 	t    *testing.T
 	url  string // of the API's mount
 	auth string // the header Authorization; empty: none is sent
 }
 
-func setup(t *testing.T) *bench {
+func setup(t *testing.T) *fixture {
 	t.Helper()
 	acme, globex := gatewaytest.Tenant("acme"), gatewaytest.Tenant("globex")
 	acme.Integrations = []model.Integration{
@@ -55,17 +55,17 @@ func setup(t *testing.T) *bench {
 		{Tenant: "globex", Name: "hris", URL: "https://hr.globex.example/" + urlPath, Secret: secretKey,
 			Documents: model.Rehost, Verify: true},
 	}
-	b := &bench{Bench: gatewaytest.New(t, acme, globex, gatewaytest.Tenant("idle")), t: t}
+	b := &fixture{Fixture: gatewaytest.New(t, acme, globex, gatewaytest.Tenant("idle")), t: t}
 	b.url = b.serve(func() *gateway.Gateway { return b.Gateway })
 	return b
 }
 
 // serve mounts the API as the admin endpoint does.
-func (b *bench) serve(current func() *gateway.Gateway) string {
+func (b *fixture) serve(current func() *gateway.Gateway) string {
 	return b.mount("/hiregate", manageapi.New(current, b.Log))
 }
 
-func (b *bench) mount(at string, api http.Handler) string {
+func (b *fixture) mount(at string, api http.Handler) string {
 	mux := http.NewServeMux()
 	mux.Handle(at+"/", http.StripPrefix(at, api))
 	server := httptest.NewServer(mux)
@@ -73,8 +73,8 @@ func (b *bench) mount(at string, api http.Handler) string {
 	return server.URL + at
 }
 
-// keyed is the same bench, whose API wants keys. It has none.
-func (b *bench) keyed() *bench {
+// keyed is the same fixture, whose API wants keys. It has none.
+func (b *fixture) keyed() *fixture {
 	k := *b
 	k.url = b.mount("/manage", manageapi.NewKeyed(func() *gateway.Gateway { return b.Gateway }, b.Log))
 	return &k
@@ -84,7 +84,7 @@ func (b *bench) keyed() *bench {
 var exportsMade atomic.Int64
 
 // export puts an export into the store, dispatched, and changes it before as asked for.
-func (b *bench) export(tenant, key string, change ...func(*model.Export)) *model.Export {
+func (b *fixture) export(tenant, key string, change ...func(*model.Export)) *model.Export {
 	b.t.Helper()
 	e := inbox.NewExport(tenant, key, []byte(`{"candidate":{}}`+key), gatewaytest.Noon)
 	e.CandidateID, e.Attachments = "c-"+key, 1
@@ -105,7 +105,7 @@ func (b *bench) export(tenant, key string, change ...func(*model.Export)) *model
 }
 
 // delivery puts a delivery of an export into the store, with an attempt for each status.
-func (b *bench) delivery(
+func (b *fixture) delivery(
 	e *model.Export, integration string, outcome model.Outcome, statuses ...int,
 ) *model.Delivery {
 	b.t.Helper()
@@ -139,7 +139,7 @@ func (b *bench) delivery(
 	return d
 }
 
-func (b *bench) status(tenant, name string, s store.IntegrationStatus) *model.Integration {
+func (b *fixture) status(tenant, name string, s store.IntegrationStatus) *model.Integration {
 	b.t.Helper()
 	i, ok := b.Config.Integration(tenant, name)
 	require.True(b.t, ok)
@@ -155,7 +155,7 @@ type reply struct {
 }
 
 // send makes a request to the API and checks what is so of every answer. Headers come in pairs.
-func (b *bench) send(method, path, body string, headers ...string) reply {
+func (b *fixture) send(method, path, body string, headers ...string) reply {
 	b.t.Helper()
 	r, err := http.NewRequestWithContext(b.t.Context(), method, b.url+path, strings.NewReader(body))
 	require.NoError(b.t, err)
@@ -189,14 +189,14 @@ func (b *bench) send(method, path, body string, headers ...string) reply {
 }
 
 // ask is send without headers.
-func (b *bench) ask(method, path, body string) (status int, header http.Header, answer string) {
+func (b *fixture) ask(method, path, body string) (status int, header http.Header, answer string) {
 	b.t.Helper()
 	a := b.send(method, path, body)
 	return a.status, a.header, a.body
 }
 
 // must is send for what has to go well.
-func (b *bench) must(status int, method, path, body string, headers ...string) reply {
+func (b *fixture) must(status int, method, path, body string, headers ...string) reply {
 	b.t.Helper()
 	a := b.send(method, path, body, headers...)
 	require.Equal(b.t, status, a.status, a.body)
@@ -204,7 +204,7 @@ func (b *bench) must(status int, method, path, body string, headers ...string) r
 }
 
 // get asks for JSON that must be there.
-func get[T any](b *bench, path string) (v T) {
+func get[T any](b *fixture, path string) (v T) {
 	b.t.Helper()
 	status, _, answer := b.ask(http.MethodGet, path, "")
 	require.Equal(b.t, http.StatusOK, status, answer)
@@ -213,13 +213,13 @@ func get[T any](b *bench, path string) (v T) {
 }
 
 // problem asks for something that is refused, and gives the sentence that says why.
-func (b *bench) problem(method, path, body string, want int) string {
+func (b *fixture) problem(method, path, body string, want int) string {
 	b.t.Helper()
 	return b.refused(want, method, path, body)
 }
 
 // refused is problem with headers.
-func (b *bench) refused(want int, method, path, body string, headers ...string) string {
+func (b *fixture) refused(want int, method, path, body string, headers ...string) string {
 	b.t.Helper()
 	a := b.must(want, method, path, body, headers...)
 	require.Equal(b.t, "application/problem+json", a.header.Get("Content-Type"))
@@ -255,7 +255,7 @@ func (l listed) ids() []string {
 }
 
 // requireCleanLog tells that nothing that must stay hidden was logged.
-func (b *bench) requireCleanLog() {
+func (b *fixture) requireCleanLog() {
 	b.t.Helper()
 	var all bytes.Buffer
 	for _, entry := range b.Logged.All() {

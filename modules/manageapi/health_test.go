@@ -16,7 +16,7 @@ import (
 )
 
 // attempts counts attempts at an integration, which begin a second after the other and end at once.
-func (b *bench) attempts(tenant, integration string, begin time.Time, faults ...model.Class) {
+func (b *fixture) attempts(tenant, integration string, begin time.Time, faults ...model.Class) {
 	b.t.Helper()
 	b.Write(b.t, func(tx *store.Tx) error {
 		for n, fault := range faults {
@@ -27,7 +27,7 @@ func (b *bench) attempts(tenant, integration string, begin time.Time, faults ...
 	})
 }
 
-func (b *bench) configured() {
+func (b *fixture) configured() {
 	for _, at := range [][2]string{{"acme", "hris"}, {"acme", "crm"}, {"globex", "hris"}} {
 		b.status(at[0], at[1], store.IntegrationStatus{State: model.Configured,
 			UpdatedAt: gatewaytest.Noon.Add(-time.Hour)})
@@ -107,7 +107,7 @@ func TestHealthOfAnIntegrationThatIsDown(t *testing.T) {
 // body's fault.
 func TestHealthOfAnIntegrationThatRefusesEverything(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		b.t = t
 		b.configured()
 		for _, at := range [][2]string{{"acme", "hris"}, {"acme", "crm"}, {"globex", "hris"}} {

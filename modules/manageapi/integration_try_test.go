@@ -27,7 +27,7 @@ type tried struct {
 }
 
 // hris changes the integration acme/hris of the configuration, and returns it.
-func (b *bench) hris(change func(*model.Integration)) *model.Integration {
+func (b *fixture) hris(change func(*model.Integration)) *model.Integration {
 	b.t.Helper()
 	b.Reconfigure(func(c *config.Config) {
 		i, ok := c.Integration("acme", "hris")

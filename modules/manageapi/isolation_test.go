@@ -44,7 +44,7 @@ func TestAnotherTenantsKeySeesNothing(t *testing.T) {
 	onEach(t, testAnotherTenantsKeySeesNothing)
 }
 
-func testAnotherTenantsKeySeesNothing(t *testing.T, b *bench) {
+func testAnotherTenantsKeySeesNothing(t *testing.T, b *fixture) {
 	b.people()
 	b.must(http.StatusCreated, http.MethodPost, application+"/documents?id=doc-1", "file")
 	b.must(http.StatusCreated, http.MethodPut, acme+"/steps/applied/helper", `{}`)
@@ -107,7 +107,7 @@ func testAnotherTenantsKeySeesNothing(t *testing.T, b *bench) {
 }
 
 // everything is all that the tenant acme has, as an admin of all reads it.
-func (b *bench) everything() (all []string) {
+func (b *fixture) everything() (all []string) {
 	for _, path := range []string{
 		"", "/integrations", "/candidates", "/jobs", "/steps", "/steps/applied/helper", "/job-applications",
 		"/job-applications/a-1/documents",

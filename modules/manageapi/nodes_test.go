@@ -84,7 +84,7 @@ func TestDeletingBesideAnotherNode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address := storetest.Postgres(t)
-			b := &bench{Bench: gatewaytest.NewOn(t, address), t: t}
+			b := &fixture{Fixture: gatewaytest.NewOn(t, address), t: t}
 			b.url = b.serve(func() *gateway.Gateway { return b.Gateway })
 			b.must(http.StatusCreated, http.MethodPut, candidate, `{}`)
 			b.must(http.StatusCreated, http.MethodPut, job, `{"id":"job-1"}`)

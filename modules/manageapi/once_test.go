@@ -21,10 +21,10 @@ func TestARepeatGetsTheSameAnswer(t *testing.T) {
 	onEach(t, testARepeatGetsTheSameAnswer)
 }
 
-func testARepeatGetsTheSameAnswer(t *testing.T, b *bench) {
+func testARepeatGetsTheSameAnswer(t *testing.T, b *fixture) {
 	b = b.keyed()
 	k := b.as(b.key("root", "", model.Admin))
-	post := func(b *bench, name, key string) reply {
+	post := func(b *fixture, name, key string) reply {
 		return b.send(http.MethodPost, "/v1/tenants/acme/api-users", `{"userName":"`+name+`","password":"correct horse"}`,
 			"Idempotency-Key", key)
 	}
@@ -139,7 +139,7 @@ func TestIdempotencyKeysAreVisibleASCII(t *testing.T) {
 // Of requests with the same key that come at the same moment, one is done.
 func TestOnceAmongMany(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		b.people()
 		done := make(chan reply)
 		for range 8 {

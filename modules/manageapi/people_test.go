@@ -15,7 +15,7 @@ import (
 const application = "/v1/tenants/acme/job-applications/a-1"
 
 // people fills the tenant acme with a candidate, a job, two steps and a job application.
-func (b *bench) people() {
+func (b *fixture) people() {
 	b.t.Helper()
 	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/acme/candidates/c-1",
 		`{"name":{"given":"Zoë"},"email":["Zoe@example.org"]}`)
@@ -26,14 +26,14 @@ func (b *bench) people() {
 }
 
 // initech makes a tenant that is kept in the database.
-func (b *bench) initech() {
+func (b *fixture) initech() {
 	b.t.Helper()
 	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech",
 		`{"name":"Initech","secrets":["initech-inbound-key"]}`)
 }
 
 // partner is a partner's server, which the gateway may send to.
-func (b *bench) partner(answer http.HandlerFunc) (address string) {
+func (b *fixture) partner(answer http.HandlerFunc) (address string) {
 	b.t.Helper()
 	server := httptest.NewServer(answer)
 	b.t.Cleanup(server.Close)
@@ -42,7 +42,7 @@ func (b *bench) partner(answer http.HandlerFunc) (address string) {
 }
 
 // files are the files of the document store.
-func (b *bench) files() (all []string) {
+func (b *fixture) files() (all []string) {
 	b.t.Helper()
 	require.NoError(b.t, filepath.WalkDir(filepath.Join(b.Folder, "documents"),
 		func(path string, d fs.DirEntry, err error) error {
@@ -55,20 +55,20 @@ func (b *bench) files() (all []string) {
 }
 
 // parsed is the JSON of an answer.
-func parsed[T any](b *bench, a reply) (v T) {
+func parsed[T any](b *fixture, a reply) (v T) {
 	b.t.Helper()
 	require.NoError(b.t, json.Unmarshal([]byte(a.body), &v), a.body)
 	return v
 }
 
 // items is the first page of a list.
-func items(b *bench, path string) []map[string]any {
+func items(b *fixture, path string) []map[string]any {
 	b.t.Helper()
 	return get[struct{ Items []map[string]any }](b, path).Items
 }
 
 // ids are those of the first page of a list.
-func ids(b *bench, path string) []string {
+func ids(b *fixture, path string) []string {
 	b.t.Helper()
 	all := []string{}
 	for _, one := range items(b, path) {
@@ -78,7 +78,7 @@ func ids(b *bench, path string) []string {
 }
 
 // pagedIDs walks a list with two items a page.
-func pagedIDs(b *bench, path string) (all []string) {
+func pagedIDs(b *fixture, path string) (all []string) {
 	b.t.Helper()
 	for cursor := ""; ; {
 		page := get[struct {
@@ -101,7 +101,7 @@ func TestListsArePaged(t *testing.T) {
 	onEach(t, testListsArePaged)
 }
 
-func testListsArePaged(t *testing.T, b *bench) {
+func testListsArePaged(t *testing.T, b *fixture) {
 	for _, id := range []string{"a", "b", "c", "d", "e"} {
 		b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/acme/candidates/"+id, `{}`)
 		b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/acme/jobs/"+id, `{"id":"`+id+`"}`)

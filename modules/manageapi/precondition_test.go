@@ -19,7 +19,7 @@ func TestPreconditions(t *testing.T) {
 	onEach(t, testPreconditions)
 }
 
-func testPreconditions(t *testing.T, b *bench) {
+func testPreconditions(t *testing.T, b *fixture) {
 	b.people()
 	b.initech()
 	for path, body := range map[string]string{
@@ -84,7 +84,7 @@ func testPreconditions(t *testing.T, b *bench) {
 // Entering a step changes the job application, and so what is expected of it counts there.
 func TestAStepIsEnteredInTheVersionThatWasRead(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		b.people()
 		read := b.must(http.StatusOK, http.MethodGet, application, "").header.Get("ETag")
 		enter := func(status int, step string) {
@@ -101,7 +101,7 @@ func TestAStepIsEnteredInTheVersionThatWasRead(t *testing.T) {
 // Where an integration stands, and which integrations a tenant has, is shown and changes by itself.
 func TestWhatIsShownBesideAVersionCounts(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		b.initech()
 		address := b.partner(func(http.ResponseWriter, *http.Request) {})
 		const tenant, hris = "/v1/tenants/initech", integrations + "/hris"
@@ -157,7 +157,7 @@ func TestTheSecondOfTwoIsRefused(t *testing.T) {
 	onEach(t, testTheSecondOfTwoIsRefused)
 }
 
-func testTheSecondOfTwoIsRefused(t *testing.T, b *bench) {
+func testTheSecondOfTwoIsRefused(t *testing.T, b *fixture) {
 	const path = "/v1/tenants/acme/candidates/c-1"
 	made := b.must(http.StatusCreated, http.MethodPut, path, `{}`).header.Get("ETag")
 	done := make(chan int)
@@ -176,7 +176,7 @@ func testTheSecondOfTwoIsRefused(t *testing.T, b *bench) {
 // Of those that make the same tenant at the same moment, one does.
 func TestATenantIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		done := make(chan int)
 		for range 8 {
 			go func() {
@@ -194,7 +194,7 @@ func TestATenantIsMadeOnce(t *testing.T) {
 // An OAuth client, which has no version, is changed and disabled as it was read anyway.
 func TestAnOAuthClientIsChangedAsItWasRead(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		const path, settings = "/v1/oauth-clients/payroll", `"redirectUris":["https://app.example.com/cb"]}`
 		etag := func() string { return b.must(http.StatusOK, http.MethodGet, path, "").header.Get("ETag") }
 		b.must(http.StatusPreconditionFailed, http.MethodPut, path, `{"name":"A",`+settings, "If-Match", "*")

@@ -17,12 +17,12 @@ import (
 
 const nurse = acme + "/jobs/NURSE-1"
 
-func (b *bench) nurse() {
+func (b *fixture) nurse() {
 	b.t.Helper()
 	b.must(http.StatusCreated, http.MethodPut, nurse, `{"id":"job-1","title":"Nurse"}`)
 }
 
-func (b *bench) job() *model.Job {
+func (b *fixture) job() *model.Job {
 	b.t.Helper()
 	j, err := b.Runtime.Store().Job(b.t.Context(), "acme", "NURSE-1")
 	require.NoError(b.t, err)
@@ -30,7 +30,7 @@ func (b *bench) job() *model.Job {
 }
 
 // findings are the sentences of a refusal.
-func (b *bench) findings(status int, method, path, body string, headers ...string) []string {
+func (b *fixture) findings(status int, method, path, body string, headers ...string) []string {
 	b.t.Helper()
 	a := b.must(status, method, path, body, headers...)
 	return parsed[struct{ Findings []string }](b, a).Findings

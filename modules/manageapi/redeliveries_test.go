@@ -24,7 +24,7 @@ func atNoon(n int64) func(*model.Export) {
 }
 
 // ranges is setup an hour later, with exports of noon: failed, delivered, and one that was addressed to crm alone.
-func ranges(t *testing.T) *bench {
+func ranges(t *testing.T) *fixture {
 	t.Helper()
 	b := setup(t)
 	b.Clock.Advance(time.Hour)

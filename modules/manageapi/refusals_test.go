@@ -13,7 +13,7 @@ import (
 
 func TestSignInRefusals(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		for n, r := range []identity.Refusal{
 			identity.NewRefusal("payroll", true, identity.RedirectURIDiffers, "https://app.example/cb/", gatewaytest.Noon),
 			identity.NewRefusal("payrol", false, identity.UnknownClient, "", gatewaytest.Noon),

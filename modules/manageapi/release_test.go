@@ -17,7 +17,7 @@ const findings = `[{"pointer":"/candidate/person","rule":"required","found":"abs
 func quarantined(e *model.Export) { e.Quarantined, e.Findings = true, []byte(findings) }
 
 // park parks a held delivery, as its workflow does when it ends.
-func (b *bench) park(d *model.Delivery) {
+func (b *fixture) park(d *model.Delivery) {
 	b.t.Helper()
 	d.Parked = true
 	b.Write(b.t, func(tx *store.Tx) error { return tx.UpsertDelivery(d) })

@@ -18,7 +18,7 @@ func TestExportsOfARemovedTenant(t *testing.T) {
 	onEach(t, testExportsOfARemovedTenant)
 }
 
-func testExportsOfARemovedTenant(t *testing.T, b *bench) {
+func testExportsOfARemovedTenant(t *testing.T, b *fixture) {
 	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech", `{}`)
 	b.delivery(b.export("initech", "u-1"), "hris", model.Delivered, 200)
 	waiting := b.export("globex", "u-2")

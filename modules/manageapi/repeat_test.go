@@ -26,7 +26,7 @@ const (
 )
 
 // passwordOf is the hash of the password of somebody in a list of the API.
-func (b *bench) passwordOf(list, id string) string {
+func (b *fixture) passwordOf(list, id string) string {
 	b.t.Helper()
 	if list == "/v1/users" {
 		u, err := b.Runtime.Store().User(b.t.Context(), id)
@@ -39,7 +39,7 @@ func (b *bench) passwordOf(list, id string) string {
 }
 
 // isOf reports whether a hash is that of a password.
-func (b *bench) isOf(hash, plain string) bool {
+func (b *fixture) isOf(hash, plain string) bool {
 	b.t.Helper()
 	attempt, _ := password.NewFailures(b.Clock.Now).Try("ada", "192.0.2.1")
 	right, err := attempt.Verify(b.t.Context(), hash, plain)

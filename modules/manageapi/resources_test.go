@@ -19,7 +19,7 @@ func TestACandidateComesBackAsItWasPut(t *testing.T) {
 	onEach(t, testACandidateComesBackAsItWasPut)
 }
 
-func testACandidateComesBackAsItWasPut(t *testing.T, b *bench) {
+func testACandidateComesBackAsItWasPut(t *testing.T, b *fixture) {
 	const full = `{"id":"c-1","alternateIds":["184467"],"name":{"formattedName":"Zoë O'N","given":"Zoë","family":"O'N"},"gender":"Female","citizenShip":["any"],
 		"applyDate":"2026-10-02","address":[{"countrySubdivisions":[{"type":"state","value":"OR"}],"city":"Portland","postalCode":"97205","line":"1","formattedAddress":"1\nPortland"}],
 		"phone":["+1"],"email":["Zoe@example.org"],"web":"<a>","customFields":[{"id":"cf-1","name":"n","type":"t","value":""}]`
@@ -42,7 +42,7 @@ func testACandidateComesBackAsItWasPut(t *testing.T, b *bench) {
 // What the rules let pass, every database takes: the longest ids and texts, too.
 func TestTheLongestIsKept(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		random := func(n int) string { // compresses badly: databases compress what they index
 			var s strings.Builder
 			for s.Len() < n {
@@ -100,7 +100,7 @@ func TestWhatIsUsedStays(t *testing.T) {
 	onEach(t, testWhatIsUsedStays)
 }
 
-func testWhatIsUsedStays(t *testing.T, b *bench) {
+func testWhatIsUsedStays(t *testing.T, b *fixture) {
 	b.people()
 	require.Contains(t, b.problem(http.MethodDelete, acme+"/candidates/c-1", "", http.StatusConflict), "job applications")
 	require.Contains(t, b.problem(http.MethodDelete, acme+"/jobs/NURSE-1", "", http.StatusConflict), "job applications")
@@ -117,7 +117,7 @@ func testWhatIsUsedStays(t *testing.T, b *bench) {
 }
 
 // people2 puts the job application of people again.
-func (b *bench) people2() {
+func (b *fixture) people2() {
 	b.t.Helper()
 	b.must(http.StatusCreated, http.MethodPut, acme+"/candidates/c-1", `{}`)
 	b.must(http.StatusCreated, http.MethodPut, application, `{"candidate":"c-1"}`)
@@ -128,7 +128,7 @@ func TestJobIDsAreUnique(t *testing.T) {
 	onEach(t, testJobIDsAreUnique)
 }
 
-func testJobIDsAreUnique(t *testing.T, b *bench) {
+func testJobIDsAreUnique(t *testing.T, b *fixture) {
 	b.must(http.StatusCreated, http.MethodPut, acme+"/jobs/A", `{"id":"job-1"}`)
 	require.Contains(t, b.problem(http.MethodPut, acme+"/jobs/B", `{"id":"job-1"}`, http.StatusConflict),
 		"belongs to another")
@@ -178,7 +178,7 @@ func TestStepsAreReplacedAsAWhole(t *testing.T) {
 	onEach(t, testStepsAreReplacedAsAWhole)
 }
 
-func testStepsAreReplacedAsAWhole(t *testing.T, b *bench) {
+func testStepsAreReplacedAsAWhole(t *testing.T, b *fixture) {
 	b.people()
 	helper := acme + "/steps/hired/helper"
 	b.must(http.StatusCreated, http.MethodPut, helper, `{"integrations":["hris"]}`)

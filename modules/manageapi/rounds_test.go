@@ -16,7 +16,7 @@ import (
 // who asked for it.
 func TestEachIntegrationHasACurrentDelivery(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		e := b.export("acme", "u-1")
 		for _, name := range []string{"crm", "hris"} {
 			b.status("acme", name, store.IntegrationStatus{State: model.Configured, UpdatedAt: gatewaytest.Noon})

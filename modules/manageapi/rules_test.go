@@ -72,7 +72,7 @@ func TestBothDoorsHaveTheSameRules(t *testing.T) {
 }
 
 // refusedAtBothDoors gives a tenant to a configuration of Caddy, and what stands for it to the API.
-func (b *bench) refusedAtBothDoors(tenant app.Tenant, method, path string, in any, want string) {
+func (b *fixture) refusedAtBothDoors(tenant app.Tenant, method, path string, in any, want string) {
 	b.t.Helper()
 	tenant.Name = "initech"
 	app, err := json.Marshal(app.App{Dev: true, PublicURL: "https://gate.example.com",

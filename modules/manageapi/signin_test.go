@@ -92,7 +92,7 @@ func TestUsersAreMadeDisabledAndReset(t *testing.T) {
 // A user's address and names change, not who they are; one who was disabled comes back with the password they had.
 func TestUsersAreChangedAndEnabled(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, b *bench) {
+	onEach(t, func(t *testing.T, b *fixture) {
 		made := parsed[struct{ ID, Password string }](b, b.must(http.StatusCreated, http.MethodPost, "/v1/users",
 			`{"email":"ada@example.com","emailVerified":true,"name":"Ada"}`))
 		b.must(http.StatusCreated, http.MethodPost, "/v1/users", `{"email":"bob@example.com"}`)

@@ -29,7 +29,7 @@ type strays struct {
 func TestStraysAreListedAndEnded(t *testing.T) {
 	t.Parallel()
 	address, c := temporaltest.New(t)
-	b := &bench{Bench: gatewaytest.NewAt(t, t.TempDir(), address), t: t}
+	b := &fixture{Fixture: gatewaytest.NewAt(t, t.TempDir(), address), t: t}
 	b.url = b.serve(func() *gateway.Gateway { return b.Gateway })
 	here := b.export("acme", "here")
 	for id, e := range map[string]int64{"export/acme/here": here.ID, "export/acme/gone": 7} {

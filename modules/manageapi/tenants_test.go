@@ -55,7 +55,7 @@ func TestANameIsNotHandedOn(t *testing.T) {
 	onEach(t, testANameIsNotHandedOn)
 }
 
-func testANameIsNotHandedOn(t *testing.T, b *bench) {
+func testANameIsNotHandedOn(t *testing.T, b *fixture) {
 	const initech = "/v1/tenants/initech"
 	b.initech()
 	b.must(http.StatusCreated, http.MethodPut, initech+"/candidates/c-1", `{"name":{"given":"Zoë"}}`)

@@ -21,7 +21,7 @@ type exportedAnswer struct {
 }
 
 // deliver does what the workflow of a triggered export would, once the export is there.
-func (b *bench) deliver(outcome model.Outcome, status int) {
+func (b *fixture) deliver(outcome model.Outcome, status int) {
 	go func() {
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
@@ -133,7 +133,7 @@ func TestEnteringAStepExports(t *testing.T) {
 	onEach(t, testEnteringAStepExports)
 }
 
-func testEnteringAStepExports(t *testing.T, b *bench) {
+func testEnteringAStepExports(t *testing.T, b *fixture) {
 	b.people()
 	b.must(http.StatusCreated, http.MethodPut, acme+"/steps/hired/helper", `{}`)
 	enter := func(status int, step string) reply {

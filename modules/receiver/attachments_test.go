@@ -31,7 +31,7 @@ var tooManyAttachments = []schemas.Finding{{Pointer: "/candidate/profiles", Rule
 // The one finding stands for all others: with so many attachments nobody asks the schema.
 func TestTooManyAttachmentsAreRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	require.Equal(t, 500, receiver.DefaultMaxAttachments)
 	for _, one := range []string{attachment, `{}`, `null`, `7`} {
 		got := b.send(request{body: attached(one, 900, 600)})
@@ -50,7 +50,7 @@ func TestTooManyAttachmentsGoIntoQuarantine(t *testing.T) {
 	t.Parallel()
 	acme := gatewaytest.Tenant("acme")
 	acme.Quarantine = true
-	b := newBench(t, acme)
+	b := newFixture(t, acme)
 	require.Equal(t, http.StatusAccepted, b.send(request{body: attached(attachment, 900, 600)}).Code)
 	e := b.Exports(t)[0]
 	require.True(t, e.Quarantined)

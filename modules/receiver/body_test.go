@@ -14,7 +14,7 @@ import (
 
 func TestHostileJSONIsRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for body, detail := range map[string]string{
 		``:        "at byte 0: The body is empty; send a JSON document.",
 		`garbage`: "at byte 0: The body is not valid JSON (RFC 8259, and no lone surrogates).",
@@ -50,7 +50,7 @@ func TestHostileJSONIsRefused(t *testing.T) {
 
 func TestBrokenSchemaIsToldWithFindings(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	body := strings.NewReplacer(
 		`"schemeId": "Service Candidate"`, `"schemeId": "Candidate"`,
 		`"applyDate": "2026-10-02"`, `"applyDate": "2026-02-30"`,
@@ -77,7 +77,7 @@ func TestBrokenSchemaIsToldWithFindings(t *testing.T) {
 func TestRefusalsHoldNothingOfTheCandidate(t *testing.T) {
 	t.Parallel()
 	const marker = "Marker-Zq7"
-	b := newBench(t)
+	b := newFixture(t)
 	var plant func(any) any
 	plant = func(node any) any {
 		switch n := node.(type) {

@@ -18,7 +18,7 @@ import (
 // A sender that has waited long enough is told to come again, and what it sent is not taken behind its back.
 func TestStoreThatDoesNotAnswerInTime(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	db := b.Runtime.Store()
 	busy, release, released := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -44,7 +44,7 @@ const busy = "too many bodies are coming in at once: send this one again after t
 func TestTooManyBodiesAtOnce(t *testing.T) {
 	t.Parallel()
 	risen := counters(t, "hiregate_received_total", "crowded")
-	b := newBench(t, gatewaytest.Tenant("crowded"), gatewaytest.Tenant("globex"))
+	b := newFixture(t, gatewaytest.Tenant("crowded"), gatewaytest.Tenant("globex"))
 	b.Runtime.Unverified.Configure(1<<20, time.Minute)
 	ours := request{path: "/hooks/crowded", secret: "crowded-secret", uuid: "u-1"}
 

@@ -21,7 +21,7 @@ const badUUID = "the header X-Service-UUID must be 1 to 255 visible ASCII charac
 
 func TestSameUUIDAndBodyIsOneExport(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	first := b.send(request{uuid: "u-1"})
 	want := requireReceipt(t, first, http.StatusAccepted)
 	for range 3 {
@@ -36,7 +36,7 @@ func TestSameUUIDAndBodyIsOneExport(t *testing.T) {
 
 func TestSameUUIDOtherBodyIsAConflict(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, gatewaytest.Tenant("conflicting"))
+	b := newFixture(t, gatewaytest.Tenant("conflicting"))
 	of := func(body []byte) request {
 		return request{path: "/hooks/conflicting", secret: "conflicting-secret", uuid: "u-1", body: body}
 	}
@@ -88,7 +88,7 @@ func counters(t *testing.T, name, tenant string) (risen func() map[string]float6
 // The UUID is not covered by the signature: whoever overheard an export could send it again under another.
 func TestSameBodyUnderAnotherUUIDIsCounted(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, gatewaytest.Tenant("overheard"), gatewaytest.Tenant("other"))
+	b := newFixture(t, gatewaytest.Tenant("overheard"), gatewaytest.Tenant("other"))
 	of := func(tenant, uuid string) request {
 		return request{path: "/hooks/" + tenant, secret: tenant + "-secret", uuid: uuid}
 	}
@@ -105,7 +105,7 @@ func TestSameBodyUnderAnotherUUIDIsCounted(t *testing.T) {
 
 func TestUUIDIsOpaqueAndOfItsTenant(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	seen := map[string]bool{}
 	for n, uuid := range []string{"a", "A", "!", "~", "a/b", "a%2Fb", `"`, "a,b", "../..", strings.Repeat("x", 255),
 		strings.Repeat("x", 254) + "y",
@@ -123,7 +123,7 @@ func TestUUIDIsOpaqueAndOfItsTenant(t *testing.T) {
 
 func TestUUIDMustBeVisibleASCII(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, uuid := range []string{"", " ", "a b", " a", "a ", "a\t", "é", "\xff", "a\x00", "a\nb", "\x7f",
 		strings.Repeat("x", 256), strings.Repeat("x", 1024)} {
 		requireProblem(t, b.send(request{more: http.Header{"X-Service-UUID": {uuid}}}), http.StatusBadRequest, badUUID)
@@ -133,7 +133,7 @@ func TestUUIDMustBeVisibleASCII(t *testing.T) {
 
 func TestHeadersAreBounded(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	atBound, over := strings.Repeat("é", 512), strings.Repeat("a", 1025)
 	for n, name := range []string{"Link", "X-Service-Export-Context"} {
 		requireReceipt(t, b.send(request{uuid: fmt.Sprint("u-", n), more: http.Header{name: {atBound}}}), http.StatusAccepted)
@@ -150,7 +150,7 @@ func TestHeadersAreBounded(t *testing.T) {
 
 func TestHeadersMustBeThereOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, name := range []string{"Link", "X-Service-Export-Context", "X-Service-UUID"} {
 		for _, values := range [][]string{{"a", "a"}, {"a", "b"}, {"", ""}, {"a", "b", "c"}} {
 			requireProblem(t, b.send(request{more: http.Header{name: values}}), http.StatusBadRequest,
@@ -162,7 +162,7 @@ func TestHeadersMustBeThereOnce(t *testing.T) {
 
 func TestHeadersAreKeptAsTheyCame(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for n, value := range []string{"https://service.example/c/1", "<https://a>; rel=\"x\", <b>", "Zoë \xe9\xff", "%00",
 		strings.Repeat("a", 1024)} {
 		uuid := fmt.Sprint("u-", n)
@@ -188,7 +188,7 @@ func TestHeadersAreKeptAsTheyCame(t *testing.T) {
 
 func TestWithoutUUIDTheBodyStandsInForTenMinutes(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	first := requireReceipt(t, b.send(request{}), http.StatusAccepted)
 	other := requireReceipt(t, b.send(request{body: another(1)}), http.StatusAccepted)
 	require.NotEqual(t, first.Receipt, other.Receipt)
@@ -211,7 +211,7 @@ func TestWithoutUUIDTheBodyStandsInForTenMinutes(t *testing.T) {
 
 func TestManyAtOnceWithOneUUIDAreOneExport(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	server := b.serve(t)
 	const senders = 32
 	post := func(body func(n int) []byte, uuid string) (count map[int]int) {

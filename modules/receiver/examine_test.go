@@ -20,7 +20,7 @@ import (
 func TestValidationsShareMemory(t *testing.T) {
 	t.Parallel()
 	risen := counters(t, "hiregate_received_total", "thrifty")
-	b := newBench(t, gatewaytest.Tenant("thrifty"), gatewaytest.Tenant("globex"))
+	b := newFixture(t, gatewaytest.Tenant("thrifty"), gatewaytest.Tenant("globex"))
 	ours := request{path: "/hooks/thrifty", secret: "thrifty-secret", uuid: "u-1"}
 	require.True(t, b.Runtime.Validations.TryAcquire("thrifty", gateway.ValidationMemory/2))
 
@@ -45,7 +45,7 @@ func TestLimitsOfTheJSON(t *testing.T) {
 	t.Parallel()
 	acme := gatewaytest.Tenant("acme")
 	acme.Quarantine = true
-	b := newBench(t, acme)
+	b := newFixture(t, acme)
 	list := func(n int) []byte {
 		return []byte(strings.Replace(string(minimal), `{`,
 			`{"more":[`+strings.TrimSuffix(strings.Repeat("1,", n), ",")+`],`, 1))
@@ -65,7 +65,7 @@ func TestLimitsOfTheJSON(t *testing.T) {
 // However large a body may be, it finds memory to be validated where its tenant is alone.
 func TestLargestBodyIsValidated(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.MaxBody, b.Limits = 20<<20, schemas.Most
 	b.Runtime.Unverified.Configure(64<<20, time.Minute)
 	body := fmt.Appendf(nil, `{"large":%q,%s`, strings.Repeat("long", 4<<20), minimal[1:])

@@ -22,20 +22,20 @@ import (
 	"github.com/hiregate/hiregate/modules/receiver"
 )
 
-// bench is a receiver at /hooks/<tenant>.
-type bench struct {
-	*gatewaytest.Bench
+// fixture is a receiver at /hooks/<tenant>.
+type fixture struct {
+	*gatewaytest.Fixture
 	*receiver.Receiver
 }
 
-func newBench(t testing.TB, tenants ...*model.Tenant) bench {
+func newFixture(t testing.TB, tenants ...*model.Tenant) fixture {
 	t.Helper()
-	return benchOn(gatewaytest.New(t, tenants...))
+	return fixtureOn(gatewaytest.New(t, tenants...))
 }
 
-func benchOn(g *gatewaytest.Bench) bench {
+func fixtureOn(g *gatewaytest.Fixture) fixture {
 	segment := 1
-	return bench{g, &receiver.Receiver{
+	return fixture{g, &receiver.Receiver{
 		Gateway: g.Gateway, Tenant: receiver.TenantFrom{Segment: &segment}, MaxBody: receiver.DefaultMaxBody,
 		MaxAttachments: receiver.DefaultMaxAttachments, Limits: receiver.DefaultLimits,
 		Address: func(r *http.Request) string { return r.RemoteAddr },
@@ -96,15 +96,15 @@ func (q request) make() *http.Request {
 	return r
 }
 
-func (b bench) do(r *http.Request) *httptest.ResponseRecorder {
+func (b fixture) do(r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	b.ServeHTTP(w, r)
 	return w
 }
 
-func (b bench) send(q request) *httptest.ResponseRecorder { return b.do(q.make()) }
+func (b fixture) send(q request) *httptest.ResponseRecorder { return b.do(q.make()) }
 
-func (b bench) get(path string) *httptest.ResponseRecorder {
+func (b fixture) get(path string) *httptest.ResponseRecorder {
 	return b.do(request{method: http.MethodGet, path: path}.make())
 }
 
@@ -195,7 +195,7 @@ func (e *endless) Read(p []byte) (int, error) {
 func (*endless) Close() error { return nil }
 
 // serve runs a real server.
-func (b bench) serve(t *testing.T) *httptest.Server {
+func (b fixture) serve(t *testing.T) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(b.Receiver)
 	t.Cleanup(server.Close)

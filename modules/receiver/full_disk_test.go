@@ -16,7 +16,7 @@ import (
 func TestFullDisk(t *testing.T) { fulldisk.Run(t, fillDisk) }
 
 func fillDisk(t *testing.T, room func(bytes uint64)) {
-	b := newBench(t)
+	b := newFixture(t)
 	first := requireReceipt(t, b.send(request{uuid: "u-1"}), http.StatusAccepted)
 
 	room(1024)

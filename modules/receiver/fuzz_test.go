@@ -25,7 +25,7 @@ func FuzzReceiver(f *testing.F) {
 	f.Add("HEAD", "/receipts/%00", "", "", "", "", "", "", "", []byte("{}"), true)
 	f.Add("POST", "/hooks/acme", "", "CANDIDATE-EXPORT", "u-1", "", "", "", "",
 		[]byte(`{"candidate":{"person":{"id":{"value":"\u0000","schemeId":"Service Candidate","schemeAgencyId":"Service"}}}}`), true)
-	b := newBench(f)
+	b := newFixture(f)
 	b.MaxBody = 64 << 10
 
 	f.Fuzz(func(t *testing.T, method, path, query, event, uuid, signature, link, context, encoding string, body []byte, sign bool) {

@@ -15,7 +15,7 @@ import (
 
 // publish gives the only document of the latest export a public URL, as its delivery would, and returns the body that
 // goes out.
-func (b bench) publish(t *testing.T, body []byte, former string) (out []byte, url string) {
+func (b fixture) publish(t *testing.T, body []byte, former string) (out []byte, url string) {
 	t.Helper()
 	e := b.Exports(t)[0]
 	token, hash := documents.NewToken()
@@ -39,7 +39,7 @@ func TestExportThatComesBackForTheFourthTimeIsRefused(t *testing.T) {
 		{Name: "elsewhere", Tenant: "globex", URL: "https://hris.example/in"},
 		{Name: "back-to-acme", Tenant: "globex", URL: "https://gate.example/hooks/acme"},
 	}
-	b := newBench(t, acme, globex)
+	b := newFixture(t, acme, globex)
 	risen := counters(t, "hiregate_received_total", "acme")
 	url := "http://127.0.0.1:9099/documents/doc-1"
 	body := bytes.ReplaceAll(full, []byte("http://127.0.0.1:9099/documents/doc-2"), []byte(url))
@@ -63,7 +63,7 @@ func TestExportThatComesBackForTheFourthTimeIsRefused(t *testing.T) {
 // URLs of the same form that are not ours say nothing.
 func TestURLsOfAnotherGatewayAreNoLoop(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	token, _ := documents.NewToken()
 	body := bytes.ReplaceAll(full, []byte("http://127.0.0.1:9099/documents/doc-1"),
 		[]byte(documents.URL("https://other.example", token)))

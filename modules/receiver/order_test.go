@@ -46,7 +46,7 @@ func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	slow := gatewaytest.Tenant("slow")
 	slow.Rate = &model.Rate{PerSecond: 0.001, Burst: 1}
-	b := newBench(t, gatewaytest.Tenant("acme"), slow)
+	b := newFixture(t, gatewaytest.Tenant("acme"), slow)
 	b.MaxBody = 1 << 20
 	requireReceipt(t, b.send(request{uuid: "seen"}), http.StatusAccepted)
 	requireReceipt(t, b.send(request{uuid: "seen", path: "/hooks/slow", secret: "slow-secret"}), http.StatusAccepted)
@@ -68,7 +68,7 @@ func TestRateIsOfSignedExportsOnly(t *testing.T) {
 	t.Parallel()
 	slow := gatewaytest.Tenant("slow")
 	slow.Rate = &model.Rate{PerSecond: 0.5, Burst: 2}
-	b := newBench(t, slow, gatewaytest.Tenant("acme"))
+	b := newFixture(t, slow, gatewaytest.Tenant("acme"))
 	of := func(uuid string) request { return request{path: "/hooks/slow", secret: "slow-secret", uuid: uuid} }
 
 	for range 10 { // none of these counts

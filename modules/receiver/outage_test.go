@@ -14,7 +14,7 @@ import (
 )
 
 // told is what the log says of refused exports: level, and how many.
-func (b bench) told() (lines []string) {
+func (b fixture) told() (lines []string) {
 	for _, entry := range b.Logged.All() {
 		n, counted := entry.ContextMap()["refused"]
 		switch {
@@ -33,7 +33,7 @@ const refusedOnce = "an export was not accepted; its sender was told to send it 
 // A database that can't be written refuses each export, and not each has a line.
 func TestOutageIsToldOnceThenCountedAndItsEndOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_pragma=busy_timeout(5000)")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })

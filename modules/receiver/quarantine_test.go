@@ -18,7 +18,7 @@ func TestBrokenSchemaGoesIntoQuarantine(t *testing.T) {
 	t.Parallel()
 	acme := gatewaytest.Tenant("acme")
 	acme.Quarantine = true
-	b := newBench(t, acme, gatewaytest.Tenant("globex"))
+	b := newFixture(t, acme, gatewaytest.Tenant("globex"))
 	for n, body := range []string{
 		`{}`, `[]`, `null`, `"text"`, `17`, `{"candidate":null}`, `{"candidate":[]}`,
 		`{"candidate":{"person":{"id":"c-1"},"profiles":[]}}`,
@@ -57,7 +57,7 @@ func TestQuarantineKeepsWhatTheGuardFinds(t *testing.T) {
 	risen := counters(t, "hiregate_received_total", "tidy")
 	tidy := gatewaytest.Tenant("tidy")
 	tidy.Quarantine = true
-	b := newBench(t, tidy)
+	b := newFixture(t, tidy)
 	send := func(uuid, body string) {
 		got := b.send(request{path: "/hooks/tidy", secret: "tidy-secret", uuid: uuid, body: []byte(body)})
 		require.Equal(t, http.StatusAccepted, got.Code)

@@ -20,7 +20,7 @@ const noReceipt = "there is no such receipt"
 
 func TestAcceptedExportGetsAReceipt(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	got := b.send(request{uuid: "u-1", body: full})
 	r := requireReceipt(t, got, http.StatusAccepted)
 	require.Equal(t, "5f51f2e2c072557343709110906d9d633762bd1681918164bab03ca842660b4b", r.SHA256,
@@ -54,7 +54,7 @@ type status struct {
 
 func TestReceiptTellsWhatBecameOfTheExport(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	accepted := b.send(request{uuid: "u-1", body: full, more: http.Header{"Link": {"https://service.example/c/zoe"}}})
 	kept := requireReceipt(t, accepted, http.StatusAccepted)
 	ask := func() (s status) {
@@ -129,7 +129,7 @@ func TestReceiptTellsWhatBecameOfTheExport(t *testing.T) {
 // arrived where its sender meant it to.
 func TestExportSentToAReceiptIsRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, from := range []struct {
 		receiver.TenantFrom
 		query string
@@ -148,7 +148,7 @@ func TestExportSentToAReceiptIsRefused(t *testing.T) {
 // The segment in front of the tenant's may have any name.
 func TestHookBelowAPathCalledReceipts(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	accepted := b.send(request{path: "/receipts/acme"})
 	requireReceipt(t, accepted, http.StatusAccepted)
 	require.Equal(t, http.StatusOK, b.get(accepted.Header().Get("Location")).Code)
@@ -157,7 +157,7 @@ func TestHookBelowAPathCalledReceipts(t *testing.T) {
 // A receipt is told to nobody else, and one that never was looks the same.
 func TestReceiptOfAnotherTenantOrNone(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	mine := requireReceipt(t, b.send(request{uuid: "u-1"}), http.StatusAccepted).Receipt
 	unknown := b.get("/hooks/acme/receipts/" + model.NewReceipt(1))
 	requireProblem(t, unknown, http.StatusNotFound, noReceipt)
@@ -182,7 +182,7 @@ func TestReceiptOfAnotherTenantOrNone(t *testing.T) {
 
 func TestReceiptsCannotBeGuessed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	seen := map[string]bool{}
 	for n := range 20 {
 		r := requireReceipt(t, b.send(request{body: another(n)}), http.StatusAccepted).Receipt
@@ -195,7 +195,7 @@ func TestReceiptsCannotBeGuessed(t *testing.T) {
 // tenant_from query: the identifier stands in the query, which a receipt's address does without.
 func TestTenantFromTheQuery(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.Tenant = receiver.TenantFrom{Query: "client"}
 	got := b.send(request{path: "/hooks", query: "x=1&client=globex", secret: "globex-secret", uuid: "u-1"})
 	r := requireReceipt(t, got, http.StatusAccepted)
@@ -230,7 +230,7 @@ func TestTenantFromTheQuery(t *testing.T) {
 // may ask.
 func TestReceiptOfAHookAtTheRoot(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.Tenant = receiver.TenantFrom{Query: "client"}
 	for _, path := range []string{"/", "", "//"} {
 		got := b.do(func() *http.Request {
@@ -246,7 +246,7 @@ func TestReceiptOfAHookAtTheRoot(t *testing.T) {
 
 func TestTenantFromAPathSegment(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for n, paths := range map[int][]string{
 		0: {"/acme", "/acme/", "/acme/more", "acme"},
 		1: {"/hooks/acme", "/hooks/acme/", "/x/acme/y/z"},
@@ -294,7 +294,7 @@ func TestTenantFromIsExplained(t *testing.T) {
 // U+0000 is legal in JSON, and not in PostgreSQL's text.
 func TestCandidateIDWithNUL(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	body := strings.Replace(string(full), "c0a8b5f2-6c1e-4c55-9a53-0d2f6a1d7e10", `c\u0000-1`, 1)
 	requireReceipt(t, b.send(request{body: []byte(body)}), http.StatusAccepted)
 	e := b.Exports(t)[0]

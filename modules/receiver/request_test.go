@@ -30,7 +30,7 @@ const (
 
 func TestOnlyPOST(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, method := range []string{"GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE", "post", "X"} {
 		for _, path := range []string{"/hooks/acme", "/hooks/nobody"} {
 			r := request{method: method, path: path}.make()
@@ -43,7 +43,7 @@ func TestOnlyPOST(t *testing.T) {
 
 func TestUnknownTenantIsNotFound(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, gatewaytest.Tenant("acme"), gatewaytest.Tenant("former"))
+	b := newFixture(t, gatewaytest.Tenant("acme"), gatewaytest.Tenant("former"))
 	requireReceipt(t, b.send(request{path: "/hooks/former", secret: "former-secret", uuid: "u-1"}), http.StatusAccepted)
 	reloaded := *b.Receiver.Gateway
 	reloaded.Config = &config.Config{Names: b.Config.Names,
@@ -67,7 +67,7 @@ func TestUnknownTenantIsNotFound(t *testing.T) {
 // A body that nobody wants is not taken off the connection either: it is closed.
 func TestConnectionOfAnUnknownTenantIsClosed(t *testing.T) {
 	t.Parallel()
-	conn, answers := dial(t, newBench(t).serve(t))
+	conn, answers := dial(t, newFixture(t).serve(t))
 	_, err := fmt.Fprintf(conn, "POST /hooks/nobody HTTP/1.1\r\nHost: gate\r\nContent-Length: 1000000\r\n\r\n")
 	require.NoError(t, err)
 	requireClosedAfter(t, answers, http.StatusNotFound)
@@ -76,7 +76,7 @@ func TestConnectionOfAnUnknownTenantIsClosed(t *testing.T) {
 func TestBodyOverTheCapByItsLength(t *testing.T) {
 	t.Parallel()
 	require.EqualValues(t, 5*1024*1024, receiver.DefaultMaxBody)
-	b := newBench(t)
+	b := newFixture(t)
 	r := request{}.make()
 	r.Body, r.ContentLength = unread{t}, receiver.DefaultMaxBody+1
 	requireProblem(t, b.do(r), http.StatusRequestEntityTooLarge, tooLarge, "Connection", "close")
@@ -90,7 +90,7 @@ func TestBodyOverTheCapByItsLength(t *testing.T) {
 
 func TestBodyOverTheCapByReading(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.MaxBody = 4096
 	body := new(endless)
 	r := request{chunked: true}.make()
@@ -107,7 +107,7 @@ func TestBodyOverTheCapByReading(t *testing.T) {
 
 func TestBodyUpToTheCapIsTaken(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.MaxBody = 4096
 	atCap := append(bytes.Clone(minimal), bytes.Repeat([]byte(" "), 4096-len(minimal))...)
 	for _, chunked := range []bool{false, true} {
@@ -121,7 +121,7 @@ func TestBodyUpToTheCapIsTaken(t *testing.T) {
 // A length is promised before a signature is looked at: memory is taken for what came of it. Not beside other tests,
 // whose memory it would count.
 func TestPromisedBodyTakesNoMemory(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	const promises = 20
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -146,7 +146,7 @@ func requireClosedAfter(t *testing.T, answers io.Reader, status int) {
 
 func TestContentEncodingIsRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, encodings := range [][]string{{"gzip"}, {"br"}, {"identity, gzip"}, {"x"}, {"identity", "gzip"}, {"", "gzip"}} {
 		r := request{more: http.Header{"Content-Encoding": encodings}}.make()
 		r.Body = unread{t}
@@ -160,7 +160,7 @@ func TestContentEncodingIsRefused(t *testing.T) {
 
 func TestContentTypeIsIgnored(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for n, kinds := range [][]string{nil, {""}, {"application/json"}, {"text/plain; charset=utf-16"},
 		{"multipart/form-data; boundary=x"},
 		{"application/x-www-form-urlencoded"}, {"not a type"}, {"a/b", "c/d"}} {
@@ -171,7 +171,7 @@ func TestContentTypeIsIgnored(t *testing.T) {
 
 func TestBrokenOffBody(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	r := request{}.make()
 	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(minimal[:20]), failing{}))
 	requireProblem(t, b.do(r), http.StatusBadRequest, broken, "Connection", "close")
@@ -184,7 +184,7 @@ func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 func TestSignatureIsRequired(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	good := webhook.Sign("acme-secret", minimal)
 	for name, values := range map[string][]string{
 		"missing":           nil,
@@ -224,7 +224,7 @@ func TestSignatureIsRequired(t *testing.T) {
 
 func TestSignatureCountsInEitherCase(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	good := webhook.Sign("acme-secret", minimal)
 	mixed := strings.ToUpper(good[:32]) + good[32:]
 	for n, signature := range []string{good, strings.ToUpper(good), mixed} {
@@ -235,7 +235,7 @@ func TestSignatureCountsInEitherCase(t *testing.T) {
 
 func TestBothSecretsOfARotationCount(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, gatewaytest.Tenant("acme", "old", "new"))
+	b := newFixture(t, gatewaytest.Tenant("acme", "old", "new"))
 	for _, secret := range []string{"old", "new"} {
 		requireReceipt(t, b.send(request{secret: secret, uuid: secret}), http.StatusAccepted)
 	}
@@ -247,7 +247,7 @@ func TestBothSecretsOfARotationCount(t *testing.T) {
 // openssl has made this one: printf '%s' '{"data":"Service Verify Event"}' | openssl dgst -sha256 -hmac acme-secret
 func TestSignatureMadeElsewhere(t *testing.T) {
 	t.Parallel()
-	got := newBench(t).send(request{event: webhook.EventVerify, body: []byte(`{"data":"Service Verify Event"}`),
+	got := newFixture(t).send(request{event: webhook.EventVerify, body: []byte(`{"data":"Service Verify Event"}`),
 		more: http.Header{"X-Service-Signature": {"4ab0117a26cc0e3ae40cfc942b8705a285f4dc13bfba737a81a9e54d0d0ba276"}}})
 	require.Equal(t, http.StatusOK, got.Code)
 }
@@ -255,7 +255,7 @@ func TestSignatureMadeElsewhere(t *testing.T) {
 // Whoever can't sign learns nothing of what the body means to us.
 func TestSignatureIsCheckedBeforeTheBodyIsParsed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, body := range []string{"garbage", `{"candidate":`, "{}", "", `{"a":1e10000000}`} {
 		requireProblem(t, b.send(request{body: []byte(body), unsigned: true}), http.StatusUnauthorized, notOurs)
 		got := b.send(request{body: []byte(body)})
@@ -265,7 +265,7 @@ func TestSignatureIsCheckedBeforeTheBodyIsParsed(t *testing.T) {
 
 func TestEventHeader(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, values := range [][]string{nil, {""}, {"EXPORT"}, {"verify"}, {"candidate-export"}, {"VERIFY "},
 		{"VERIFY,VERIFY"}, {"VERIFY", "VERIFY"},
 		{"CANDIDATE-EXPORT", "CANDIDATE-EXPORT"}, {strings.Repeat("V", 1025)}} {
@@ -279,7 +279,7 @@ func TestEventHeader(t *testing.T) {
 
 func TestHeaderNamesCountInAnyCase(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	conn, answers := dial(t, b.serve(t))
 	_, err := fmt.Fprintf(conn, "POST /hooks/acme HTTP/1.1\r\nhost: gate\r\nx-service-event: "+
 		"CANDIDATE-EXPORT\r\nX-SERVICE-UUID: u-1\r\nlink: https://a/b\r\n"+

@@ -23,7 +23,7 @@ func (d doing) Read([]byte) (int, error) {
 // A body is judged by the secrets that its tenant has once it is there.
 func TestASecretEndsWhileABodyArrives(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	initech := &model.Tenant{Name: "initech", Secrets: []model.Secret{"former"}}
 	write := func(fn func(*store.Tx) error) {
 		b.Write(t, fn)

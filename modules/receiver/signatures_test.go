@@ -14,7 +14,7 @@ import (
 // tenants nothing is noted.
 func TestSignaturesAreNoted(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, gatewaytest.Tenant("acme", "old", "new"))
+	b := newFixture(t, gatewaytest.Tenant("acme", "old", "new"))
 	require.Equal(t, http.StatusAccepted, b.send(request{uuid: "u-1", secret: "new"}).Code)
 	require.Equal(t, http.StatusUnauthorized, b.send(request{uuid: "u-2", secret: "wrong"}).Code)
 	require.Equal(t, http.StatusUnauthorized, b.send(request{uuid: "u-3", unsigned: true}).Code)

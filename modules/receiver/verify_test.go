@@ -26,7 +26,7 @@ type refusal struct {
 
 func TestVerifyIsAnswered200EveryTime(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	requireReceipt(t, b.send(request{uuid: "u-1"}), http.StatusAccepted)
 	for n, body := range []string{
 		`{"data":"Service Verify Event"}`,
@@ -48,7 +48,7 @@ func TestVerifyIsAnswered200EveryTime(t *testing.T) {
 
 func TestVerifyWithAnotherText(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for body, finding := range map[string]schemas.Finding{
 		`{"data":"Verify Event"}`: {Pointer: "/data", Rule: "const: Service Verify Event",
 			Found: "string of 12 characters"},
@@ -75,14 +75,14 @@ func TestVerifyWithAnotherText(t *testing.T) {
 // The text of a verification is no export.
 func TestVerificationBodyAsAnExport(t *testing.T) {
 	t.Parallel()
-	got := newBench(t).send(request{body: verify})
+	got := newFixture(t).send(request{body: verify})
 	require.Equal(t, http.StatusUnprocessableEntity, got.Code)
 	require.True(t, strings.Contains(got.Body.String(), "/candidate"))
 }
 
 func TestNothingIsAcceptedWithoutAStore(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	kept := requireReceipt(t, b.send(request{uuid: "u-1"}), http.StatusAccepted)
 	require.NoError(t, b.Runtime.Store().Close())
 	for _, q := range []request{

@@ -18,7 +18,7 @@ import (
 // redirect"
 func TestUntrustedRequest(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.Write(t, func(tx *store.Tx) error { _, err := tx.DisableClient("other", b.Now()); return err })
 	for name, more := range map[string]params{
 		"no client": {"client_id": ""}, "unknown": {"client_id": "nobody"}, "NUL": {"client_id": "app\x00"},
@@ -58,7 +58,7 @@ func TestUntrustedRequest(t *testing.T) {
 // The rows of authorize that end with an error at the redirect URI.
 func TestRefusedRequest(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	good := s256("a verifier of at least forty-three characters, so that it is one")
 	for name, c := range map[string]struct {
 		more params
@@ -116,7 +116,7 @@ func TestRefusedRequest(t *testing.T) {
 // A session is of whom a request is about, wherever it says so.
 func TestNamedSubject(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	u.enter(base())
 	for claims, good := range map[string]bool{
@@ -136,7 +136,7 @@ func TestNamedSubject(t *testing.T) {
 // What asks for nothing is granted: an acr of no value, and a max_age beyond all bounds.
 func TestWishesOfNothing(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	u.enter(base())
 	for _, more := range []params{
@@ -152,7 +152,7 @@ func TestWishesOfNothing(t *testing.T) {
 // A known client is told of a query that can't be read, with the state where that can (RFC 6749 section 4.1.2.1).
 func TestMalformedQuery(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, wrong := range []string{"x=%zz", "x=%", "x=a;b", "nonce=%2", "redirect_uri=%zz"} {
 		requireError(t, b.get("/oauth/authorize?"+wrong+"&"+base().values().Encode()), base(), "invalid_request")
 	}
@@ -163,7 +163,7 @@ func TestMalformedQuery(t *testing.T) {
 // "duplicate parameter | invalid_request"
 func TestDuplicateParameter(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, name := range []string{"response_type", "scope", "nonce", "prompt", "anything", "state"} {
 		v := base().values()
 		v[name] = []string{base()[name], base()[name]}
@@ -177,7 +177,7 @@ func TestDuplicateParameter(t *testing.T) {
 // "prompt=none without session | login_required; with consent missing: consent_required"
 func TestPromptNone(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	none := base().with(params{"prompt": "none"})
 	requireError(t, u.authorize(none), none, "login_required")
@@ -192,7 +192,7 @@ func TestPromptNone(t *testing.T) {
 // "No consent page unless a client asks for one."
 func TestConsent(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	p := base().with(params{"client_id": "asking", "scope": "openid email"})
 	w := u.signIn(u.authorize(p), "ada@example.com", right)
@@ -224,7 +224,7 @@ func TestConsent(t *testing.T) {
 // What a request names as claims is asked for as its scope is.
 func TestConsentToNamedClaims(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	p := base().with(params{"client_id": "asking", "scope": "openid"})
 	w := u.signIn(u.authorize(p), "ada@example.com", right)
@@ -247,7 +247,7 @@ func TestConsentToNamedClaims(t *testing.T) {
 // "prompt=login, max_age | sign in again; auth_time must be newer"
 func TestSignInAgain(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	first := b.claims(requireTokens(t, b.exchange("app", u.enter(base()).Get("code"))).IDToken)
 	b.Clock.Advance(10 * time.Second)
@@ -267,7 +267,7 @@ func TestSignInAgain(t *testing.T) {
 // "user cancels | access_denied"
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	p := base()
 	w := u.submit(u.authorize(p), `id="password"`, url.Values{"email": {""}, "password": {""}, "action": {"cancel"}})

@@ -13,7 +13,7 @@ import (
 // Anybody may send a form: they share the memory of all unverified bodies.
 func TestFormsAreBounded(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	send := func(path, accept string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader("grant_type=authorization_code"))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

@@ -37,12 +37,12 @@ func ticketOf(t testing.TB, page *httptest.ResponseRecorder) string {
 	return html.UnescapeString(found[1])
 }
 
-func (b *bench) requireTOTP(user string, on bool) {
+func (b *fixture) requireTOTP(user string, on bool) {
 	b.Write(b.t, func(tx *store.Tx) error { _, err := tx.RequireTOTP(user, on, b.Now()); return err })
 }
 
 // code is what an app shows, some time from now.
-func (b *bench) code(secret string, after time.Duration) string {
+func (b *fixture) code(secret string, after time.Duration) string {
 	b.t.Helper()
 	code, err := totp.GenerateCode(secret, b.Now().Add(after))
 	require.NoError(b.t, err)
@@ -50,7 +50,7 @@ func (b *bench) code(secret string, after time.Duration) string {
 }
 
 // protected is ada with a second factor, set up half a minute ago.
-func (b *bench) protected() (secret string) {
+func (b *fixture) protected() (secret string) {
 	b.t.Helper()
 	b.requireTOTP("user-ada", true)
 	u := b.browser()
@@ -68,7 +68,7 @@ func (b *bench) protected() (secret string) {
 
 func TestSecondFactor(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	secret := b.protected()
 	raw, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
 	require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestSecondFactor(t *testing.T) {
 // application that gets an older one than its max_age sends people back, again and again.
 func TestSecondFactorAndMaxAge(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	secret := b.protected()
 	u := b.browser()
 	p := base().with(params{"max_age": "60"})
@@ -144,7 +144,7 @@ func TestSecondFactorAndMaxAge(t *testing.T) {
 // Who has to install an app first has 20 minutes.
 func TestSettingUpTakesItsTime(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.requireTOTP("user-ada", true)
 	u := b.browser()
 	page := u.signIn(u.authorize(base()), "ada@example.com", right)
@@ -165,7 +165,7 @@ func TestSettingUpTakesItsTime(t *testing.T) {
 // "throttled like passwords"
 func TestGuessingTheSecondFactor(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	secret := b.protected()
 	u := b.browser()
 	page := u.signIn(u.authorize(base()), "ada@example.com", right)
@@ -195,7 +195,7 @@ func TestGuessingTheSecondFactor(t *testing.T) {
 // did so before, and elsewhere once the guessing has ended.
 func TestGuessingTheSecondFactorFromManyAddresses(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	secret := b.protected()
 	guesser := b.browser()
 	page := guesser.signIn(guesser.authorize(base()), "ada@example.com", right)
@@ -225,7 +225,7 @@ func TestGuessingTheSecondFactorFromManyAddresses(t *testing.T) {
 // A ticket is good for five minutes, for whom it was made, where it was made, while nothing changed.
 func TestTicket(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	secret := b.protected()
 	enter := func() (*browser, *httptest.ResponseRecorder) {
 		u := b.browser()
@@ -256,7 +256,7 @@ func TestTicket(t *testing.T) {
 		"another factor":   func(tx *store.Tx) (bool, error) { return tx.RequireTOTP("user-ada", true, b.Now()) },
 		"disabled":         func(tx *store.Tx) (bool, error) { return tx.DisableUser("user-ada", b.Now()) },
 	} {
-		b := newBench(t)
+		b := newFixture(t)
 		secret := b.protected()
 		u := b.browser()
 		page := u.signIn(u.authorize(base()), "ada@example.com", right)

@@ -36,9 +36,9 @@ const (
 	address  = "192.0.2.1"
 )
 
-// bench is a provider of its own, with the users ada and bob, and some clients.
-type bench struct {
-	*gatewaytest.Bench
+// fixture is a provider of its own, with the users ada and bob, and some clients.
+type fixture struct {
+	*gatewaytest.Fixture
 	*signin.Provider
 	t testing.TB
 }
@@ -62,14 +62,14 @@ var (
 	hashed = sync.OnceValues(func() (string, error) { return password.Hash(context.Background(), right) })
 )
 
-func newBench(t testing.TB) *bench {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	return benchOf(t, gatewaytest.New(t))
+	return fixtureOf(t, gatewaytest.New(t))
 }
 
-func benchOf(t testing.TB, g *gatewaytest.Bench) *bench {
+func fixtureOf(t testing.TB, g *gatewaytest.Fixture) *fixture {
 	t.Helper()
-	b := &bench{Bench: g, t: t}
+	b := &fixture{Fixture: g, t: t}
 	b.Provider = b.provider(issuer)
 	all, err := keys()
 	require.NoError(t, err)
@@ -86,21 +86,21 @@ func benchOf(t testing.TB, g *gatewaytest.Bench) *bench {
 }
 
 // provider is a further one of the same gateway. It seals with other texts where some are given.
-func (b *bench) provider(issuer string, texts ...string) *signin.Provider {
+func (b *fixture) provider(issuer string, texts ...string) *signin.Provider {
 	if len(texts) == 0 {
 		texts = []string{seal}
 	}
 	sealer, err := vault.New(texts...)
 	require.NoError(b.t, err)
-	ring := &signin.Ring{Vault: sealer, Store: b.Runtime.Store, Now: b.Now, Log: b.Bench.Log, Every: signin.RotateEvery}
-	return signin.New(signin.Provider{Gateway: b.Bench.Gateway, Issuer: issuer, Title: "Initech Recruiting", Ring: ring,
+	ring := &signin.Ring{Vault: sealer, Store: b.Runtime.Store, Now: b.Now, Log: b.Fixture.Log, Every: signin.RotateEvery}
+	return signin.New(signin.Provider{Gateway: b.Fixture.Gateway, Issuer: issuer, Title: "Initech Recruiting", Ring: ring,
 		Vault: sealer, Failures: password.NewFailures(b.Now),
-		Address: func(r *http.Request) string { return cmp.Or(r.Header.Get("X-Test-Address"), address) }, Log: b.Bench.Log})
+		Address: func(r *http.Request) string { return cmp.Or(r.Header.Get("X-Test-Address"), address) }, Log: b.Fixture.Log})
 }
 
-func (b *bench) Now() time.Time { return b.Clock.Now() }
+func (b *fixture) Now() time.Time { return b.Clock.Now() }
 
-func (b *bench) populate() {
+func (b *fixture) populate() {
 	hash, err := hashed()
 	require.NoError(b.t, err)
 	at := b.Now()
@@ -162,13 +162,13 @@ func (p params) values() url.Values {
 
 // browser is somebody's, with its cookies.
 type browser struct {
-	b       *bench
+	b       *fixture
 	p       http.Handler
 	cookies map[string]string
 	headers http.Header
 }
 
-func (b *bench) browser() *browser {
+func (b *fixture) browser() *browser {
 	return &browser{b: b, p: b.Provider, cookies: map[string]string{}, headers: http.Header{}}
 }
 
@@ -309,7 +309,7 @@ type tokens struct {
 }
 
 // post sends a form to an address that applications ask, as a client with HTTP Basic; as nobody when that is empty.
-func (b *bench) post(path, client string, form url.Values, change ...func(*http.Request)) *httptest.ResponseRecorder {
+func (b *fixture) post(path, client string, form url.Values, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if client != "" {
@@ -329,7 +329,7 @@ func exchanging(code string) url.Values {
 	return url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {callback}}
 }
 
-func (b *bench) exchange(client, code string) *httptest.ResponseRecorder {
+func (b *fixture) exchange(client, code string) *httptest.ResponseRecorder {
 	return b.post(tokenPath, client, exchanging(code))
 }
 
@@ -366,13 +366,13 @@ func requireTokens(t testing.TB, w *httptest.ResponseRecorder) tokens {
 }
 
 // flow does the whole of it for a client: ada signs in, and the code is exchanged.
-func (b *bench) flow(p params) tokens {
+func (b *fixture) flow(p params) tokens {
 	b.t.Helper()
 	return requireTokens(b.t, b.exchange(p["client_id"], b.browser().enter(p).Get("code")))
 }
 
 // claims verifies an ID token with the published key that it names, and gives its claims.
-func (b *bench) claims(token string) map[string]any {
+func (b *fixture) claims(token string) map[string]any {
 	b.t.Helper()
 	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.RS256, jose.ES256})
 	require.NoError(b.t, err)
@@ -389,7 +389,7 @@ func (b *bench) claims(token string) map[string]any {
 	return claims
 }
 
-func (b *bench) get(path string, authorization ...string) *httptest.ResponseRecorder {
+func (b *fixture) get(path string, authorization ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	r.Header["Authorization"] = authorization
 	w := httptest.NewRecorder()
@@ -398,16 +398,16 @@ func (b *bench) get(path string, authorization ...string) *httptest.ResponseReco
 }
 
 // userinfo asks what an access token tells.
-func (b *bench) userinfo(access string) *httptest.ResponseRecorder {
+func (b *fixture) userinfo(access string) *httptest.ResponseRecorder {
 	return b.get("/oauth/userinfo", "Bearer "+access)
 }
 
-func (b *bench) requireGood(access string) {
+func (b *fixture) requireGood(access string) {
 	b.t.Helper()
 	require.Equal(b.t, http.StatusOK, b.userinfo(access).Code)
 }
 
-func (b *bench) requireRevoked(access string) {
+func (b *fixture) requireRevoked(access string) {
 	b.t.Helper()
 	require.Equal(b.t, http.StatusUnauthorized, b.userinfo(access).Code)
 }

@@ -12,7 +12,7 @@ import (
 
 func TestFlow(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	p := base().with(params{"scope": "openid profile email"})
 	got := u.enter(p)
@@ -38,7 +38,7 @@ func TestFlow(t *testing.T) {
 
 func TestClaimsByScope(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	always := []string{"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash"}
 	for scope, more := range map[string][]string{
 		"openid":                             nil,
@@ -58,7 +58,7 @@ func TestClaimsByScope(t *testing.T) {
 // The hidden field carries what the application asked, and the form does not add to it.
 func TestFormIsReadAnew(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for name, forged := range map[string]url.Values{
 		"client":       base().with(params{"client_id": "nobody"}).values(),
 		"redirect URI": base().with(params{"redirect_uri": "https://evil.example/"}).values(),
@@ -75,7 +75,7 @@ func TestFormIsReadAnew(t *testing.T) {
 
 func TestServiceInMaintenance(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	code := b.browser().enter(base()).Get("code")
 	require.NoError(t, b.Runtime.Store().Close())
 	for _, path := range []string{"/oauth/authorize?" + base().values().Encode(), "/oauth/userinfo", "/oauth/jwks"} {

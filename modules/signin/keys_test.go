@@ -24,17 +24,17 @@ import (
 	"github.com/hiregate/hiregate/modules/signin"
 )
 
-// bare is a bench whose database has no keys yet.
-func bare(t *testing.T) *bench {
+// bare is a fixture whose database has no keys yet.
+func bare(t *testing.T) *fixture {
 	t.Helper()
-	b := &bench{Bench: gatewaytest.New(t), t: t}
+	b := &fixture{Fixture: gatewaytest.New(t), t: t}
 	b.Provider = b.provider(issuer)
 	b.populate()
 	return b
 }
 
 // published are the ids of the keys for ES256 in the order of their generations.
-func (b *bench) published() (ids []string) {
+func (b *fixture) published() (ids []string) {
 	b.t.Helper()
 	w := b.get("/oauth/jwks")
 	var set jose.JSONWebKeySet
@@ -48,7 +48,7 @@ func (b *bench) published() (ids []string) {
 }
 
 // signer is the id of the key that signs now.
-func (b *bench) signer() string {
+func (b *fixture) signer() string {
 	b.t.Helper()
 	token := b.flow(base().with(params{"client_id": "curved"})).IDToken
 	b.claims(token) // its key is published

@@ -15,7 +15,7 @@ import (
 // What people and applications do is counted by client, a client that no other test has.
 func TestCounters(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.Write(t, func(tx *store.Tx) error {
 		c := &identity.Client{ID: "counted", Name: "Counted", RedirectURIs: []string{callback}, Algorithm: identity.ES256,
 			CreatedAt: b.Now()}

@@ -26,7 +26,7 @@ var styled = regexp.MustCompile(`(?s)<style>(.*?)</style>`)
 // "CSP without inline script; frame-ancestors none"; the page works without JavaScript, because there is none.
 func TestPageIsClosed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	w := b.browser().authorize(base())
 	requirePage(t, w, http.StatusOK, `<html lang="en">`, "Sign in", "to continue to Payroll &lt;app&gt;",
 		`<label for="email">`, `<label for="password">`)
@@ -54,7 +54,7 @@ func TestPageIsClosed(t *testing.T) {
 
 func TestPageEscapes(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	const evil = `"><script>alert(1)</script>`
 	u := b.browser()
 	w := u.authorize(base().with(params{"login_hint": evil, "state": evil, "scope": "openid " + evil}))
@@ -66,7 +66,7 @@ func TestPageEscapes(t *testing.T) {
 // Errors are beside the field that they are about, and the password is never sent back.
 func TestErrorsBesideTheField(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	page := u.authorize(base())
 	for _, c := range []struct {
@@ -96,7 +96,7 @@ func TestErrorsBesideTheField(t *testing.T) {
 // "the same answer and time for an unknown user"; the time is measured by hand, see docs/security.md.
 func TestUnknownUserIsAnsweredAlike(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.Write(t, func(tx *store.Tx) error { _, err := tx.DisableUser("user-bob", b.Now()); return err })
 	var said []string
 	for _, email := range []string{"ada@example.com", "bob@example.com", "eve@example.com"} {
@@ -117,7 +117,7 @@ func TestUnknownUserIsAnsweredAlike(t *testing.T) {
 // before at their address gets in. The places are the process's, and this test is alone with them: those that run in
 // parallel wait until it has ended.
 func TestGuessersKeepNobodyOut(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	require.NotEmpty(t, u.enter(base()).Get("code"))
 
@@ -161,7 +161,7 @@ func TestGuessersKeepNobodyOut(t *testing.T) {
 // "the delay doubles to 30 s, then 429; never a lockout"
 func TestGuessing(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	page := u.authorize(base())
 	for range 3 {
@@ -177,7 +177,7 @@ func TestGuessing(t *testing.T) {
 // Who opens the address of a form, or one that does not exist, is told what to do.
 func TestNoPage(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for path, want := range map[string]int{
 		"/oauth/sign-in": http.StatusMethodNotAllowed, "/oauth/factor": http.StatusMethodNotAllowed,
 		"/oauth/consent": http.StatusMethodNotAllowed, "/oauth/sign-out": http.StatusMethodNotAllowed,
@@ -203,7 +203,7 @@ func TestNoPage(t *testing.T) {
 // A person who opens the root of the mount finds what it is for.
 func TestHomePage(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for language, title := range map[string]string{"en": "Sign-in", "de": "Anmeldung"} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Accept-Language", language)
@@ -220,7 +220,7 @@ func TestHomePage(t *testing.T) {
 
 func TestLanguages(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, c := range []struct{ locales, header, lang string }{
 		{"", "", "en"}, {"", "de-AT,de;q=0.9,en;q=0.8", "de"}, {"", "fr,en;q=0.5", "en"}, {"", "fr", "en"},
 		{"de", "en", "de"}, {"xx de-CH en", "en", "de"}, {"en-GB", "de", "en"}, {"???", "de", "de"},
@@ -242,7 +242,7 @@ func TestLanguages(t *testing.T) {
 // "CSRF protection (net/http's CrossOriginProtection)"
 func TestFormsFromElsewhere(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, path := range []string{"/oauth/sign-in", "/oauth/consent", "/oauth/sign-out"} {
 		for name, headers := range map[string]http.Header{
 			"cross-site": {"Sec-Fetch-Site": {"cross-site"}}, "same-site": {"Sec-Fetch-Site": {"same-site"}},
@@ -262,7 +262,7 @@ func TestFormsFromElsewhere(t *testing.T) {
 // "new session id on sign-in"; the former one ends.
 func TestSessionIsNew(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	planted := "planted"
 	var name string
@@ -289,7 +289,7 @@ func TestSessionIsNew(t *testing.T) {
 
 func TestLogout(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	const bye = "https://app.example.com/bye"
 	enter := func() (*browser, string) {
 		u := b.browser()
@@ -355,7 +355,7 @@ func TestLogout(t *testing.T) {
 // A request with a parameter twice leads nowhere, and signs nobody out.
 func TestLogoutWithAParameterTwice(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	token := requireTokens(t, b.exchange("app", u.enter(base()).Get("code"))).IDToken
 	good := url.Values{"id_token_hint": {token}, "post_logout_redirect_uri": {"https://app.example.com/bye"}}.Encode()
@@ -370,7 +370,7 @@ func TestLogoutWithAParameterTwice(t *testing.T) {
 
 func TestLogoutWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	u.enter(base())
 	gone, cancel := context.WithCancel(t.Context())
@@ -385,7 +385,7 @@ func TestLogoutWithoutTheDatabase(t *testing.T) {
 // The log of sign-ins has who, client, result and address, and nothing else of anybody.
 func TestLog(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	page := u.authorize(base())
 	u.signIn(page, "ada@example.com", "a wrong password")

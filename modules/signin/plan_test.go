@@ -22,7 +22,7 @@ func all() params { return base().with(params{"scope": "openid profile email off
 // userinfo endpoint; the sub of both is the same".
 func TestPlanServer(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	issued := b.flow(all())
 	claims := b.claims(issued.IDToken)
 	require.Equal(t, issuer, claims["iss"])
@@ -36,7 +36,7 @@ func TestPlanServer(t *testing.T) {
 // oidcc-response-type-missing: "an authorization request without response_type is answered with an error".
 func TestPlanResponseTypeMissing(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	p := base().with(params{"response_type": ""})
 	requireError(t, b.browser().authorize(p), p, "invalid_request")
 }
@@ -44,7 +44,7 @@ func TestPlanResponseTypeMissing(t *testing.T) {
 // oidcc-idtoken-signature: "the ID token is signed with RS256 and has the kid of a key in jwks_uri".
 func TestPlanIDTokenSignature(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for client, algorithm := range map[string]string{"app": "RS256", "curved": "ES256"} {
 		token := b.flow(base().with(params{"client_id": client})).IDToken
 		b.claims(token)
@@ -58,7 +58,7 @@ func TestPlanIDTokenSignature(t *testing.T) {
 // oidcc-userinfo-get: "userinfo is called with GET and the access token as Bearer".
 func TestPlanUserinfoGet(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	w := b.userinfo(b.flow(all()).AccessToken)
 	require.Equal(t, http.StatusOK, w.Code)
 	requireJSON(t, w)
@@ -68,7 +68,7 @@ func TestPlanUserinfoGet(t *testing.T) {
 // oidcc-userinfo-post-header: "userinfo is called with POST and the access token as Bearer".
 func TestPlanUserinfoPostHeader(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	access := b.flow(all()).AccessToken
 	for _, kind := range []string{"", "application/x-www-form-urlencoded"} {
 		w := b.post("/oauth/userinfo", "", nil, func(r *http.Request) {
@@ -83,7 +83,7 @@ func TestPlanUserinfoPostHeader(t *testing.T) {
 // oidcc-userinfo-post-body: "userinfo is called with POST and the access token as form parameter".
 func TestPlanUserinfoPostBody(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	w := b.post("/oauth/userinfo", "", url.Values{"access_token": {b.flow(all()).AccessToken}})
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Contains(t, w.Body.String(), `"sub":"user-ada"`)
@@ -92,11 +92,11 @@ func TestPlanUserinfoPostBody(t *testing.T) {
 // oidcc-ensure-request-without-nonce-succeeds: "nonce is optional in the code flow, and the ID token has none then".
 func TestPlanEnsureRequestWithoutNonceSucceeds(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	require.NotContains(t, b.claims(b.flow(base().with(params{"nonce": ""})).IDToken), "nonce")
 }
 
-func (b *bench) about(scope string) map[string]any {
+func (b *fixture) about(scope string) map[string]any {
 	var about map[string]any
 	require.NoError(b.t, json.Unmarshal(b.userinfo(b.flow(base().with(params{"scope": scope})).AccessToken).Body.Bytes(),
 		&about))
@@ -107,38 +107,38 @@ func (b *bench) about(scope string) map[string]any {
 func TestPlanScopeProfile(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, map[string]any{"sub": "user-ada", "name": "Ada Lovelace", "given_name": "Ada",
-		"family_name": "Lovelace"}, newBench(t).about("openid profile"))
+		"family_name": "Lovelace"}, newFixture(t).about("openid profile"))
 }
 
 // oidcc-scope-email: "the claims of the scope email are returned, email_verified as a boolean".
 func TestPlanScopeEmail(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, map[string]any{"sub": "user-ada", "email": "ada@example.com", "email_verified": true},
-		newBench(t).about("openid email"))
+		newFixture(t).about("openid email"))
 }
 
 // oidcc-scope-address: "a request with the scope address succeeds, whether or not there is such a claim".
 func TestPlanScopeAddress(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, map[string]any{"sub": "user-ada"}, newBench(t).about("openid address"))
+	require.Equal(t, map[string]any{"sub": "user-ada"}, newFixture(t).about("openid address"))
 }
 
 // oidcc-scope-phone: "a request with the scope phone succeeds, whether or not there is such a claim".
 func TestPlanScopePhone(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, map[string]any{"sub": "user-ada"}, newBench(t).about("openid phone"))
+	require.Equal(t, map[string]any{"sub": "user-ada"}, newFixture(t).about("openid phone"))
 }
 
 // oidcc-scope-all: "a request with all scopes succeeds".
 func TestPlanScopeAll(t *testing.T) {
 	t.Parallel()
-	require.Len(t, newBench(t).about("openid profile email address phone"), 6)
+	require.Len(t, newFixture(t).about("openid profile email address phone"), 6)
 }
 
 // oidcc-alternate-happy-flow: "the order of scopes and parameters does not matter".
 func TestPlanAlternateHappyFlow(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	query := "state=s&redirect_uri=" + url.QueryEscape(callback) +
 		"&client_id=app&scope=email+openid%20profile&response_type=code"
@@ -152,20 +152,20 @@ func TestPlanAlternateHappyFlow(t *testing.T) {
 // oidcc-display-page: "a request with display=page shows the page and succeeds".
 func TestPlanDisplayPage(t *testing.T) {
 	t.Parallel()
-	newBench(t).flow(base().with(params{"display": "page"}))
+	newFixture(t).flow(base().with(params{"display": "page"}))
 }
 
 // oidcc-display-popup: "a request with display=popup shows the page and succeeds".
 func TestPlanDisplayPopup(t *testing.T) {
 	t.Parallel()
-	newBench(t).flow(base().with(params{"display": "popup"}))
+	newFixture(t).flow(base().with(params{"display": "popup"}))
 }
 
 // oidcc-prompt-login: "with prompt=login the user is asked though they are signed in, and the second ID token has a
 // later auth_time".
 func TestPlanPromptLogin(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	first := b.claims(requireTokens(t, b.exchange("app", u.enter(base()).Get("code"))).IDToken)
 	b.Clock.Advance(time.Second)
@@ -178,7 +178,7 @@ func TestPlanPromptLogin(t *testing.T) {
 // oidcc-prompt-none-not-logged-in: "prompt=none without a session is answered with login_required and the state".
 func TestPlanPromptNoneNotLoggedIn(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	p := base().with(params{"prompt": "none"})
 	requireError(t, b.browser().authorize(p), p, "login_required")
 }
@@ -186,7 +186,7 @@ func TestPlanPromptNoneNotLoggedIn(t *testing.T) {
 // oidcc-prompt-none-logged-in: "prompt=none with a session succeeds without a page; auth_time and sub are the same".
 func TestPlanPromptNoneLoggedIn(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	first := b.claims(requireTokens(t, b.exchange("app", u.enter(base()).Get("code"))).IDToken)
 	b.Clock.Advance(time.Minute)
@@ -200,7 +200,7 @@ func TestPlanPromptNoneLoggedIn(t *testing.T) {
 // oidcc-max-age-1: "with max_age=1, after more than a second, the user is asked again, and auth_time is newer".
 func TestPlanMaxAge1(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	first := b.claims(requireTokens(t, b.exchange("app", u.enter(base()).Get("code"))).IDToken)
 	b.Clock.Advance(2 * time.Second)
@@ -212,7 +212,7 @@ func TestPlanMaxAge1(t *testing.T) {
 // oidcc-max-age-10000: "with max_age=10000 the user is not asked again, and auth_time is the same".
 func TestPlanMaxAge10000(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	first := b.claims(requireTokens(t, b.exchange("app", u.enter(base()).Get("code"))).IDToken)
 	b.Clock.Advance(2 * time.Second)
@@ -224,14 +224,14 @@ func TestPlanMaxAge10000(t *testing.T) {
 // oidcc-ensure-request-with-unknown-parameter-succeeds: "unknown parameters are passed over".
 func TestPlanEnsureRequestWithUnknownParameterSucceeds(t *testing.T) {
 	t.Parallel()
-	newBench(t).flow(base().with(params{"extra": "foobar"}))
+	newFixture(t).flow(base().with(params{"extra": "foobar"}))
 }
 
 // oidcc-id-token-hint: "prompt=none with the ID token of the user who is signed in succeeds, with the same sub". For
 // somebody else's it must not.
 func TestPlanIDTokenHint(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	token := requireTokens(t, b.exchange("app", u.enter(base()).Get("code"))).IDToken
 	p := base().with(params{"prompt": "none", "id_token_hint": token})
@@ -246,7 +246,7 @@ func TestPlanIDTokenHint(t *testing.T) {
 // oidcc-login-hint: "a request with login_hint succeeds".
 func TestPlanLoginHint(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	p := base().with(params{"login_hint": "bob@example.com"})
 	requirePage(t, b.browser().authorize(p), http.StatusOK, `value="bob@example.com"`)
 	b.flow(p)
@@ -255,25 +255,25 @@ func TestPlanLoginHint(t *testing.T) {
 // oidcc-ui-locales: "a request with ui_locales succeeds".
 func TestPlanUILocales(t *testing.T) {
 	t.Parallel()
-	newBench(t).flow(base().with(params{"ui_locales": "se de-CH"}))
+	newFixture(t).flow(base().with(params{"ui_locales": "se de-CH"}))
 }
 
 // oidcc-claims-locales: "a request with claims_locales succeeds".
 func TestPlanClaimsLocales(t *testing.T) {
 	t.Parallel()
-	newBench(t).flow(base().with(params{"claims_locales": "se"}))
+	newFixture(t).flow(base().with(params{"claims_locales": "se"}))
 }
 
 // oidcc-ensure-request-with-acr-values-succeeds: "a request with acr_values succeeds".
 func TestPlanEnsureRequestWithACRValuesSucceeds(t *testing.T) {
 	t.Parallel()
-	newBench(t).flow(base().with(params{"acr_values": "1 2"}))
+	newFixture(t).flow(base().with(params{"acr_values": "1 2"}))
 }
 
 // oidcc-codereuse: "a code that is used a second time, at once, is refused with invalid_grant".
 func TestPlanCodeReuse(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	code := b.browser().enter(base()).Get("code")
 	requireTokens(t, b.exchange("app", code))
 	requireFault(t, b.exchange("app", code), http.StatusBadRequest, "invalid_grant")
@@ -283,7 +283,7 @@ func TestPlanCodeReuse(t *testing.T) {
 // the access token is revoked".
 func TestPlanCodeReuse30Seconds(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	code := b.browser().enter(base()).Get("code")
 	issued := requireTokens(t, b.exchange("app", code))
 	b.Clock.Advance(30 * time.Second)
@@ -295,14 +295,14 @@ func TestPlanCodeReuse30Seconds(t *testing.T) {
 // oidcc-ensure-registered-redirect-uri: "a redirect_uri that is not registered is answered with an error page".
 func TestPlanEnsureRegisteredRedirectURI(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	requirePage(t, b.browser().authorize(base().with(params{"redirect_uri": callback + "/foobar"})), http.StatusBadRequest)
 }
 
 // oidcc-ensure-post-request-succeeds: "an authorization request by POST succeeds".
 func TestPlanEnsurePostRequestSucceeds(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.browser()
 	u.headers.Set("Sec-Fetch-Site", "cross-site")
 	w := u.ask(http.MethodPost, "/oauth/authorize", base().values())
@@ -318,7 +318,7 @@ func TestPlanEnsurePostRequestSucceeds(t *testing.T) {
 // oidcc-server-client-secret-post: "a client that is registered for it authenticates with client_secret_post".
 func TestPlanServerClientSecretPost(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	v := exchanging(b.browser().enter(base().with(params{"client_id": "posting"})).Get("code"))
 	v.Set("client_id", "posting")
 	v.Set("client_secret", secretOf("posting"))
@@ -328,7 +328,7 @@ func TestPlanServerClientSecretPost(t *testing.T) {
 // oidcc-request-uri-unsigned: "request_uri is supported, or refused with request_uri_not_supported".
 func TestPlanRequestURIUnsigned(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	p := base().with(params{"request_uri": "https://app.example.com/request.jwt"})
 	requireError(t, b.browser().authorize(p), p, "request_uri_not_supported")
 }
@@ -337,7 +337,7 @@ func TestPlanRequestURIUnsigned(t *testing.T) {
 // request_not_supported".
 func TestPlanUnsignedRequestObject(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	p := base().with(params{"request": "eyJhbGciOiJub25lIn0.eyJzdGF0ZSI6IngifQ."})
 	requireError(t, b.browser().authorize(p), p, "request_not_supported")
 }
@@ -345,7 +345,7 @@ func TestPlanUnsignedRequestObject(t *testing.T) {
 // oidcc-claims-essential: "the claim name, asked for as essential, is returned from userinfo".
 func TestPlanClaimsEssential(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	p := base().with(params{"claims": `{"userinfo":{"name":{"essential":true},"shoe_size":null},"id_token":{"email":null,"auth_time":{"essential":true}}}`})
 	issued := b.flow(p)
 	require.JSONEq(t, `{"sub":"user-ada","name":"Ada Lovelace"}`, b.userinfo(issued.AccessToken).Body.String())
@@ -362,7 +362,7 @@ func TestPlanClaimsEssential(t *testing.T) {
 // as unsupported; that redirect_uri is not followed unchecked".
 func TestPlanEnsureRequestObjectWithRedirectURI(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	p := base().with(params{"request": "eyJhbGciOiJub25lIn0.eyJyZWRpcmVjdF91cmkiOiJodHRwczovL2V2aWwuZXhhbXBsZS8ifQ."})
 	requireError(t, b.browser().authorize(p), p, "request_not_supported")
 }
@@ -371,7 +371,7 @@ func TestPlanEnsureRequestObjectWithRedirectURI(t *testing.T) {
 // iss, sub and aud; another client can't use it".
 func TestPlanRefreshToken(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	issued := b.flow(all())
 	v := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {issued.RefreshToken}}
 	requireFault(t, b.post(tokenPath, "other", v), http.StatusBadRequest, "invalid_grant")
@@ -386,7 +386,7 @@ func TestPlanRefreshToken(t *testing.T) {
 // oidcc-ensure-request-with-valid-pkce-succeeds: "a request with code_challenge_method=S256 and the verifier succeeds".
 func TestPlanEnsureRequestWithValidPKCESucceeds(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	verifier := strings.Repeat("aA0-._~", 8)
 	for _, client := range []string{"app", "proving"} {
 		p := base().with(params{"client_id": client, "code_challenge": s256(verifier), "code_challenge_method": "S256"})
@@ -400,7 +400,7 @@ func TestPlanEnsureRequestWithValidPKCESucceeds(t *testing.T) {
 // what the provider does".
 func TestPlanDiscoveryEndpointVerification(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	w := b.get("/.well-known/openid-configuration")
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Equal(t, "application/json", w.Header().Get("Content-Type"))

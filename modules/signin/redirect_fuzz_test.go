@@ -29,7 +29,7 @@ func FuzzRedirectURI(f *testing.F) {
 	}
 	registered := []string{callback, callback + "?keep=%20this&x", "http://localhost:8090/callback"}
 	const bye = "https://app.example.com/bye"
-	b := newBench(f)
+	b := newFixture(f)
 	signedIn := b.browser()
 	signedIn.enter(base())
 	f.Fuzz(func(t *testing.T, uri, other string) {

@@ -16,7 +16,7 @@ import (
 // Who runs an application that nobody can sign in to finds out why, and strangers can't fill the database.
 func TestRefusedAuthorizationsLeaveAnEntry(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.Write(t, func(tx *store.Tx) error { _, err := tx.DisableClient("other", b.Now()); return err })
 	refuse := func(more params) {
 		requirePage(t, b.browser().authorize(base().with(more)), http.StatusBadRequest)

@@ -21,7 +21,7 @@ import (
 // "token: no or wrong client authentication | 401 invalid_client + WWW-Authenticate: Basic"
 func TestClientAuthentication(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.Write(t, func(tx *store.Tx) error { _, err := tx.DisableClient("other", b.Now()); return err })
 	code := b.browser().enter(base()).Get("code")
 	header := func(value ...string) func(*http.Request) {
@@ -67,7 +67,7 @@ func TestClientAuthentication(t *testing.T) {
 // then one a second.
 func TestLogOfFaultsIsBounded(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	wrong := func(client string) {
 		requireFault(t, b.post(tokenPath, "", url.Values{}, func(r *http.Request) { r.SetBasicAuth(client, "a guess") }),
 			http.StatusUnauthorized, "invalid_client")
@@ -93,7 +93,7 @@ func TestLogOfFaultsIsBounded(t *testing.T) {
 // Two secrets are good during a rotation.
 func TestTwoSecrets(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.Write(t, func(tx *store.Tx) error {
 		return tx.InsertClientSecret("app", identity.HashSecret("second"), b.Now().Add(time.Second))
 	})
@@ -112,7 +112,7 @@ func TestTwoSecrets(t *testing.T) {
 // description for all"
 func TestInvalidGrant(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	v := strings.Repeat("verifier-", 5)
 	code := func(more params) string { return b.browser().enter(base().with(more)).Get("code") }
 	proof := params{"code_challenge": s256(v), "code_challenge_method": "S256"}
@@ -147,7 +147,7 @@ func TestInvalidGrant(t *testing.T) {
 // The contract's limit: five minutes. One second before its end a code works, one second after it does not.
 func TestCodeLifetime(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	early, late := b.browser().enter(base()).Get("code"), b.browser().enter(base()).Get("code")
 	b.Clock.Advance(5*time.Minute - time.Second)
 	requireTokens(t, b.exchange("app", early))
@@ -158,7 +158,7 @@ func TestCodeLifetime(t *testing.T) {
 // "code used twice | invalid_grant, and every token issued from it is revoked"
 func TestCodeUsedTwice(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	code := b.browser().enter(base()).Get("code")
 	first := requireTokens(t, b.exchange("app", code))
 	second := requireTokens(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"},
@@ -180,7 +180,7 @@ func TestCodeUsedTwice(t *testing.T) {
 // invalid_request"
 func TestInvalidTokenRequest(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	code := b.browser().enter(base()).Get("code")
 	without := func(name string) url.Values {
 		v := exchanging(code)
@@ -229,7 +229,7 @@ func TestInvalidTokenRequest(t *testing.T) {
 // "other grant_type (authorization_code, refresh_token are known) | 400 unsupported_grant_type"
 func TestUnsupportedGrantType(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, kind := range []string{"password", "client_credentials", "implicit", "Authorization_Code",
 		"urn:ietf:params:oauth:grant-type:jwt-bearer"} {
 		requireFault(t, b.post(tokenPath, "app", url.Values{"grant_type": {kind}}), http.StatusBadRequest,
@@ -240,7 +240,7 @@ func TestUnsupportedGrantType(t *testing.T) {
 // "GET | 405 + Allow: POST"
 func TestTokenByGet(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, path := range []string{tokenPath, "/oauth/revoke"} {
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodOptions} {
 			w := httptest.NewRecorder()
@@ -265,7 +265,7 @@ func TestTokenByGet(t *testing.T) {
 // A browser asks first whether a script of another site may send its access token.
 func TestUserinfoForScripts(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	w := httptest.NewRecorder()
 	b.Provider.ServeHTTP(w, httptest.NewRequest(http.MethodOptions, "/oauth/userinfo", nil))
 	require.Equal(t, http.StatusNoContent, w.Code)
@@ -276,7 +276,7 @@ func TestUserinfoForScripts(t *testing.T) {
 
 func TestUserinfoRefuses(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	issued := b.flow(base())
 	requireNoToken := func(w *httptest.ResponseRecorder) {
 		require.Equal(t, http.StatusUnauthorized, w.Code)
@@ -306,7 +306,7 @@ func TestUserinfoRefuses(t *testing.T) {
 // "refresh token 30 days, rotated"
 func TestRefresh(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	refresh := func(client, token, scope string) *httptest.ResponseRecorder {
 		v := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}}
 		if scope != "" {
@@ -378,7 +378,7 @@ func (l leaving) Err() error {
 // send it again, and have all revoked.
 func TestConsumedIsAnswered(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	// the store may hold a lock while it asks
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?mode=ro")
 	require.NoError(t, err)
@@ -398,7 +398,7 @@ func TestConsumedIsAnswered(t *testing.T) {
 
 func TestRevoke(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	one, two := b.flow(base()), b.flow(base())
 	ok := func(client, token string) {
 		w := b.post("/oauth/revoke", client, url.Values{"token": {token}, "token_type_hint": {"access_token"}})
@@ -421,7 +421,7 @@ func TestRevoke(t *testing.T) {
 // A user or a client that is disabled gets nothing any more, and what they got is revoked.
 func TestDisabled(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	issued := b.flow(base())
 	u := b.browser()
 	code := u.enter(base()).Get("code")
@@ -438,7 +438,7 @@ func TestDisabled(t *testing.T) {
 // What is issued at one issuer is good at no other, though both have the same users and clients.
 func TestTwoIssuers(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	second := b.provider("https://gate.example.com/second")
 	u := b.browser()
 	got := u.enter(base())

@@ -22,8 +22,8 @@ import (
 
 // joint is a provider, and another one of ours in the place of people's company's, where they may sign in instead.
 type joint struct {
-	*bench
-	up      *bench
+	*fixture
+	up      *fixture
 	company *httptest.Server
 }
 
@@ -32,7 +32,7 @@ const upstreamForm = `<button class="quiet">`
 
 func newJoint(t *testing.T) *joint {
 	t.Helper()
-	j := &joint{bench: newBench(t), up: newBench(t)}
+	j := &joint{fixture: newFixture(t), up: newFixture(t)}
 	j.company = httptest.NewServer(
 		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { j.up.Provider.ServeHTTP(w, r) }))
 	t.Cleanup(j.company.Close)
@@ -420,7 +420,7 @@ func TestUpstreamIsAway(t *testing.T) {
 // Without an upstream there is nothing at its addresses, and no button.
 func TestNoUpstream(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	require.NotContains(t, b.browser().authorize(base()).Body.String(), upstreamForm)
 	require.Equal(t, http.StatusNotFound, b.browser().ask(http.MethodPost, "/oauth/upstream", url.Values{}).Code)
 	require.Equal(t, http.StatusNotFound, b.browser().ask(http.MethodGet, "/oauth/upstream/callback?code=x&state=y",

@@ -23,7 +23,7 @@ import (
 
 // teller is a provider, and in the place of people's company's one that tells what the test likes.
 type teller struct {
-	*bench
+	*fixture
 	server *httptest.Server
 	nonce  string // of the sign-in that is exchanged next
 	// claims of its ID tokens, with those that every token has; nil: without
@@ -36,7 +36,7 @@ type teller struct {
 
 func newTeller(t *testing.T) *teller {
 	t.Helper()
-	j := &teller{bench: newBench(t), status: http.StatusOK}
+	j := &teller{fixture: newFixture(t), status: http.StatusOK}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, nil)

@@ -18,7 +18,7 @@ import (
 func TestOneWinner(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
-		b := benchOf(t, gatewaytest.NewOn(t, address))
+		b := fixtureOf(t, gatewaytest.NewOn(t, address))
 		code := b.browser().enter(base()).Get("code")
 		answers := make([]*httptest.ResponseRecorder, 40)
 		var asking sync.WaitGroup
@@ -50,7 +50,7 @@ func TestOneWinner(t *testing.T) {
 func TestTwoRefreshesAtOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
-		b := benchOf(t, gatewaytest.NewOn(t, address))
+		b := fixtureOf(t, gatewaytest.NewOn(t, address))
 		refresh := func(client, token string) *httptest.ResponseRecorder {
 			return b.post(tokenPath, client, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}})
 		}
@@ -86,7 +86,7 @@ func TestTwoRefreshesAtOnce(t *testing.T) {
 func TestWinnerKeepsItsTokens(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
-		b := benchOf(t, gatewaytest.NewOn(t, address))
+		b := fixtureOf(t, gatewaytest.NewOn(t, address))
 		b.requireGood(b.flow(base()).AccessToken)
 	})
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// backlog is a lossBench whose partner fails, and whose exports wait for their next attempt.
+// backlog is a lossFixture whose partner fails, and whose exports wait for their next attempt.
 type backlog struct {
-	*lossBench
+	*lossFixture
 	all []*model.Export
 	got []string // the keys of what came to the partner since it answers 200
 }
@@ -26,7 +26,7 @@ type backlog struct {
 // newBacklog has so many exports wait, each for hours. A partner that answers 404 opens no breaker.
 func newBacklog(t *testing.T, n int, status func(at int) int) *backlog {
 	t.Helper()
-	b := &backlog{lossBench: newLossBench(t)}
+	b := &backlog{lossFixture: newLossFixture(t)}
 	b.integration().Retry = []time.Duration{3 * time.Hour}
 	b.temporal.run = func(id string) {
 		b.advance(time.Second)
@@ -213,7 +213,7 @@ func TestAnotherNodeGoesOnWithACatchUp(t *testing.T) {
 // A group is woken once for each page, and attempts what is due.
 func TestAGroupIsWokenOnceForAPage(t *testing.T) {
 	t.Parallel()
-	b := &backlog{lossBench: newLossBench(t)}
+	b := &backlog{lossFixture: newLossFixture(t)}
 	b.integration().Retry = []time.Duration{3 * time.Hour}
 	all, ids := b.grouped(50)
 	b.status.Store(http.StatusUnprocessableEntity)

@@ -35,7 +35,7 @@ func TestCompletedWorkflowTellsWhatWasDelivered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newLossBench(t)
+			b := newLossFixture(t)
 			e := b.retrying("u-1")
 			b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
 			b.temporal.unread = errors.New("it is no result of ours")
@@ -57,7 +57,7 @@ func TestCompletedWorkflowTellsWhatWasDelivered(t *testing.T) {
 func TestWhatCompletedIsAskedUntilItAnswers(t *testing.T) {
 	t.Parallel()
 	for _, unread := range []error{serviceerror.NewUnavailable("connection refused"), serviceerror.NewDeadlineExceeded("it hangs"), context.DeadlineExceeded} {
-		b := newLossBench(t)
+		b := newLossFixture(t)
 		e := b.retrying("u-1")
 		b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
 		b.temporal.unread = unread
@@ -76,7 +76,7 @@ func TestWhatCompletedIsAskedUntilItAnswers(t *testing.T) {
 // The same where the process ends just then.
 func TestWhatCompletedIsNotBegunAnewAtTheEnd(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	e := b.retrying("u-1")
 	b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
 	b.temporal.unread = context.Canceled
@@ -93,7 +93,7 @@ func TestWhatCompletedIsNotBegunAnewAtTheEnd(t *testing.T) {
 // is held, would never come to it again.
 func TestNobodyAsksTemporalWithoutEnd(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	b.set(model.Disabled)
 	b.held("u-1")
 	b.set(model.Configured)
@@ -106,7 +106,7 @@ func TestNobodyAsksTemporalWithoutEnd(t *testing.T) {
 // What goes on while it is compared is left to go on, and holds up no other.
 func TestWhatGoesOnMeanwhileIsNotConcluded(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	e := b.retrying("u-1")
 	b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_TERMINATED
 	other := b.retrying("u-2")
@@ -123,7 +123,7 @@ func TestWhatGoesOnMeanwhileIsNotConcluded(t *testing.T) {
 // The same of what is erased meanwhile.
 func TestWhatIsErasedMeanwhileHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	erased, other := b.retrying("u-1"), b.retrying("u-2")
 	b.lose(erased)
 	b.lose(other)
@@ -138,7 +138,7 @@ func TestWhatIsErasedMeanwhileHoldsUpNoOther(t *testing.T) {
 // Where Temporal does not answer, nothing is lost: its deliveries are on their way.
 func TestNothingIsLostWhileTemporalIsAway(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	e := b.retrying("u-1")
 	b.advance(20 * time.Minute)
 	b.watcher.Client = engineClient{service: new(away)}
@@ -151,7 +151,7 @@ func TestNothingIsLostWhileTemporalIsAway(t *testing.T) {
 // Held does not run out, and what is lost with it has its time.
 func TestWhatIsLostBesideWhatIsHeldHasItsTime(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	b.set(model.Disabled)
 	e := b.dispatched("u-1", "hris", "crm")
 	b.deliver(e)
@@ -165,7 +165,7 @@ func TestWhatIsLostBesideWhatIsHeldHasItsTime(t *testing.T) {
 // What is parked for one integration has no workflow, and is not lost with another's.
 func TestParkedIsNotLostBesideWhatIs(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	b.set(model.Disabled)
 	e := b.dispatched("u-1", "hris", "crm")
 	b.park(e)
@@ -178,7 +178,7 @@ func TestParkedIsNotLostBesideWhatIs(t *testing.T) {
 // Its workflow was lost before it fetched anything, and its delivery waited for nothing: nothing of its documents is known yet.
 func TestDocumentsThatNobodyBeganToFetchAreFetched(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	b.integration().Documents = model.Passthrough
 	e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"}]}]}}`, func(e *model.Export) { e.Attachments = 1 })
 	b.mark(e, "hris")
@@ -200,7 +200,7 @@ func TestDocumentsThatNobodyBeganToFetchAreFetched(t *testing.T) {
 // none of them is lost. Behind them one is.
 func TestLostBehindThousandsIsFound(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	b.status.Store(http.StatusInternalServerError)
 	var all []*model.Export
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {

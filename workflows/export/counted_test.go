@@ -13,9 +13,9 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// counting is a bench whose exports are those of a tenant that no other test has.
-func counting(t *testing.T, tenant string) (b *bench, e *model.Export, counted func() map[string]float64) {
-	b = newBench(t)
+// counting is a fixture whose exports are those of a tenant that no other test has.
+func counting(t *testing.T, tenant string) (b *fixture, e *model.Export, counted func() map[string]float64) {
+	b = newFixture(t)
 	i := b.integration()
 	i.Tenant = tenant
 	b.config.Tenants[tenant] = b.config.Tenants["acme"]

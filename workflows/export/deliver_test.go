@@ -20,7 +20,7 @@ import (
 
 func TestDeliveredOnceAndNeverAgain(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("u-1")
 	for range 3 { // Temporal may run an activity again whose end it did not hear of
 		res, _, _ := b.deliver(e)
@@ -31,7 +31,7 @@ func TestDeliveredOnceAndNeverAgain(t *testing.T) {
 
 func TestAny2xxIsReceived(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, status := range []int64{200, 201, 202, 204, 299} {
 		b.status.Store(status)
 		e := b.accept(fmt.Sprint("u-", status))
@@ -44,7 +44,7 @@ func TestAny2xxIsReceived(t *testing.T) {
 // What is delivered needs nobody to look at it: nothing is left of what went wrong before.
 func TestDeliveredLeavesNothingOfItsFailures(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store(422)
 	e := b.accept("u-1")
 	b.deliver(e)
@@ -59,7 +59,7 @@ func TestDeliveredLeavesNothingOfItsFailures(t *testing.T) {
 // Temporal may have workflows that a restored database does not know. Nothing is sent for them.
 func TestNothingIsSentForWhatTheStoreDoesNotKnow(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("u-1")
 	for name, part := range map[string]export.Part{
 		"export": {Export: e.ID + 1, Integration: "hris", Till: e.DeliverTill},
@@ -78,7 +78,7 @@ func TestNothingIsSentForWhatTheStoreDoesNotKnow(t *testing.T) {
 // While the process ends there is no configuration: what is on its way waits for the next one.
 func TestNothingIsTriedWithoutAConfiguration(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("u-1")
 	b.InForce.Drop(b.config)
 	_, wait, class := b.deliver(e)
@@ -91,7 +91,7 @@ func TestNothingIsTriedWithoutAConfiguration(t *testing.T) {
 
 func TestPlaceInTheScheduleIsTheNumberOfAttempts(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.integration().Retry = []time.Duration{10 * time.Second, time.Minute, time.Hour}
 	b.status.Store(500)
 	e := b.accept("u-1")
@@ -109,7 +109,7 @@ func TestPlaceInTheScheduleIsTheNumberOfAttempts(t *testing.T) {
 
 func TestRetryAfterIsHonoured(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store(503)
 	for seconds, want := range map[string]time.Duration{"600": 10 * time.Minute, "90000": time.Hour} {
 		b.header.Store("Retry-After", seconds)
@@ -120,7 +120,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 
 func TestReceivedExportIsTriedFor72Hours(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store(422)
 	e := b.accept("u-1")
 	b.advance(model.DeliveryWindow - time.Hour)
@@ -139,7 +139,7 @@ func TestReceivedExportIsTriedFor72Hours(t *testing.T) {
 
 func TestTriggeredExportExpires(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := inbox.NewExport("acme", "u-1", []byte(`{}`), noon)
 	e.Origin, e.DeliverTill = model.Triggered, e.DocumentsTill
 	_, err := inbox.Accept(t.Context(), b.Store, e)
@@ -155,7 +155,7 @@ func TestTriggeredExportExpires(t *testing.T) {
 func TestClosedGatesMakeNoAttempt(t *testing.T) {
 	t.Parallel()
 	for _, state := range []model.IntegrationState{model.NotConfigured, model.Disabled} {
-		b := newBench(t)
+		b := newFixture(t)
 		b.set(state)
 		e := b.accept("u-1")
 		_, wait, class := b.deliver(e)
@@ -171,7 +171,7 @@ func TestClosedGatesMakeNoAttempt(t *testing.T) {
 
 func TestIntegrationWithoutVerifyStopsOnlyWhenDisabled(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.integration().Verify = false
 	b.set(model.NotConfigured)
 	res, _, _ := b.deliver(b.accept("u-1"))
@@ -187,7 +187,7 @@ func TestIntegrationWithoutVerifyStopsOnlyWhenDisabled(t *testing.T) {
 
 func TestUnknownIntegrationIsHeldNotFailed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("u-1")
 	tenant := *b.config.Tenants["acme"]
 	b.config.Tenants["acme"] = &model.Tenant{Name: "acme"}
@@ -201,7 +201,7 @@ func TestUnknownIntegrationIsHeldNotFailed(t *testing.T) {
 // Held does not run out: after an hour the workflow ends, and a release begins the next round, with the attempts so far.
 func TestHeldIsParkedAndReleased(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store(500)
 	e := b.accept("u-1")
 	_, wait, _ := b.deliver(e)
@@ -236,7 +236,7 @@ func TestHeldIsParkedAndReleased(t *testing.T) {
 
 func TestGoneDisables(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store(http.StatusGone)
 	e := b.accept("u-1")
 	_, _, class := b.deliver(e)
@@ -253,7 +253,7 @@ func TestGoneDisables(t *testing.T) {
 // A partner that hangs must not take the places of others, and one that is down is left alone for a while.
 func TestBreakerOpensAfterTenFailures(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store(500)
 	for n := range 10 {
 		_, _, class := b.deliver(b.accept(fmt.Sprint("u-", n)))
@@ -271,7 +271,7 @@ func TestBreakerOpensAfterTenFailures(t *testing.T) {
 // Thousands that wait for a partner that is down come again a few at a time, and none beyond its own end.
 func TestThoseTurnedAwayComeBackInTurns(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store(500)
 	var waiting []*model.Export
 	for n := range 600 {
@@ -328,7 +328,7 @@ func TestThoseTurnedAwayComeBackInTurns(t *testing.T) {
 
 func TestRefusedByEgressIsOurFault(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.config.Egress = egress.New(egress.Policy{})
 	e := b.accept("u-1")
 	_, _, class := b.deliver(e)
@@ -339,7 +339,7 @@ func TestRefusedByEgressIsOurFault(t *testing.T) {
 
 func TestCapOfAttemptsInFlight(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	arrived, release := make(chan struct{}), make(chan struct{})
 	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived <- struct{}{}; <-release }))
 	t.Cleanup(hanging.Close)

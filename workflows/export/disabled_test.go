@@ -13,7 +13,7 @@ import (
 // by then.
 func TestDisabledByAnOperatorHolds(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
 		return tx.UpsertIntegrationStatus(b.integration(), store.IntegrationStatus{State: model.Disabled,
 			Reason: "an operator disabled it, because: they move", ByOperator: true, UpdatedAt: b.Clock()})

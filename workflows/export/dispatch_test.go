@@ -60,7 +60,7 @@ func (s starter) Next() (*history.HistoryEvent, error) {
 }
 
 // run has a dispatcher start what waits, until the test ends.
-func (b *bench) run(temporal client.Client, attributes bool) *export.Dispatcher {
+func (b *fixture) run(temporal client.Client, attributes bool) *export.Dispatcher {
 	b.t.Helper()
 	known := new(atomic.Bool)
 	known.Store(attributes)
@@ -75,7 +75,7 @@ func (b *bench) run(temporal client.Client, attributes bool) *export.Dispatcher 
 }
 
 // becomes waits until an export is as it should be.
-func (b *bench) becomes(e *model.Export, as func(*model.Export) bool) *model.Export {
+func (b *fixture) becomes(e *model.Export, as func(*model.Export) bool) *model.Export {
 	b.t.Helper()
 	var now *model.Export
 	require.Eventually(b.t, func() bool {
@@ -90,7 +90,7 @@ func started(e *model.Export) bool { return !e.DispatchedAt.IsZero() }
 
 // The gauges are what the alerts go by. They follow what waits also while the sweep has no end, since more come in than Temporal takes.
 func TestGaugesFollowWhatWaits(t *testing.T) { // beside no other dispatcher: the gauges are the process's
-	b := newBench(t)
+	b := newFixture(t)
 	registry := prometheus.NewRegistry()
 	require.NoError(t, metrics.Register(registry))
 	value := func(name string) float64 {
@@ -125,7 +125,7 @@ func TestGaugesFollowWhatWaits(t *testing.T) { // beside no other dispatcher: th
 // What Temporal refuses as invalid is set aside, is not tried again, and holds up no other.
 func TestRefusedStartBlocksNoOther(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	var asked atomic.Int64
 	temporal := starter{start: func(o client.StartWorkflowOptions) error {
 		if o.ID == "export/acme/bad" {
@@ -159,7 +159,7 @@ func TestRefusedStartBlocksNoOther(t *testing.T) {
 // A Temporal that does not know the search attributes, or not yet, gets the workflow without them.
 func TestStartWithoutSearchAttributes(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	var with, without atomic.Int64
 	e := b.accept("u-1")
 	b.advance(time.Minute)
@@ -179,7 +179,7 @@ func TestStartWithoutSearchAttributes(t *testing.T) {
 // While Temporal is away nothing is set aside; what waited, and what was offered meanwhile, is started once it is back.
 func TestWhatWaitsIsStartedOnceTemporalIsBack(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	var back atomic.Bool
 	var asked atomic.Int64
 	all := []*model.Export{b.accept("u-1"), b.accept("u-2")}
@@ -211,7 +211,7 @@ func TestWhatWaitsIsStartedOnceTemporalIsBack(t *testing.T) {
 // Whether Temporal is back is asked for one export at a time, however many wait.
 func TestTemporalThatIsAwayIsAskedForOne(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	first := b.accept("u-0")
 	for n := range 19 {
 		b.accept(fmt.Sprint("u-", n+1))
@@ -231,7 +231,7 @@ func TestTemporalThatIsAwayIsAskedForOne(t *testing.T) {
 // A gateway that ends says nothing of Temporal.
 func TestStartThatIsCutOffByTheEnd(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.accept("u-1")
 	b.advance(time.Minute)
 	core, said := observer.New(zap.InfoLevel)
@@ -247,7 +247,7 @@ func TestStartThatIsCutOffByTheEnd(t *testing.T) {
 // by now.
 func TestWhatIsStartedAlreadyIsNoted(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("u-1")
 	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Tenant: "acme", Export: e.ID, To: []export.Target{{Integration: "crm"}, {Integration: "old"}}})
 	require.NoError(t, err)
@@ -263,7 +263,7 @@ func TestWhatIsStartedAlreadyIsNoted(t *testing.T) {
 // While Temporal is slow, what the starters are at, and what waits for them for long, is not started by them and by the sweep.
 func TestNothingIsStartedTwice(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	var times sync.Map // of each workflow id
 	slow, busy := make(chan struct{}), make(chan struct{}, 100)
 	b.advance(time.Second) // so that what was accepted at noon is older than what comes last
@@ -308,7 +308,7 @@ func TestForeignWorkflowHoldsUpNothing(t *testing.T) {
 	foreign, err := converter.GetDefaultDataConverter().ToPayloads("not ours")
 	require.NoError(t, err)
 	for name, first := range map[string]*common.Payloads{"unreadable": foreign, "nothing": nil} {
-		b := newBench(t)
+		b := newFixture(t)
 		taken, other := b.accept("u-taken"), b.accept("u-2")
 		b.advance(time.Minute)
 		b.run(starter{first: first, start: func(o client.StartWorkflowOptions) error {
@@ -325,7 +325,7 @@ func TestForeignWorkflowHoldsUpNothing(t *testing.T) {
 // A redelivery is told to wait for the documents as the mode has it in which it was tried.
 func TestRedeliveryIsStartedInItsMode(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("u-1")
 	b.dispatch(e)
 	b.deliver(e)
@@ -341,7 +341,7 @@ func TestRedeliveryIsStartedInItsMode(t *testing.T) {
 // Exports of a tenant that was taken out of the configuration wait for it to come back, and hold up nobody.
 func TestExportsOfAnUnknownTenantWait(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	var ids sync.Map
 	nothing := func(*model.Export) {}
 	gone := b.takeFor("gone", "u-1", `{}`, nothing)

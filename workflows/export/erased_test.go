@@ -13,7 +13,7 @@ import (
 )
 
 // erase erases an export, as somebody asked.
-func (b *bench) erase(e *model.Export) {
+func (b *fixture) erase(e *model.Export) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
 		now, left, err := tx.LockRemainder(e.ID)
@@ -30,7 +30,7 @@ func TestErasedExportIsNotDelivered(t *testing.T) {
 	failed := export.DeliverResult{Integration: "hris", Class: model.ClassOurFault}
 	t.Run("held", func(t *testing.T) {
 		t.Parallel()
-		b := newBench(t)
+		b := newFixture(t)
 		e := b.accept("u-1")
 		b.dispatch(e)
 		b.set(model.Disabled)
@@ -44,7 +44,7 @@ func TestErasedExportIsNotDelivered(t *testing.T) {
 	})
 	t.Run("while its workflow is started", func(t *testing.T) {
 		t.Parallel()
-		b := newBench(t)
+		b := newFixture(t)
 		e := b.accept("u-1")
 		b.erase(e)
 		b.dispatch(e)
@@ -55,7 +55,7 @@ func TestErasedExportIsNotDelivered(t *testing.T) {
 	})
 	t.Run("while the partner is asked", func(t *testing.T) {
 		t.Parallel()
-		b := newBench(t)
+		b := newFixture(t)
 		e := b.accept("u-1")
 		b.dispatch(e)
 		b.meanwhile(http.StatusOK, func() { b.erase(e) })
@@ -68,7 +68,7 @@ func TestErasedExportIsNotDelivered(t *testing.T) {
 // What was erased while Temporal lost it, or started it, is not begun anew, and keeps nobody from what is.
 func TestErasedExportIsNotFound(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	erased := b.accept("u-1")
 	b.erase(erased)
 	b.mark(erased, "hris")

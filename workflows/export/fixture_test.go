@@ -33,8 +33,8 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// bench is the deliver activity over a real store and a real partner, with a clock of its own. The partner is verified.
-type bench struct {
+// fixture is the deliver activity over a real store and a real partner, with a clock of its own. The partner is verified.
+type fixture struct {
 	*export.Activities
 	t       *testing.T
 	file    string // the database
@@ -50,19 +50,19 @@ type bench struct {
 	now     time.Time
 }
 
-func newBench(t *testing.T) *bench {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "hiregate.db")
 	storetest.Fill(t, file)
-	b := newBenchOn(t, "sqlite://"+file)
+	b := newFixtureOn(t, "sqlite://"+file)
 	b.file = file
 	return b
 }
 
-// newBenchOn is newBench with the database of an address.
-func newBenchOn(t *testing.T, address string) *bench {
+// newFixtureOn is newFixture with the database of an address.
+func newFixtureOn(t *testing.T, address string) *fixture {
 	t.Helper()
-	b := &bench{t: t, now: noon}
+	b := &fixture{t: t, now: noon}
 	b.status.Store(http.StatusOK)
 	b.partner = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.asked.Add(1)
@@ -97,28 +97,28 @@ func newBenchOn(t *testing.T, address string) *bench {
 	return b
 }
 
-func (b *bench) Clock() time.Time {
+func (b *fixture) Clock() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.now
 }
 
-func (b *bench) advance(d time.Duration) {
+func (b *fixture) advance(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.now = b.now.Add(d)
 }
 
-func (b *bench) integration() *model.Integration { return &b.config.Tenants["acme"].Integrations[0] }
+func (b *fixture) integration() *model.Integration { return &b.config.Tenants["acme"].Integrations[0] }
 
-func (b *bench) set(state model.IntegrationState) {
+func (b *fixture) set(state model.IntegrationState) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
 		return tx.UpsertIntegrationStatus(b.integration(), store.IntegrationStatus{State: state, Reason: "as the test has it", UpdatedAt: b.Clock()})
 	}))
 }
 
-func (b *bench) accept(key string) *model.Export {
+func (b *fixture) accept(key string) *model.Export {
 	b.t.Helper()
 	e := inbox.NewExport("acme", key, []byte(fmt.Sprintf(`{"candidate":{"person":{"id":{"value":%q,"schemeId":"Service Candidate","schemeAgencyId":"Service"}}}}`, key)), b.Clock())
 	_, err := inbox.Accept(b.t.Context(), b.Store, e)
@@ -127,7 +127,7 @@ func (b *bench) accept(key string) *model.Export {
 }
 
 // deliver runs the activity once. It gives the result, or how long the activity asks to wait and why.
-func (b *bench) deliver(e *model.Export) (res export.DeliverResult, wait time.Duration, class string) {
+func (b *fixture) deliver(e *model.Export) (res export.DeliverResult, wait time.Duration, class string) {
 	b.t.Helper()
 	value, err := b.env.ExecuteActivity(export.DeliverName, export.Part{Export: e.ID, Round: e.Round, Integration: "hris", Till: e.DeliverTill})
 	if err == nil {
@@ -139,14 +139,14 @@ func (b *bench) deliver(e *model.Export) (res export.DeliverResult, wait time.Du
 	return res, retry.NextRetryDelay(), retry.Type()
 }
 
-func (b *bench) delivery(e *model.Export) *model.Delivery {
+func (b *fixture) delivery(e *model.Export) *model.Delivery {
 	b.t.Helper()
 	d, err := b.Store.Delivery(b.t.Context(), e.ID, "hris", e.Round)
 	require.NoError(b.t, err)
 	return d
 }
 
-func (b *bench) redeliverer() *export.Redeliverer {
+func (b *fixture) redeliverer() *export.Redeliverer {
 	c, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1"})
 	require.NoError(b.t, err)
 	b.t.Cleanup(c.Close)

@@ -11,6 +11,6 @@ import (
 // The store can be read, and not written.
 func TestNothingIsSentTwiceWhileTheDiskIsFull(t *testing.T) {
 	fulldisk.Run(t, func(t *testing.T, room func(bytes uint64)) {
-		outage(t, newBench(t), func() { room(0) }, func() { room(fulldisk.Whole) })
+		outage(t, newFixture(t), func() { room(0) }, func() { room(fulldisk.Whole) })
 	})
 }

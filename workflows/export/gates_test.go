@@ -16,7 +16,7 @@ import (
 // What the store can't give says nothing of the partner: neither closes nor opens the gate to it.
 func TestBreakerCountsWhatThePartnerWasAskedAlone(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	var gone, others []*model.Export
 	for n := range 10 {
 		gone = append(gone, b.accept(fmt.Sprint("u-gone-", n)))
@@ -48,7 +48,7 @@ func TestBreakerCountsWhatThePartnerWasAskedAlone(t *testing.T) {
 // A partner that can't be reached is down as well.
 func TestNoAnswerOpensTheBreaker(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.partner.Close()
 	for n := range 10 {
 		_, _, class := b.deliver(b.accept(fmt.Sprint("u-", n)))
@@ -61,7 +61,7 @@ func TestNoAnswerOpensTheBreaker(t *testing.T) {
 // A partner that refuses what it is sent is up: others of its exports may please it.
 func TestRefusalsDoNotOpenTheBreaker(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store(422)
 	for n := range 12 {
 		_, _, class := b.deliver(b.accept(fmt.Sprint("u-", n)))
@@ -72,7 +72,7 @@ func TestRefusalsDoNotOpenTheBreaker(t *testing.T) {
 // Somebody corrects the address of an integration that is down: what waits goes there at once.
 func TestNewAddressHasAGateOfItsOwn(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store(500)
 	for n := range 10 {
 		b.deliver(b.accept(fmt.Sprint("u-", n)))
@@ -90,7 +90,7 @@ func TestNewAddressHasAGateOfItsOwn(t *testing.T) {
 // Two tenants may have the same partner, under the same name and address: what one of them is turned away for is not the other's.
 func TestTenantsHaveGatesOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	theirs := *b.integration()
 	theirs.Tenant = "globex"
 	b.config.Tenants["globex"] = &model.Tenant{Name: "globex", Integrations: []model.Integration{theirs}}
@@ -111,7 +111,7 @@ func TestTenantsHaveGatesOfTheirOwn(t *testing.T) {
 // Whoever asks is told that the breaker is open, and when an attempt is let through again.
 func TestGateSaysWhenTheNextProbeIs(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	i, ok := b.InForce.Current().Integration("acme", "hris")
 	require.True(t, ok)
 	require.Equal(t, export.Gate{}, b.Gate(i))
@@ -132,7 +132,7 @@ func TestGateSaysWhenTheNextProbeIs(t *testing.T) {
 // An attempt that somebody asks for passes the open breaker, alone, and closes it if the partner is back.
 func TestAskedAttemptIsAProbe(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store(500)
 	for n := range 10 {
 		b.deliver(b.accept(fmt.Sprint("u-", n)))

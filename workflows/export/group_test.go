@@ -45,7 +45,7 @@ func (g *groups) ExecuteWorkflow(
 	return nil, g.start(o)
 }
 
-func (b *bench) acceptMany(n int) (all []*model.Export, ids []int64) {
+func (b *fixture) acceptMany(n int) (all []*model.Export, ids []int64) {
 	for at := range n {
 		e := b.accept(fmt.Sprint("u-", at))
 		all, ids = append(all, e), append(ids, e.ID)
@@ -54,7 +54,7 @@ func (b *bench) acceptMany(n int) (all []*model.Export, ids []int64) {
 }
 
 // grouped accepts exports and makes them a group that Temporal has.
-func (b *bench) grouped(n int) (all []*model.Export, ids []int64) {
+func (b *fixture) grouped(n int) (all []*model.Export, ids []int64) {
 	b.t.Helper()
 	all, ids = b.acceptMany(n)
 	for _, e := range all {
@@ -70,7 +70,7 @@ func (b *bench) grouped(n int) (all []*model.Export, ids []int64) {
 }
 
 // deliverGroup runs the activity of a group once. It gives the result, or how long the activity asks to wait and why.
-func (b *bench) deliverGroup(ids []int64) (res export.GroupResult, wait time.Duration, why string) {
+func (b *fixture) deliverGroup(ids []int64) (res export.GroupResult, wait time.Duration, why string) {
 	b.t.Helper()
 	b.env.RegisterActivityWithOptions(b.DeliverGroup, activity.RegisterOptions{Name: export.DeliverGroupName,
 		DisableAlreadyRegisteredCheck: true})
@@ -86,7 +86,7 @@ func (b *bench) deliverGroup(ids []int64) (res export.GroupResult, wait time.Dur
 
 func TestManyThatWaitAreStartedAsAGroup(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	all, ids := b.acceptMany(20)
 	b.advance(time.Minute)
 	g := &groups{started: map[string]export.GroupInput{},
@@ -107,7 +107,7 @@ func TestManyThatWaitAreStartedAsAGroup(t *testing.T) {
 // made with.
 func TestInterruptedGroupIsStartedAsItWasMade(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	all, ids := b.acceptMany(12)
 	b.advance(time.Minute)
 	var away atomic.Bool
@@ -139,7 +139,7 @@ func TestInterruptedGroupIsStartedAsItWasMade(t *testing.T) {
 // A workflow of the same ID may be that of a database that was there before. It does not deliver these exports.
 func TestGroupOfAnotherDatabase(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	all, ids := b.acceptMany(9)
 	first, err := converter.GetDefaultDataConverter().ToPayloads(export.GroupInput{Exports: ids[:5]})
 	require.NoError(t, err)
@@ -163,7 +163,7 @@ func TestGroupOfAnotherDatabase(t *testing.T) {
 
 func TestGroupIsDelivered(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	all, ids := b.grouped(50)
 	res, _, why := b.deliverGroup(ids)
 	require.Empty(t, why)
@@ -181,7 +181,7 @@ func TestGroupIsDelivered(t *testing.T) {
 // status.
 func TestGroupWaitsForItsNextMember(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	all, ids := b.grouped(8)
 	b.integration().Retry = []time.Duration{time.Minute}
 	var refused atomic.Bool
@@ -209,7 +209,7 @@ func TestGroupWaitsForItsNextMember(t *testing.T) {
 // group's any more.
 func TestGroupMembersGoTheirWays(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	all, ids := b.grouped(8)
 	b.set(model.Disabled)
 	_, wait, why := b.deliverGroup(ids)
@@ -236,7 +236,7 @@ func TestGroupMembersGoTheirWays(t *testing.T) {
 // A group that goes on, because a partner takes long, learns within seconds that the gate of another one opened.
 func TestRunningGroupReleasesWhatIsHeld(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	moving, stop := context.WithCancel(t.Context())
 	defer stop()
 	go func() { // the clock goes on
@@ -280,7 +280,7 @@ func TestRunningGroupReleasesWhatIsHeld(t *testing.T) {
 // A member that begins to be held shortly before its end is parked before Temporal gives the activity up.
 func TestGroupParksBeforeItsEnd(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	all, ids := b.grouped(8)
 	b.set(model.Disabled)
 	b.advance(model.DeliveryWindow - 10*time.Minute)
@@ -299,7 +299,7 @@ func TestGroupParksBeforeItsEnd(t *testing.T) {
 // other.
 func TestGroupOfMembersThatAreElsewhere(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	_, ids := b.grouped(8)
 	for _, strangers := range [][]int64{{1, 2, 3}, append(slices.Clone(ids), 4)} {
 		_, wait, why := b.deliverGroup(strangers)
@@ -312,7 +312,7 @@ func TestGroupOfMembersThatAreElsewhere(t *testing.T) {
 // Each member waits for its own documents. Those whose documents are here go out while others are still fetched.
 func TestGroupWaitsForDocuments(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	bodies := b.recordSideBySide()
 	moving, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -375,7 +375,7 @@ func withDocument(url string) string {
 }
 
 // recordSideBySide is record for a partner that is asked side by side.
-func (b *bench) recordSideBySide() (bodies func() []string) {
+func (b *fixture) recordSideBySide() (bodies func() []string) {
 	var mu sync.Mutex
 	var all []string
 	b.partner.Config.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

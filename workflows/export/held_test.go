@@ -23,7 +23,7 @@ func waiting() []*workflow.PendingActivityInfo {
 }
 
 // held accepts an export, has its workflow run, and its delivery to hris wait at a closed gate.
-func (b *lossBench) held(key string) *model.Export {
+func (b *lossFixture) held(key string) *model.Export {
 	b.t.Helper()
 	e := b.dispatched(key, "hris")
 	_, _, class := b.deliver(e)
@@ -32,7 +32,7 @@ func (b *lossBench) held(key string) *model.Export {
 	return e
 }
 
-func (b *lossBench) tend() []string {
+func (b *lossFixture) tend() []string {
 	b.t.Helper()
 	b.temporal.hurried = nil
 	require.NoError(b.t, b.watcher.TendHeld(b.t.Context()))
@@ -42,7 +42,7 @@ func (b *lossBench) tend() []string {
 // Thousands may be held at once: each looks a second time, for a gate that was just opening, and then when it is parked.
 func TestHeldHardlyEverLooks(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.set(model.NotConfigured)
 	e := b.accept("u-1")
 	looks := 0
@@ -60,18 +60,18 @@ func TestHeldHardlyEverLooks(t *testing.T) {
 // it is found.
 func TestWhatNoReleaseCameToIsReleased(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]struct{ closes, opens func(*lossBench) }{
-		"configured": {func(b *lossBench) { b.set(model.Disabled) }, func(b *lossBench) { b.set(model.Configured) }},
-		"verify off": {func(b *lossBench) { b.set(model.NotConfigured) }, func(b *lossBench) { b.integration().Verify = false }},
+	for name, change := range map[string]struct{ closes, opens func(*lossFixture) }{
+		"configured": {func(b *lossFixture) { b.set(model.Disabled) }, func(b *lossFixture) { b.set(model.Configured) }},
+		"verify off": {func(b *lossFixture) { b.set(model.NotConfigured) }, func(b *lossFixture) { b.integration().Verify = false }},
 		"known": {
-			func(b *lossBench) {
+			func(b *lossFixture) {
 				b.config.Tenants["globex"] = b.config.Tenants["acme"]
 				delete(b.config.Tenants, "acme")
 			},
-			func(b *lossBench) { b.config.Tenants["acme"] = b.config.Tenants["globex"] },
+			func(b *lossFixture) { b.config.Tenants["acme"] = b.config.Tenants["globex"] },
 		},
 	} {
-		b := newLossBench(t)
+		b := newLossFixture(t)
 		e := b.accept("u-1")
 		b.mark(e, "hris")
 		change.closes(b)
@@ -92,7 +92,7 @@ func TestWhatNoReleaseCameToIsReleased(t *testing.T) {
 // What was released waits for its turn like all others, and is held no more.
 func TestReleasedWaitsForItsTurn(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	b.status.Store(500)
 	tried := b.dispatched("u-tried", "hris")
 	b.deliver(tried)
@@ -138,7 +138,7 @@ func (a *away) DescribeWorkflowExecution(context.Context, *workflowservice.Descr
 // A release does not ask a Temporal that is away for thousands, one after the other.
 func TestReleaseEndsWhereTemporalIsAway(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	b.set(model.Disabled)
 	for n := range 3 {
 		b.held(fmt.Sprint("u-", n))
@@ -157,7 +157,7 @@ func TestReleaseEndsWhereTemporalIsAway(t *testing.T) {
 // Its gate may open up to its end, and then it still goes out; and no sooner than then it expires.
 func TestHeldTriggeredExportExpiresAtItsEnd(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.set(model.Disabled)
 	e, late := b.take("u-1", `{}`, triggered), b.take("u-2", `{}`, triggered)
 	b.advance(model.DocumentWindow - time.Second)
@@ -188,7 +188,7 @@ func TestHeldTriggeredExportExpiresAtItsEnd(t *testing.T) {
 // Whoever looks reads why it is held now, and not why it once was; and once it was let go and tried, nothing of that.
 func TestReasonOfWhatIsHeldIsThatOfNow(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.set(model.NotConfigured)
 	e := b.accept("u-1")
 	b.deliver(e)
@@ -211,7 +211,7 @@ func TestReasonOfWhatIsHeldIsThatOfNow(t *testing.T) {
 // What is held when its time is about to end is parked before that, and not given up: held does not run out.
 func TestHeldAtTheEndIsParked(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.set(model.Disabled)
 	e := b.accept("u-1")
 	b.advance(model.DeliveryWindow - 29*time.Second)
@@ -224,7 +224,7 @@ func TestHeldAtTheEndIsParked(t *testing.T) {
 // Temporal may run once more what was parked. By then its gate may be open, and its release under way: it is delivered by that alone.
 func TestParkedIsNotTakenUpAgain(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.set(model.Disabled)
 	e := b.accept("u-1")
 	b.park(e)

@@ -14,15 +14,15 @@ import (
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
-// lossBench is a bench with a Temporal of its own, whose tenant has a second integration.
-type lossBench struct {
-	*bench
+// lossFixture is a fixture with a Temporal of its own, whose tenant has a second integration.
+type lossFixture struct {
+	*fixture
 	temporal *engine
 	watcher  *export.Redeliverer
 }
 
-func newLossBench(t *testing.T) *lossBench {
-	b := &lossBench{bench: newBench(t), temporal: &engine{running: map[string][]*workflow.PendingActivityInfo{}, ended: map[string]enums.WorkflowExecutionStatus{}}}
+func newLossFixture(t *testing.T) *lossFixture {
+	b := &lossFixture{fixture: newFixture(t), temporal: &engine{running: map[string][]*workflow.PendingActivityInfo{}, ended: map[string]enums.WorkflowExecutionStatus{}}}
 	acme := b.config.Tenants["acme"]
 	acme.Integrations = append(acme.Integrations, model.Integration{Tenant: "acme", Name: "crm", URL: b.partner.URL + "/crm", Secret: "s"})
 	b.watcher = b.redeliverer()
@@ -31,25 +31,25 @@ func newLossBench(t *testing.T) *lossBench {
 }
 
 // dispatched accepts an export and has its workflow run, towards integrations.
-func (b *lossBench) dispatched(key string, integrations ...string) *model.Export {
+func (b *lossFixture) dispatched(key string, integrations ...string) *model.Export {
 	b.t.Helper()
 	e := b.accept(key)
 	b.mark(e, integrations...)
 	return e
 }
 
-func (b *lossBench) mark(e *model.Export, integrations ...string) {
+func (b *lossFixture) mark(e *model.Export, integrations ...string) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, e.Round, b.Clock(), integrations...) }))
 	b.temporal.running[model.WorkflowID(e.Tenant, e.Key, e.Round)] = nil
 }
 
-func (b *lossBench) lose(e *model.Export) {
+func (b *lossFixture) lose(e *model.Export) {
 	delete(b.temporal.running, model.WorkflowID(e.Tenant, e.Key, e.Round))
 }
 
 // look lets the gateway compare once, and gives the export as it then is, and its last delivery to hris.
-func (b *lossBench) look(e *model.Export) (*model.Export, *model.Delivery) {
+func (b *lossFixture) look(e *model.Export) (*model.Export, *model.Delivery) {
 	b.t.Helper()
 	require.NoError(b.t, b.watcher.FindLost(b.t.Context()))
 	now, err := b.Store.Export(b.t.Context(), e.ID)
@@ -67,7 +67,7 @@ func (b *lossBench) look(e *model.Export) (*model.Export, *model.Delivery) {
 
 func TestLostDeliveryGoesOnInTheNextRound(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	b.status.Store(http.StatusInternalServerError)
 	e := b.dispatched("u-1", "hris")
 	b.deliver(e)
@@ -98,7 +98,7 @@ func TestLostDeliveryGoesOnInTheNextRound(t *testing.T) {
 // What was never attempted has no row: it is found by what its export says.
 func TestWhatWasNeverAttemptedIsFound(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	e := b.dispatched("u-1", "hris", "crm")
 	b.deliver(e)
 	b.lose(e)
@@ -119,7 +119,7 @@ func TestWhatWasNeverAttemptedIsFound(t *testing.T) {
 // Of an old export whose delivery is final only the redelivery itself tells that something should happen.
 func TestLostRedeliveryOfAnOldExportIsFound(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	e := b.dispatched("u-1", "hris")
 	b.deliver(e)
 	b.lose(e)
@@ -144,7 +144,7 @@ func TestLostRedeliveryOfAnOldExportIsFound(t *testing.T) {
 
 func TestHeldDeliveryWithoutAWorkflowIsParkedInAnother(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	b.set(model.NotConfigured)
 	e := b.dispatched("u-1", "hris")
 	b.deliver(e)
@@ -175,7 +175,7 @@ func TestHeldDeliveryWithoutAWorkflowIsParkedInAnother(t *testing.T) {
 // Held, an export that was triggered here is never parked: it has a workflow to its end, and nothing to happen to it before.
 func TestHeldTriggeredExportIsLostAtItsEnd(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	b.set(model.NotConfigured)
 	e := b.take("u-1", `{}`, triggered)
 	b.mark(e, "hris")
@@ -197,7 +197,7 @@ func TestHeldTriggeredExportIsLostAtItsEnd(t *testing.T) {
 // out, and all else ends.
 func TestEndThatNobodyWroteIsWritten(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	b.status.Store(http.StatusInternalServerError)
 	retrying := b.dispatched("u-1", "hris")
 	b.deliver(retrying)
@@ -225,7 +225,7 @@ func TestEndThatNobodyWroteIsWritten(t *testing.T) {
 func TestEndOfWhatWasNeverAttemptedIsWritten(t *testing.T) {
 	t.Parallel()
 	for name, restarted := range map[string]bool{"at the first look": true, "at a later one": false} {
-		b := newLossBench(t)
+		b := newLossFixture(t)
 		e := b.dispatched("u-1", "hris")
 		if !restarted {
 			b.look(e)
@@ -248,15 +248,15 @@ func TestEndOfWhatWasNeverAttemptedIsWritten(t *testing.T) {
 // Whoever asks need not wait until it is found.
 func TestHeldDeliveryWithoutAWorkflowIsReleased(t *testing.T) {
 	t.Parallel()
-	for name, ask := range map[string]func(*lossBench) error{
-		"release": func(b *lossBench) error { return b.watcher.Release(b.t.Context(), b.integration()) },
-		"redelivery": func(b *lossBench) error {
+	for name, ask := range map[string]func(*lossFixture) error{
+		"release": func(b *lossFixture) error { return b.watcher.Release(b.t.Context(), b.integration()) },
+		"redelivery": func(b *lossFixture) error {
 			res, err := b.watcher.Redeliver(b.t.Context(), "acme", "u-1", []string{"hris"}, func(*store.Tx, export.Redelivery) error { return nil })
 			require.Equal(b.t, []string{"hris"}, res.Started)
 			return err
 		},
 	} {
-		b := newLossBench(t)
+		b := newLossFixture(t)
 		b.set(model.Disabled)
 		e := b.dispatched("u-1", "hris")
 		b.deliver(e)
@@ -276,7 +276,7 @@ func TestHeldDeliveryWithoutAWorkflowIsReleased(t *testing.T) {
 
 func TestQuarantineEndsForWhatHasNoWorkflow(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	e := b.takeFor("acme", "u-1", `{}`, func(e *model.Export) { e.Quarantined, e.Findings = true, []byte("[]") })
 	b.mark(e, "hris")
 	b.deliver(e)
@@ -295,7 +295,7 @@ func TestQuarantineEndsForWhatHasNoWorkflow(t *testing.T) {
 func TestTerminatedWorkflowIsNotBegunAnew(t *testing.T) {
 	t.Parallel()
 	for _, status := range []enums.WorkflowExecutionStatus{enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, enums.WORKFLOW_EXECUTION_STATUS_CANCELED} {
-		b := newLossBench(t)
+		b := newLossFixture(t)
 		b.status.Store(http.StatusInternalServerError)
 		e := b.dispatched("u-1", "hris")
 		b.deliver(e)
@@ -313,7 +313,7 @@ func TestTerminatedWorkflowIsNotBegunAnew(t *testing.T) {
 // An activity that was late to write what it did leaves nothing to begin anew.
 func TestWhatIsWrittenMeanwhileIsNotMoved(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	e := b.dispatched("u-1", "hris")
 	b.lose(e)
 	b.advance(20 * time.Minute)
@@ -327,7 +327,7 @@ func TestWhatIsWrittenMeanwhileIsNotMoved(t *testing.T) {
 // Its deliveries are through, its documents are not: they are fetched, and given up when their time is over.
 func TestDocumentsOfALostWorkflowAreFetched(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"}]}]}}`, func(e *model.Export) { e.Attachments = 1 })
 	b.mark(e, "hris")
 	b.deliver(e)

@@ -24,12 +24,12 @@ import (
 )
 
 // take puts an export through the door that is changed before.
-func (b *bench) take(key, body string, change func(*model.Export)) *model.Export {
+func (b *fixture) take(key, body string, change func(*model.Export)) *model.Export {
 	b.t.Helper()
 	return b.takeFor("acme", key, body, change)
 }
 
-func (b *bench) takeFor(tenant, key, body string, change func(*model.Export)) *model.Export {
+func (b *fixture) takeFor(tenant, key, body string, change func(*model.Export)) *model.Export {
 	b.t.Helper()
 	e := inbox.NewExport(tenant, key, []byte(body), b.Clock())
 	change(e)
@@ -39,7 +39,7 @@ func (b *bench) takeFor(tenant, key, body string, change func(*model.Export)) *m
 }
 
 // record has the partner keep what comes to it.
-func (b *bench) record() (bodies *[]string, headers *[]http.Header) {
+func (b *fixture) record() (bodies *[]string, headers *[]http.Header) {
 	bodies, headers = new([]string), new([]http.Header)
 	b.partner.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -52,7 +52,7 @@ func (b *bench) record() (bodies *[]string, headers *[]http.Header) {
 // Whatever state its integration is in, an export in quarantine goes to nobody; it is parked after an hour like all that is held.
 func TestQuarantineIsAGate(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.take("u-1", `{}`, func(e *model.Export) { e.Quarantined = true })
 	for !func() bool {
 		_, wait, class := b.deliver(e)
@@ -83,7 +83,7 @@ func TestQuarantineIsAGate(t *testing.T) {
 
 func TestRemovedIntegrationEndsItsDeliveries(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("u-1")
 	b.set(model.Disabled)
 	_, _, class := b.deliver(e)
@@ -102,7 +102,7 @@ func TestRemovedIntegrationEndsItsDeliveries(t *testing.T) {
 // A 410 that comes late says nothing of the setting that is in force by then, and does not bring back what was removed.
 func TestLateGoneDisablesNothing(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	var meanwhile func()
 	b.partner.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		meanwhile()
@@ -144,7 +144,7 @@ func TestLateGoneDisablesNothing(t *testing.T) {
 // Held, too, a triggered export ends when its documents do: it is never parked.
 func TestTriggeredExportExpiresThoughHeld(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.set(model.Disabled)
 	e := b.take("u-1", `{}`, triggered)
 	for {
@@ -164,7 +164,7 @@ func TestTriggeredExportExpiresThoughHeld(t *testing.T) {
 // same bytes in every attempt.
 func TestInlineWaitsForTheDocuments(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.integration().Documents = model.Inline
 	bodies, _ := b.record()
 	answer := http.StatusServiceUnavailable
@@ -211,7 +211,7 @@ func TestInlineWaitsForTheDocuments(t *testing.T) {
 // A change of the mode is for exports that were not tried yet: what was goes on with the same bytes, also when it is redelivered.
 func TestChangeOfModeLeavesTheBytes(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	bodies, _ := b.record()
 	const body = `{"candidate":{"profiles":[{"attachments":[{"id":{},"url":"http://127.0.0.1:1/a"}]}]}}`
 	attached := func(e *model.Export) { e.Attachments = 1 }
@@ -244,7 +244,7 @@ func TestChangeOfModeLeavesTheBytes(t *testing.T) {
 // none, and its time is that of the attempt.
 func TestStandardWebhooksWhenSwitchedOn(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	bodies, headers := b.record()
 	b.status.Store(500)
 	for n, key := range []string{"u-1", ""} {
@@ -278,7 +278,7 @@ func TestStandardWebhooksWhenSwitchedOn(t *testing.T) {
 // The activity that fetches comes again until nothing is missing, and tells then how many it has.
 func TestFetchingGoesOnUntilNothingIsMissing(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"},{"url":"`+b.partner.URL+`/two"}]}]}}`, func(e *model.Export) { e.Attachments = 2 })
 	b.env.RegisterActivityWithOptions(b.FetchDocuments, activity.RegisterOptions{Name: export.FetchDocumentsName})
 	b.status.Store(http.StatusServiceUnavailable)
@@ -300,7 +300,7 @@ func TestFetchingGoesOnUntilNothingIsMissing(t *testing.T) {
 func TestTriggeredExportWaitsForTheScan(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []model.DocumentMode{model.Rehost, model.Passthrough, model.Inline} {
-		b := newBench(t)
+		b := newFixture(t)
 		b.integration().Documents = mode
 		e := b.take("u-1", `{"candidate":{}}`, func(e *model.Export) { triggered(e); e.Attachments = 1 })
 		document := &model.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1", ID: "d", Blob: "f", SHA256: []byte{1}, CreatedAt: noon, Scan: model.ScanPending}
@@ -328,7 +328,7 @@ func TestTriggeredExportWaitsForTheScan(t *testing.T) {
 // An export is passed on with the headers it came with; those it came without are not invented.
 func TestHeadersArePassedOn(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	_, headers := b.record()
 	b.deliver(b.take("u-1", `{}`, func(e *model.Export) {
 		e.Link, e.ExportContext = []byte("https://recruiting.example/c/1"), []byte("NURSE-1")
@@ -347,7 +347,7 @@ func TestHeadersArePassedOn(t *testing.T) {
 // VERIFY is answered with the new one, then that. Standard Webhooks has a signature of each.
 func TestBothSecretsOfARotationSign(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	bodies, headers := b.record()
 	b.integration().StandardWebhooks = true
 	b.set(model.Configured)

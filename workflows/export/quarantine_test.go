@@ -14,7 +14,7 @@ import (
 )
 
 // quarantined accepts an export that breaks the schema, has its workflow run, and its delivery to hris held for it.
-func (b *lossBench) quarantined(key string) *model.Export {
+func (b *lossFixture) quarantined(key string) *model.Export {
 	b.t.Helper()
 	e := b.take(key, `{}`, func(e *model.Export) { e.Quarantined, e.Findings = true, []byte("[]") })
 	b.mark(e, "hris", "crm")
@@ -30,7 +30,7 @@ func alone(*store.Tx) error { return nil }
 
 func TestReleaseFromQuarantineHurriesWhatIsHeld(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	e := b.quarantined("u-1")
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
 		return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "crm", Outcome: model.Failed, CreatedAt: b.Clock(), UpdatedAt: b.Clock()})
@@ -46,7 +46,7 @@ func TestReleaseFromQuarantineHurriesWhatIsHeld(t *testing.T) {
 // Where Temporal can't be asked, the workflow may run: a second round would deliver what that delivers.
 func TestReleaseFromQuarantineWhileTemporalIsAway(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	e := b.quarantined("u-1")
 	b.watcher.Client = engineClient{service: new(away)}
 	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1", alone)
@@ -59,7 +59,7 @@ func TestReleaseFromQuarantineWhileTemporalIsAway(t *testing.T) {
 // Its workflow parks a delivery and ends, just when somebody releases the export: it goes out once all the same.
 func TestReleaseFromQuarantineOfWhatIsBeingParked(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	e := b.quarantined("u-1")
 	b.advance(time.Hour)
 	b.temporal.asked = sync.OnceFunc(func() {

@@ -105,7 +105,7 @@ func (s *engine) UpdateActivityOptions(ctx context.Context, in *workflowservice.
 // What is under way is not begun a second time before its first attempt has ended, nor after a redelivery to another integration.
 func TestRedeliveryOfWhatWasNotTriedYet(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	tenant := b.config.Tenants["acme"]
 	for _, name := range []string{"crm", "late"} {
 		tenant.Integrations = append(tenant.Integrations, model.Integration{Tenant: "acme", Name: name, URL: b.partner.URL + "/" + name, Secret: "s"})
@@ -158,7 +158,7 @@ func TestRedeliveryOfWhatWasNotTriedYet(t *testing.T) {
 // A redelivery to one integration gives the others no longer: their round ends when its workflow does.
 func TestRedeliveryMovesNoEndButItsOwn(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store(500)
 	e := b.accept("u-1")
 	_, _, class := b.deliver(e)
@@ -198,64 +198,64 @@ func TestActivityIsToldTheEndOfItsRound(t *testing.T) {
 func TestRedeliveryThatIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		prepare func(*lossBench) *model.Export
+		prepare func(*lossFixture) *model.Export
 		to      string
 		reason  string
 	}{
-		"erased": {func(b *lossBench) *model.Export {
+		"erased": {func(b *lossFixture) *model.Export {
 			e := b.delivered("u-1")
 			b.erase(e)
 			return e
 		}, "hris", "was erased"},
-		"in quarantine": {func(b *lossBench) *model.Export {
+		"in quarantine": {func(b *lossFixture) *model.Export {
 			e := b.take("u-1", `{}`, func(e *model.Export) { e.Quarantined = true })
 			b.mark(e, "hris")
 			return e
 		}, "hris", "hiregate export release acme/u-1"},
-		"triggered, and ended": {func(b *lossBench) *model.Export {
+		"triggered, and ended": {func(b *lossFixture) *model.Export {
 			e := b.take("u-1", `{}`, triggered)
 			b.mark(e, "hris")
 			b.deliver(e)
 			b.advance(model.DocumentWindow)
 			return e
 		}, "hris", "export the candidate again"},
-		"not dispatched": {func(b *lossBench) *model.Export { return b.accept("u-1") }, "hris", "it waits for Temporal"},
-		"no configuration": {func(b *lossBench) *model.Export {
+		"not dispatched": {func(b *lossFixture) *model.Export { return b.accept("u-1") }, "hris", "it waits for Temporal"},
+		"no configuration": {func(b *lossFixture) *model.Export {
 			e := b.delivered("u-1")
 			b.InForce.Drop(b.config)
 			return e
 		}, "hris", "the gateway is stopping"},
-		"tenant unknown": {func(b *lossBench) *model.Export {
+		"tenant unknown": {func(b *lossFixture) *model.Export {
 			e := b.delivered("u-1")
 			delete(b.config.Tenants, "acme")
 			return e
 		}, "hris", "tenant acme has no integration: add one"},
-		"tenant without an integration": {func(b *lossBench) *model.Export {
+		"tenant without an integration": {func(b *lossFixture) *model.Export {
 			e := b.delivered("u-1")
 			b.config.Tenants["acme"] = &model.Tenant{Name: "acme"}
 			return e
 		}, "hris", "tenant acme has no integration: add one"},
-		"integration unknown": {func(b *lossBench) *model.Export { return b.delivered("u-1") }, "nobody", `tenant acme has no integration "nobody"`},
-		"held": {func(b *lossBench) *model.Export {
+		"integration unknown": {func(b *lossFixture) *model.Export { return b.delivered("u-1") }, "nobody", `tenant acme has no integration "nobody"`},
+		"held": {func(b *lossFixture) *model.Export {
 			b.set(model.Disabled)
 			return b.held("u-1")
 		}, "hris", "once its integration takes exports: integration hris is disabled: as the test has it; " +
 			"hiregate integration enable acme/hris has it verified again"},
-		"parked": {func(b *lossBench) *model.Export {
+		"parked": {func(b *lossFixture) *model.Export {
 			b.set(model.Disabled)
 			e := b.dispatched("u-1", "hris")
 			b.park(e)
 			b.lose(e)
 			return e
 		}, "hris", "hiregate integration enable acme/hris"},
-		"delivered while it was asked for": {func(b *lossBench) *model.Export {
+		"delivered while it was asked for": {func(b *lossFixture) *model.Export {
 			e := b.retrying("u-1")
 			b.lose(e)
 			b.status.Store(http.StatusOK)
 			b.temporal.asked = sync.OnceFunc(func() { b.deliver(e) })
 			return e
 		}, "hris", "attempted or redelivered just now"},
-		"erased while it was asked for": {func(b *lossBench) *model.Export {
+		"erased while it was asked for": {func(b *lossFixture) *model.Export {
 			e := b.retrying("u-1")
 			b.lose(e)
 			b.temporal.asked = sync.OnceFunc(func() { b.erase(e) })
@@ -264,7 +264,7 @@ func TestRedeliveryThatIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newLossBench(t)
+			b := newLossFixture(t)
 			e := c.prepare(b)
 			_, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", []string{c.to}, func(*store.Tx, export.Redelivery) error { return nil })
 			reason := new(export.RefusedError)
@@ -281,7 +281,7 @@ func TestRedeliveryThatIsRefused(t *testing.T) {
 func triggered(e *model.Export) { e.Origin, e.DeliverTill = model.Triggered, e.DocumentsTill }
 
 // delivered accepts an export that is then delivered to hris.
-func (b *lossBench) delivered(key string) *model.Export {
+func (b *lossFixture) delivered(key string) *model.Export {
 	b.t.Helper()
 	e := b.dispatched(key, "hris")
 	res, _, _ := b.deliver(e)
@@ -290,7 +290,7 @@ func (b *lossBench) delivered(key string) *model.Export {
 }
 
 // retrying accepts an export whose first attempt at hris fails.
-func (b *lossBench) retrying(key string) *model.Export {
+func (b *lossFixture) retrying(key string) *model.Export {
 	b.t.Helper()
 	b.status.Store(http.StatusInternalServerError)
 	e := b.dispatched(key, "hris")
@@ -302,7 +302,7 @@ func (b *lossBench) retrying(key string) *model.Export {
 // A round whose beginning can't be noted by whoever asked for it does not begin.
 func TestRedeliveryThatCannotBeNotedDoesNotBegin(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	e := b.delivered("u-1")
 	noted := errors.New("it can't be noted")
 	_, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, export.Redelivery) error { return noted })
@@ -315,7 +315,7 @@ func TestRedeliveryThatCannotBeNotedDoesNotBegin(t *testing.T) {
 // Temporal refused its workflow once; whoever asks again wants that to be tried anew.
 func TestWhatTemporalRefusedIsRedelivered(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	e := b.accept("u-1")
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkFault(e.ID, "Temporal refuses its workflow") }))
 	res, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", []string{"hris"}, func(*store.Tx, export.Redelivery) error { return nil })
@@ -330,7 +330,7 @@ func TestWhatTemporalRefusedIsRedelivered(t *testing.T) {
 // Its workflow goes on for another integration, and has given this one up: nobody wrote that.
 func TestRetryingWithoutItsActivityIsRedelivered(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	e := b.retrying("u-1")
 	res, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", []string{"hris"}, func(*store.Tx, export.Redelivery) error { return nil })
 	require.NoError(t, err)

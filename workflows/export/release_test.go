@@ -16,7 +16,7 @@ import (
 )
 
 // parked puts exports through the door whose delivery to hris is parked.
-func (b *bench) parked(n int) (all []*model.Export) {
+func (b *fixture) parked(n int) (all []*model.Export) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
 		all = nil
@@ -42,7 +42,7 @@ func (b *bench) parked(n int) (all []*model.Export) {
 // A release goes through all that is held, a page at a time.
 func TestAllThatIsHeldIsReleased(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	all := b.parked(201)
 	require.NoError(t, b.redeliverer().TendHeld(t.Context()))
 	for _, e := range all {
@@ -55,7 +55,7 @@ func TestAllThatIsHeldIsReleased(t *testing.T) {
 // And so does the end of all that was held for an integration that is removed.
 func TestAllThatIsHeldForARemovedIntegrationEnds(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.parked(1001)
 	b.set(model.Removed)
 	require.NoError(t, b.redeliverer().End(t.Context(), "acme", "hris"))
@@ -70,11 +70,11 @@ func TestReleaseOfWhatGoesOnMeanwhile(t *testing.T) {
 	const first, second, third = "export/acme/u-1 deliver/hris", "export/acme/u-2 deliver/hris", "export/acme/u-3 deliver/hris"
 	for name, c := range map[string]struct {
 		lost      string // the export that has no workflow
-		meanwhile func(b *lossBench, all []*model.Export)
+		meanwhile func(b *lossFixture, all []*model.Export)
 		hurried   []string
 	}{
-		"the next is tried": {"", func(b *lossBench, all []*model.Export) { b.deliver(all[1]) }, []string{first, third}},
-		"the next is moved": {"", func(b *lossBench, all []*model.Export) {
+		"the next is tried": {"", func(b *lossFixture, all []*model.Export) { b.deliver(all[1]) }, []string{first, third}},
+		"the next is moved": {"", func(b *lossFixture, all []*model.Export) {
 			if err := b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
 				next, err := tx.BeginRound(all[1].ID, []string{"hris"}, b.Clock(), b.Clock().Add(model.DeliveryWindow))
 				if err != nil {
@@ -86,12 +86,12 @@ func TestReleaseOfWhatGoesOnMeanwhile(t *testing.T) {
 				b.t.Errorf("moving a delivery: %v", err)
 			}
 		}, []string{first, third}},
-		"this is tried":  {"u-1", func(b *lossBench, all []*model.Export) { b.deliver(all[0]) }, []string{second, third}},
-		"this is erased": {"u-1", func(b *lossBench, all []*model.Export) { b.erase(all[0]) }, []string{second, third}},
+		"this is tried":  {"u-1", func(b *lossFixture, all []*model.Export) { b.deliver(all[0]) }, []string{second, third}},
+		"this is erased": {"u-1", func(b *lossFixture, all []*model.Export) { b.erase(all[0]) }, []string{second, third}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newLossBench(t)
+			b := newLossFixture(t)
 			b.set(model.Disabled)
 			all := []*model.Export{b.held("u-1"), b.held("u-2"), b.held("u-3")}
 			b.set(model.Configured)
@@ -107,7 +107,7 @@ func TestReleaseOfWhatGoesOnMeanwhile(t *testing.T) {
 // While the process ends there is no configuration, and nobody knows whether an integration was removed.
 func TestNothingIsReleasedWithoutAConfiguration(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.parked(1)[0]
 	b.InForce.Drop(b.config)
 	require.NoError(t, b.redeliverer().TendHeld(t.Context()))
@@ -117,17 +117,17 @@ func TestNothingIsReleasedWithoutAConfiguration(t *testing.T) {
 // Whoever gets an export with the next round can download its documents for another 96 hours.
 func TestNextRoundExtendsTheDocuments(t *testing.T) {
 	t.Parallel()
-	for name, begin := range map[string]func(*lossBench) error{
-		"redelivery": func(b *lossBench) error {
+	for name, begin := range map[string]func(*lossFixture) error{
+		"redelivery": func(b *lossFixture) error {
 			_, err := b.watcher.Redeliver(b.t.Context(), "acme", "u-1", nil, func(*store.Tx, export.Redelivery) error { return nil })
 			return err
 		},
-		"release": func(b *lossBench) error {
+		"release": func(b *lossFixture) error {
 			b.set(model.Configured)
 			return b.watcher.TendHeld(b.t.Context())
 		},
 	} {
-		b := newLossBench(t)
+		b := newLossFixture(t)
 		var e *model.Export
 		if name == "release" {
 			b.set(model.Disabled)

@@ -12,13 +12,13 @@ import (
 )
 
 // dispatch notes that Temporal has the workflow of an export's round by now.
-func (b *bench) dispatch(e *model.Export) {
+func (b *fixture) dispatch(e *model.Export) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, e.Round, b.Clock(), "hris") }))
 }
 
 // park holds an export's delivery until it is parked.
-func (b *bench) park(e *model.Export) {
+func (b *fixture) park(e *model.Export) {
 	b.t.Helper()
 	for class := "held"; class != ""; {
 		var wait time.Duration
@@ -32,7 +32,7 @@ func (b *bench) park(e *model.Export) {
 func TestNewIntegrationGetsNothingOfARemovedOne(t *testing.T) {
 	t.Parallel()
 	for _, stored := range []int64{0, 1} {
-		b := newBench(t)
+		b := newFixture(t)
 		b.integration().Row.Version = stored
 		waiting, parked := b.accept("u-1"), b.accept("u-2")
 		b.dispatch(waiting) // for its documents: nothing is written of it yet
@@ -71,7 +71,7 @@ func TestNewIntegrationGetsNothingOfARemovedOne(t *testing.T) {
 // name, which it was not meant for.
 func TestNewIntegrationGetsNothingThatWasTriggeredForARemovedOne(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.integration().Row.Version = 1
 	e := b.take("u-1", `{}`, func(e *model.Export) {
 		e.Origin, e.DeliverTill, e.Integrations = model.Triggered, e.DocumentsTill, []string{"hris"}
@@ -99,7 +99,7 @@ func TestNewIntegrationGetsNothingThatWasTriggeredForARemovedOne(t *testing.T) {
 // A removal may be cut off before it has ended what was on its way. What was parked has no workflow that would.
 func TestParkedAtARemovedIntegrationEnds(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.set(model.Disabled)
 	exports := []*model.Export{b.accept("u-1"), b.accept("u-2")}
 	for _, e := range exports {

@@ -23,7 +23,7 @@ import (
 // once, nor those of a tenant whose service does not answer hold up the others; and what could not be fetched is tried again.
 func TestDocumentsAreFetchedWithoutTemporal(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	var well atomic.Bool
 	var asked sync.Map
 	var hanging atomic.Int32

@@ -67,7 +67,7 @@ func (s *slow) now() (held, left int) {
 }
 
 // declare adds an integration that is configured.
-func (b *bench) declare(tenant, name, url string, inFlight int) {
+func (b *fixture) declare(tenant, name, url string, inFlight int) {
 	b.t.Helper()
 	i := model.Integration{Tenant: tenant, Name: name, URL: url + "/inbound", Secret: "s", Documents: model.Rehost, Verify: true, InFlight: inFlight}
 	if b.config.Tenants[tenant] == nil {
@@ -80,7 +80,7 @@ func (b *bench) declare(tenant, name, url string, inFlight int) {
 }
 
 // work has a real Temporal and a worker with so many slots deliver what is offered, until the test ends.
-func (b *bench) work(slots int) *export.Dispatcher {
+func (b *fixture) work(slots int) *export.Dispatcher {
 	b.t.Helper()
 	_, c := temporaltest.New(b.t)
 	w := worker.New(c, workflows.DeliverQueue, worker.Options{MaxConcurrentActivityExecutionSize: slots})
@@ -103,7 +103,7 @@ func TestSlowPartnersHoldUpNoOtherTenant(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newFixture(t)
 			partner := newSlow(t)
 			b.config.Tenants = map[string]*model.Tenant{}
 			for n := range c.integrations {
@@ -137,7 +137,7 @@ func fromNow(e *model.Export) { e.DeliverTill = time.Now().Add(model.DeliveryWin
 func TestBytesUnderWayAreBounded(t *testing.T) {
 	t.Parallel()
 	const room, size = 64_000, 5_000
-	b := newBench(t)
+	b := newFixture(t)
 	partner := newSlow(t)
 	b.Room = export.NewRoom(export.AttemptsAtOnce, room)
 	b.config.Tenants = map[string]*model.Tenant{}

@@ -28,7 +28,7 @@ type start struct {
 }
 
 // startOf has a dispatcher start what waits, with the search attributes registered, and gives the first start that it asks for.
-func (b *bench) startOf(attributes bool) start {
+func (b *fixture) startOf(attributes bool) start {
 	b.t.Helper()
 	asked := make(chan start, 10)
 	var input export.Input
@@ -63,7 +63,7 @@ func TestWhatAWorkflowIsStartedWith(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newFixture(t)
 			e := b.take("u-1", body, c.change)
 			s := b.startOf(true)
 			require.Equal(t, export.Input{Tenant: "acme", Export: e.ID, Documents: c.documents, DocumentsTill: noon.Add(model.DocumentWindow),
@@ -82,7 +82,7 @@ func TestWhatAWorkflowIsStartedWith(t *testing.T) {
 // A later round has an id of its own, and one for several integrations is found under none of them.
 func TestWhatALaterRoundIsStartedWith(t *testing.T) {
 	t.Parallel()
-	b := newLossBench(t)
+	b := newLossFixture(t)
 	e := b.delivered("u-1")
 	b.advance(time.Hour)
 	_, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, export.Redelivery) error { return nil })
@@ -99,7 +99,7 @@ func TestWhatALaterRoundIsStartedWith(t *testing.T) {
 // Until the search attributes are registered the workflow neither has them nor writes one.
 func TestWorkflowBeforeTheAttributesAreRegistered(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.accept("u-1")
 	s := b.startOf(false)
 	require.False(t, s.input.Attributes)
@@ -109,7 +109,7 @@ func TestWorkflowBeforeTheAttributesAreRegistered(t *testing.T) {
 // Temporal has the workflow, and can't tell for whom. To take it for somebody else's would deliver the export twice.
 func TestWhatIsStartedAlreadyIsReadUntilItIsKnown(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("u-1")
 	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Tenant: "acme", Export: e.ID, To: []export.Target{{Integration: "hris"}}})
 	require.NoError(t, err)
@@ -156,7 +156,7 @@ func (h *hurried) GetWorkflowHistory(ctx context.Context, id, run string, poll b
 // A Temporal that takes a question and never answers must not keep a starter for good.
 func TestTemporalIsNotWaitedForWithoutEnd(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("u-1")
 	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Export: e.ID})
 	require.NoError(t, err)
@@ -172,7 +172,7 @@ func TestTemporalIsNotWaitedForWithoutEnd(t *testing.T) {
 // Whoever has an export on disk answers at once, however many wait for a starter.
 func TestOfferWaitsForNobody(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	d := &export.Dispatcher{Store: b.Store, InForce: b.InForce, Now: b.Clock, Log: zap.NewNop(), Attributes: new(atomic.Bool)}
 	offered := make(chan struct{})
 	go func() {

@@ -24,29 +24,29 @@ import (
 	"github.com/hiregate/hiregate/workflows/verification"
 )
 
-// strayBench is a bench with a real Temporal, where workflows are open and nobody works on them.
-type strayBench struct {
-	*bench
+// strayFixture is a fixture with a real Temporal, where workflows are open and nobody works on them.
+type strayFixture struct {
+	*fixture
 	temporal client.Client
 	watcher  *export.Redeliverer
 }
 
-func newStrayBench(t *testing.T) *strayBench {
+func newStrayFixture(t *testing.T) *strayFixture {
 	_, c := temporaltest.New(t)
-	b := &strayBench{bench: newBench(t), temporal: c}
+	b := &strayFixture{fixture: newFixture(t), temporal: c}
 	b.watcher = b.redeliverer()
 	b.watcher.Client, b.watcher.Dispatcher.Client, b.watcher.Namespace = c, c, client.DefaultNamespace
 	return b
 }
 
-func (b *strayBench) open(id, name string, in any) {
+func (b *strayFixture) open(id, name string, in any) {
 	b.t.Helper()
 	_, err := b.temporal.ExecuteWorkflow(b.t.Context(),
 		client.StartWorkflowOptions{ID: id, TaskQueue: workflows.DeliverQueue}, name, in)
 	require.NoError(b.t, err)
 }
 
-func (b *strayBench) dispatched(e *model.Export) {
+func (b *strayFixture) dispatched(e *model.Export) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
 		return tx.MarkDispatched(e.ID, 0, b.Clock(), "hris")
@@ -54,7 +54,7 @@ func (b *strayBench) dispatched(e *model.Export) {
 }
 
 // group makes a group of exports, of which the store has some more than are given.
-func (b *strayBench) group(lacking []int64, all ...*model.Export) string {
+func (b *strayFixture) group(lacking []int64, all ...*model.Export) string {
 	b.t.Helper()
 	for _, e := range all {
 		e.Integrations = []string{"hris"}
@@ -76,7 +76,7 @@ func (b *strayBench) group(lacking []int64, all ...*model.Export) string {
 }
 
 // found waits until Temporal lists all that is open, and gives the ids of those that are strays.
-func (b *strayBench) found(looked int) (ids []string, all []export.Stray) {
+func (b *strayFixture) found(looked int) (ids []string, all []export.Stray) {
 	b.t.Helper()
 	require.EventuallyWithT(b.t, func(c *assert.CollectT) {
 		res, err := b.watcher.FindStrays(b.t.Context(), time.Now().Add(time.Hour))
@@ -90,7 +90,7 @@ func (b *strayBench) found(looked int) (ids []string, all []export.Stray) {
 	return ids, all
 }
 
-func (b *strayBench) requireStatus(want enums.WorkflowExecutionStatus, ids ...string) {
+func (b *strayFixture) requireStatus(want enums.WorkflowExecutionStatus, ids ...string) {
 	b.t.Helper()
 	for _, id := range ids {
 		status, err := workflows.Status(b.t.Context(), b.temporal, client.DefaultNamespace, id)
@@ -101,7 +101,7 @@ func (b *strayBench) requireStatus(want enums.WorkflowExecutionStatus, ids ...st
 
 func TestStraysAreFoundAndEnded(t *testing.T) {
 	t.Parallel()
-	b := newStrayBench(t)
+	b := newStrayFixture(t)
 	const lost = int64(7) // the IDs of exports that were accepted after the backup
 	known := b.accept("known")
 	b.dispatched(known)
@@ -152,7 +152,7 @@ func TestStraysAreFoundAndEnded(t *testing.T) {
 // What was not compared is counted, so that nobody takes it for compared.
 func TestAYoungWorkflowIsNoStray(t *testing.T) {
 	t.Parallel()
-	b := newStrayBench(t)
+	b := newStrayFixture(t)
 	b.open("export/acme/lost", export.WorkflowName, export.Input{Tenant: "acme", Export: 7})
 	ids, strays := b.found(1)
 	require.Equal(t, []string{"export/acme/lost"}, ids)
@@ -169,7 +169,7 @@ func TestAYoungWorkflowIsNoStray(t *testing.T) {
 // Temporal gives a thousand workflows a page, at most.
 func TestStraysOfSeveralPages(t *testing.T) {
 	t.Parallel()
-	b := newStrayBench(t)
+	b := newStrayFixture(t)
 	const all = 1100
 	for n := range all {
 		b.open(fmt.Sprint("export/acme/", n), export.WorkflowName, export.Input{Tenant: "acme", Export: int64(n + 1)})
@@ -183,7 +183,7 @@ func TestStraysOfSeveralPages(t *testing.T) {
 
 // It is not parallel: the gauge is that of the process.
 func TestStraysAreCountedAndLoggedOnAChange(t *testing.T) {
-	b := newStrayBench(t)
+	b := newStrayFixture(t)
 	core, logged := observer.New(zapcore.InfoLevel)
 	b.watcher.Log = zap.New(core)
 	tell := func() (messages []string) {
@@ -213,7 +213,7 @@ func TestStraysAreCountedAndLoggedOnAChange(t *testing.T) {
 // Nobody knows yet how many are left where more are open than are compared. The next look says it, even if it finds as
 // many as before. It is not parallel: the gauge is that of the process.
 func TestStraysThatWereNotComparedAreNotTakenForEnded(t *testing.T) {
-	b := newStrayBench(t)
+	b := newStrayFixture(t)
 	core, logged := observer.New(zapcore.WarnLevel)
 	b.watcher.Log = zap.New(core)
 	b.open("export/acme/lost", export.WorkflowName, export.Input{Tenant: "acme", Export: 7})
@@ -239,10 +239,10 @@ func TestStraysThatWereNotComparedAreNotTakenForEnded(t *testing.T) {
 // After Temporal was emptied nothing happens for ten minutes, and whoever looks at an export is told so.
 func TestAnExportWhoseWorkflowIsLostSaysSo(t *testing.T) {
 	t.Parallel()
-	b := newStrayBench(t)
+	b := newStrayFixture(t)
 	b.IsLost = b.watcher.IsLost
 	for _, key := range []string{"lost", "here"} {
-		b.bench.dispatched(key)
+		b.fixture.dispatched(key)
 	}
 	b.open("export/acme/here", export.WorkflowName, export.Input{Tenant: "acme", Export: 7})
 	const soon = "its first attempt is made in a moment, or under way"

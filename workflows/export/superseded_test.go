@@ -14,7 +14,7 @@ import (
 )
 
 // meanwhile has something happen while the partner is asked for the first time: a node that stood still for so long finds it done.
-func (b *bench) meanwhile(status int, do func()) {
+func (b *fixture) meanwhile(status int, do func()) {
 	var late atomic.Bool
 	b.partner.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		answer := int(b.status.Load())
@@ -27,7 +27,7 @@ func (b *bench) meanwhile(status int, do func()) {
 	})
 }
 
-func (b *bench) attempts(e *model.Export) []int {
+func (b *fixture) attempts(e *model.Export) []int {
 	b.t.Helper()
 	all, err := b.Store.ListAttempts(b.t.Context(), b.delivery(e).ID)
 	require.NoError(b.t, err)
@@ -46,7 +46,7 @@ func TestLateAttemptLeavesTheOutcome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, late := range []int{http.StatusInternalServerError, http.StatusGone} {
-				b := newBench(t)
+				b := newFixture(t)
 				b.status.Store(http.StatusInternalServerError)
 				e := b.accept("u-1")
 				answers := []int{}
@@ -72,11 +72,11 @@ func TestLateDeliveryIsADelivery(t *testing.T) {
 	for name, before := range map[string]int{"first": 0, "second": 1} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, meanwhile := range []func(b *bench, e *model.Export){
-				func(b *bench, e *model.Export) { b.deliver(e) },
-				func(b *bench, e *model.Export) { b.deliver(e); b.endDeliveries() },
+			for _, meanwhile := range []func(b *fixture, e *model.Export){
+				func(b *fixture, e *model.Export) { b.deliver(e) },
+				func(b *fixture, e *model.Export) { b.deliver(e); b.endDeliveries() },
 			} {
-				b := newBench(t)
+				b := newFixture(t)
 				b.status.Store(http.StatusInternalServerError)
 				e := b.accept("u-1")
 				for range before {
@@ -96,7 +96,7 @@ func TestLateDeliveryIsADelivery(t *testing.T) {
 	}
 }
 
-func (b *bench) endDeliveries() {
+func (b *fixture) endDeliveries() {
 	if err := b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
 		_, err := tx.FailDeliveries("acme", "hris", "integration hris was removed", b.Clock())
 		return err
@@ -108,7 +108,7 @@ func (b *bench) endDeliveries() {
 // Two failed at once: the schedule of the one that was written first holds.
 func TestLateFailureKeepsTheSchedule(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store(http.StatusInternalServerError)
 	e := b.accept("u-1")
 	var next time.Time
@@ -129,7 +129,7 @@ func TestLateFailureKeepsTheSchedule(t *testing.T) {
 // What was moved into another round meanwhile is not begun anew in the former one.
 func TestLateAttemptFollowsIntoTheNextRound(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store(http.StatusInternalServerError)
 	e := b.accept("u-1")
 	b.deliver(e)

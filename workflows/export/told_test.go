@@ -17,7 +17,7 @@ import (
 // Temporal's page of a workflow shows the last failure of its activity: it names class and status.
 func TestTheLastFailureNamesClassAndStatus(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for status, want := range map[int64]string{503: "partner_fault: status 503", 422: "data_fault: status 422"} {
 		b.status.Store(status)
 		e := b.accept(fmt.Sprint("u-", status))
@@ -32,7 +32,7 @@ func TestTheLastFailureNamesClassAndStatus(t *testing.T) {
 // A delivered export leaves one line in the log, by which it is found.
 func TestADeliveryIsLogged(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	core, logged := observer.New(zapcore.InfoLevel)
 	b.Log = zap.New(core)
 	b.status.Store(503)

@@ -15,7 +15,7 @@ import (
 )
 
 // carry runs an export's workflow, in which a delivery is taken a step further as deliver does it.
-func (b *bench) carry(e *model.Export, deliver func(context.Context, export.Part) (export.DeliverResult, error)) (res export.Result) {
+func (b *fixture) carry(e *model.Export, deliver func(context.Context, export.Part) (export.DeliverResult, error)) (res export.Result) {
 	b.t.Helper()
 	env := newWorkflow()
 	env.SetStartTime(b.Clock())
@@ -30,7 +30,7 @@ func (b *bench) carry(e *model.Export, deliver func(context.Context, export.Part
 // for ten.
 func TestAttemptThatTemporalDidNotHearOfIsNotRepeated(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store(http.StatusServiceUnavailable)
 	b.header.Store("Retry-After", "600")
 	var asked []int64
@@ -54,7 +54,7 @@ func TestAttemptThatTemporalDidNotHearOfIsNotRepeated(t *testing.T) {
 // The next attempt is made on a node whose clock is ten minutes behind, five seconds after the last one, and not ten minutes later.
 func TestNodeWhoseClockIsBehindGoesOn(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store(http.StatusInternalServerError)
 	var asked []int64
 	res := b.carry(b.accept("u-1"), func(ctx context.Context, part export.Part) (export.DeliverResult, error) {
@@ -73,7 +73,7 @@ func TestNodeWhoseClockIsBehindGoesOn(t *testing.T) {
 // Temporal goes while an attempt is under way, and its activity is told to stop. The partner answers all the same.
 func TestAttemptIsNotCutOff(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	e := b.accept("u-1")
 	res := b.carry(e, func(ctx context.Context, part export.Part) (export.DeliverResult, error) {
 		ctx, stop := context.WithCancel(ctx)

@@ -13,7 +13,7 @@ import (
 )
 
 // damage changes what is stored of the body of an export.
-func (b *bench) damage(e *model.Export, statement string) {
+func (b *fixture) damage(e *model.Export, statement string) {
 	b.t.Helper()
 	db, err := sql.Open("sqlite", "file:"+b.file+"?_pragma=busy_timeout(5000)")
 	require.NoError(b.t, err)
@@ -39,7 +39,7 @@ func TestUnreadableExportFailsAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newFixture(t)
 			logged := b.observe()
 			all, ids := b.grouped(8)
 			b.damage(all[3], statement)
@@ -74,7 +74,7 @@ func TestUnreadableExportHasNoDocuments(t *testing.T) {
 	for _, mode := range []model.DocumentMode{model.Rehost, model.Inline, model.Passthrough} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newFixture(t)
 			b.integration().Documents = mode
 			e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"}]}]}}`,
 				func(e *model.Export) { e.Attachments = 1 })

@@ -47,8 +47,8 @@ func (c *tallying) most() (most int) {
 	return most
 }
 
-// observe has the bench log what it could not store.
-func (b *bench) observe() *observer.ObservedLogs {
+// observe has the fixture log what it could not store.
+func (b *fixture) observe() *observer.ObservedLogs {
 	core, logged := observer.New(zapcore.DebugLevel)
 	b.Log = zap.New(core)
 	return logged
@@ -62,7 +62,7 @@ const (
 
 // outage runs a group through an outage of the store that begins in the middle of it, and lasts until what was sent could
 // not be stored for often enough. The clock goes on meanwhile.
-func outage(t *testing.T, b *bench, begin, end func()) {
+func outage(t *testing.T, b *fixture, begin, end func()) {
 	const members, inFlight = 40, 4
 	logged := b.observe()
 	b.integration().InFlight = inFlight
@@ -108,7 +108,7 @@ func outage(t *testing.T, b *bench, begin, end func()) {
 func TestNothingIsSentTwiceWhilePostgreSQLIsAway(t *testing.T) {
 	t.Parallel()
 	wire := storetest.NewWire(t, storetest.Postgres(t))
-	b := newBenchOn(t, wire.Address)
+	b := newFixtureOn(t, wire.Address)
 	outage(t, b, func() { wire.Sever(true) }, func() { wire.Sever(false) })
 }
 
@@ -119,7 +119,7 @@ func TestAttemptWhoseCommitIsUnknownIsCountedOnce(t *testing.T) {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
 			wire := storetest.NewWire(t, storetest.Postgres(t))
-			b := newBenchOn(t, wire.Address)
+			b := newFixtureOn(t, wire.Address)
 			b.status.Store(int64(status))
 			e := b.accept("u-1")
 			wire.LoseCommit()
@@ -148,7 +148,7 @@ func TestAttemptWhoseCommitIsUnknownIsCountedOnce(t *testing.T) {
 func TestActivityIsRunAgainBeforeItsOutcomeIsStored(t *testing.T) {
 	t.Parallel()
 	wire := storetest.NewWire(t, storetest.Postgres(t))
-	b := newBenchOn(t, wire.Address)
+	b := newFixtureOn(t, wire.Address)
 	logged := b.observe()
 	e := b.accept("u-1")
 	var once atomic.Bool

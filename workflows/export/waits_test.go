@@ -14,7 +14,7 @@ import (
 )
 
 // waitOf is why the delivery of an export waits, whether it is stored or not.
-func (b *bench) waitOf(key string) export.Wait {
+func (b *fixture) waitOf(key string) export.Wait {
 	b.t.Helper()
 	e, err := b.Store.ExportByKey(b.t.Context(), "acme", key)
 	require.NoError(b.t, err)
@@ -28,7 +28,7 @@ func (b *bench) waitOf(key string) export.Wait {
 }
 
 // dispatched accepts an export and marks it as dispatched.
-func (b *bench) dispatched(key string) *model.Export {
+func (b *fixture) dispatched(key string) *model.Export {
 	b.t.Helper()
 	e := b.accept(key)
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
@@ -42,7 +42,7 @@ func (b *bench) dispatched(key string) *model.Export {
 // Of a client that is down each export says since when and when the next attempt is, also those that were not tried.
 func TestEveryExportOfAClientThatIsDownSaysWhy(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.status.Store(http.StatusServiceUnavailable)
 	var all []*model.Export
 	for n := range 40 {
@@ -69,7 +69,7 @@ func TestEveryExportOfAClientThatIsDownSaysWhy(t *testing.T) {
 // What waits for something else than its integration says so.
 func TestWhatADeliveryWaitsFor(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.dispatched("u-1")
 	b.set(model.Disabled)
 	require.Contains(t, b.waitOf("u-1").Reason, "integration hris is disabled: as the test has it")

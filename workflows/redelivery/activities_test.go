@@ -27,16 +27,16 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// bench is the activity over a real store. Temporal is away, so that the rounds it begins wait. The integration hris is
+// fixture is the activity over a real store. Temporal is away, so that the rounds it begins wait. The integration hris is
 // configured.
-type bench struct {
+type fixture struct {
 	*redelivery.Activities
 	t      *testing.T
 	config *config.Config
 	hris   *model.Integration
 }
 
-func each(t *testing.T, test func(*bench)) {
+func each(t *testing.T, test func(*fixture)) {
 	t.Helper()
 	storetest.Each(t, func(t *testing.T, address string) {
 		db, err := store.Open(t.Context(), address, store.Options{})
@@ -48,7 +48,7 @@ func each(t *testing.T, test func(*bench)) {
 		tenant := &model.Tenant{Name: "acme", Integrations: []model.Integration{
 			{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "s", Verify: true},
 		}}
-		b := &bench{t: t, config: &config.Config{Tenants: map[string]*model.Tenant{"acme": tenant}},
+		b := &fixture{t: t, config: &config.Config{Tenants: map[string]*model.Tenant{"acme": tenant}},
 			hris: &tenant.Integrations[0]}
 		inForce := new(config.InForce)
 		inForce.Push(b.config)
@@ -62,18 +62,18 @@ func each(t *testing.T, test func(*bench)) {
 	})
 }
 
-func (b *bench) write(fn func(*store.Tx) error) {
+func (b *fixture) write(fn func(*store.Tx) error) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.Write(b.t.Context(), fn))
 }
 
-func (b *bench) set(s store.IntegrationStatus) {
+func (b *fixture) set(s store.IntegrationStatus) {
 	b.t.Helper()
 	b.write(func(tx *store.Tx) error { return tx.UpsertIntegrationStatus(b.hris, s) })
 }
 
 // failed puts an export into the store whose delivery to hris failed.
-func (b *bench) failed(key string, change ...func(*model.Export)) *model.Export {
+func (b *fixture) failed(key string, change ...func(*model.Export)) *model.Export {
 	b.t.Helper()
 	e := inbox.NewExport("acme", key, []byte("{}"), noon)
 	for _, fn := range change {
@@ -94,7 +94,7 @@ func (b *bench) failed(key string, change ...func(*model.Export)) *model.Export 
 }
 
 // job puts a redelivery of all failed exports into the store.
-func (b *bench) job(id string) {
+func (b *fixture) job(id string) {
 	b.t.Helper()
 	j := &model.Redelivery{ID: id, Rate: model.MaxRedeliveryRate, State: model.RedeliveryRunning, CreatedAt: noon,
 		UpdatedAt: noon, Selection: model.Selection{Tenant: "acme", Integration: "hris", Since: noon.Add(-time.Hour),
@@ -102,7 +102,7 @@ func (b *bench) job(id string) {
 	b.write(func(tx *store.Tx) error { return tx.InsertRedelivery(j) })
 }
 
-func (b *bench) state(id string, to model.RedeliveryState, from ...model.RedeliveryState) {
+func (b *fixture) state(id string, to model.RedeliveryState, from ...model.RedeliveryState) {
 	b.t.Helper()
 	b.write(func(tx *store.Tx) error {
 		changed, err := tx.UpdateRedeliveryState(id, to, "", noon, from...)
@@ -112,7 +112,7 @@ func (b *bench) state(id string, to model.RedeliveryState, from ...model.Redeliv
 }
 
 // run runs the activity once. It gives how the redelivery then stands, or why the activity waits.
-func (b *bench) run(id string) (state model.RedeliveryState, class string) {
+func (b *fixture) run(id string) (state model.RedeliveryState, class string) {
 	b.t.Helper()
 	env := new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
 	env.RegisterActivityWithOptions(b.Redeliver, activity.RegisterOptions{Name: redelivery.RedeliverName})
@@ -127,14 +127,14 @@ func (b *bench) run(id string) (state model.RedeliveryState, class string) {
 	return "", retry.Type()
 }
 
-func (b *bench) read(id string) *model.Redelivery {
+func (b *fixture) read(id string) *model.Redelivery {
 	b.t.Helper()
 	j, err := b.Store.Redelivery(b.t.Context(), id)
 	require.NoError(b.t, err)
 	return j
 }
 
-func (b *bench) round(e *model.Export) int {
+func (b *fixture) round(e *model.Export) int {
 	b.t.Helper()
 	now, err := b.Store.Export(b.t.Context(), e.ID)
 	require.NoError(b.t, err)
@@ -144,7 +144,7 @@ func (b *bench) round(e *model.Export) int {
 // It begins a round of each export, goes on where it was, and skips what can't be redelivered.
 func TestRedeliverComesToEachExport(t *testing.T) {
 	t.Parallel()
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		first := b.failed("u-1")
 		all := []*model.Export{b.failed("u-2"), b.failed("u-3")}
 		ended := b.failed("u-4", func(e *model.Export) {
@@ -173,7 +173,7 @@ func TestRedeliverComesToEachExport(t *testing.T) {
 // Two redeliveries of the same range, side by side, deliver nothing twice.
 func TestRedeliveriesSideBySide(t *testing.T) {
 	t.Parallel()
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		var all []*model.Export
 		for n := range 20 {
 			all = append(all, b.failed(fmt.Sprint("u-", n)))
@@ -196,7 +196,7 @@ func TestRedeliveriesSideBySide(t *testing.T) {
 
 func TestRedeliverHeedsItsState(t *testing.T) {
 	t.Parallel()
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		e := b.failed("u-1")
 		b.job("j-1")
 		b.state("j-1", model.RedeliveryPaused, model.RedeliveryRunning)
@@ -227,7 +227,7 @@ func TestRedeliverHeedsItsState(t *testing.T) {
 // One whose integration another node knows waits for it; one whose integration was removed ends.
 func TestRedeliveryToAnIntegrationThatIsGone(t *testing.T) {
 	t.Parallel()
-	each(t, func(b *bench) {
+	each(t, func(b *fixture) {
 		b.failed("u-1")
 		b.job("j-1")
 		b.config.Tenants["acme"].Integrations = nil

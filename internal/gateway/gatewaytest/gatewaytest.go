@@ -33,8 +33,8 @@ import (
 // Nowhere is an address at which nobody listens.
 const Nowhere = "127.0.0.1:1"
 
-// Bench is a gateway of its own, with what a test needs beside it.
-type Bench struct {
+// Fixture is a gateway of its own, with what a test needs beside it.
+type Fixture struct {
 	*gateway.Gateway
 	Clock  *Clock
 	Folder string // holds hiregate.db, and the documents in documents
@@ -43,13 +43,13 @@ type Bench struct {
 }
 
 // New starts a gateway for tenants; without any, for acme and globex. It ends with the test.
-func New(t testing.TB, tenants ...*model.Tenant) *Bench {
+func New(t testing.TB, tenants ...*model.Tenant) *Fixture {
 	t.Helper()
 	return NewAt(t, t.TempDir(), Nowhere, tenants...)
 }
 
 // NewAt is New with its files in a folder, and with Temporal at an address.
-func NewAt(t testing.TB, folder, temporal string, tenants ...*model.Tenant) *Bench {
+func NewAt(t testing.TB, folder, temporal string, tenants ...*model.Tenant) *Fixture {
 	t.Helper()
 	path := filepath.Join(folder, "hiregate.db")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // it may be the folder of one that ended
@@ -59,12 +59,12 @@ func NewAt(t testing.TB, folder, temporal string, tenants ...*model.Tenant) *Ben
 }
 
 // NewOn is New on the database of an address.
-func NewOn(t testing.TB, address string) *Bench {
+func NewOn(t testing.TB, address string) *Fixture {
 	t.Helper()
 	return newOn(t, address, t.TempDir(), Nowhere, nil)
 }
 
-func newOn(t testing.TB, address, folder, temporal string, tenants []*model.Tenant) *Bench {
+func newOn(t testing.TB, address, folder, temporal string, tenants []*model.Tenant) *Fixture {
 	t.Helper()
 	if len(tenants) == 0 {
 		tenants = []*model.Tenant{Tenant("acme"), Tenant("globex")}
@@ -74,7 +74,7 @@ func newOn(t testing.TB, address, folder, temporal string, tenants []*model.Tena
 	validator, err := compiled()
 	require.NoError(t, err)
 	core, logged := observer.New(zapcore.DebugLevel)
-	b := &Bench{Clock: &Clock{now: Noon}, Folder: folder, Log: zap.New(core), Logged: logged}
+	b := &Fixture{Clock: &Clock{now: Noon}, Folder: folder, Log: zap.New(core), Logged: logged}
 
 	database := &gateway.Database{Address: address}
 	runtime, err := gateway.NewRuntime(gateway.Settings{
@@ -103,7 +103,7 @@ func newOn(t testing.TB, address, folder, temporal string, tenants []*model.Tena
 
 // Reconfigure puts another configuration in force, as a reload does: what change makes of a copy of the present one, which
 // background work may be reading.
-func (b *Bench) Reconfigure(change func(*config.Config)) {
+func (b *Fixture) Reconfigure(change func(*config.Config)) {
 	before, next, g := b.Config, *b.Config, *b.Gateway
 	next.Tenants = map[string]*model.Tenant{}
 	for name, t := range before.Tenants {
@@ -119,7 +119,7 @@ func (b *Bench) Reconfigure(change func(*config.Config)) {
 }
 
 // AllowLoopback lets what is sent reach programs of this machine.
-func (b *Bench) AllowLoopback(t *testing.T) {
+func (b *Fixture) AllowLoopback(t *testing.T) {
 	t.Helper()
 	guard := egress.New(egress.Policy{Allow: []egress.Allowance{{Prefix: netip.MustParsePrefix("127.0.0.0/8")}}})
 	t.Cleanup(guard.Close)
@@ -138,13 +138,13 @@ func Tenant(name string, secrets ...model.Secret) *model.Tenant {
 }
 
 // Write writes to the gateway's store.
-func (b *Bench) Write(t testing.TB, fn func(*store.Tx) error) {
+func (b *Fixture) Write(t testing.TB, fn func(*store.Tx) error) {
 	t.Helper()
 	require.NoError(t, b.Runtime.Store().Write(t.Context(), fn))
 }
 
 // Exports reads all exports of the store, without their bodies, newest first.
-func (b *Bench) Exports(t testing.TB) []*model.Export {
+func (b *Fixture) Exports(t testing.TB) []*model.Export {
 	t.Helper()
 	page, next, err := b.Runtime.Store().ListExports(t.Context(), store.ExportFilter{Limit: store.MaxPage})
 	require.NoError(t, err)
@@ -153,7 +153,7 @@ func (b *Bench) Exports(t testing.TB) []*model.Export {
 }
 
 // Fingerprints counts the different fingerprints of requests that are kept with their Idempotency-Key.
-func (b *Bench) Fingerprints(t testing.TB) (n int) {
+func (b *Fixture) Fingerprints(t testing.TB) (n int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?mode=ro&_pragma=busy_timeout(5000)")
 	require.NoError(t, err)
