@@ -80,7 +80,7 @@ func refuseUnknown(args []string) error {
 	if len(args) < 2 || strings.HasPrefix(args[1], "-") {
 		return nil
 	}
-	names := append(slices.Collect(maps.Keys(caddycmd.Commands())), "help")
+	names := append(slices.Collect(maps.Keys(caddycmd.Commands())), "help", "completion") // cobra adds these two
 	slices.Sort(names)
 	if slices.Contains(names, args[1]) || strings.HasPrefix(args[1], "__complete") {
 		return nil

@@ -111,3 +111,21 @@ func TestExitCodes(t *testing.T) {
 		require.Equal(t, 1, strings.Count(string(out), "Error:"), "%s: %s", asked, out)
 	}
 }
+
+// The completion script is printed, although cobra, not Caddy, registers its command.
+func TestCompletionScript(t *testing.T) {
+	t.Parallel()
+	const variable = "HIREGATE_TEST_COMPLETION"
+	if asked, ok := os.LookupEnv(variable); ok {
+		os.Args = []string{"hiregate", "completion", asked}
+		main()
+		return
+	}
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		again := exec.Command(os.Args[0], "-test.run=^TestCompletionScript$")
+		again.Env = append(os.Environ(), variable+"="+shell)
+		out, err := again.CombinedOutput()
+		require.NoError(t, err, string(out))
+		require.Contains(t, string(out), shell+" completion for hiregate")
+	}
+}
