@@ -93,7 +93,7 @@ func TestErrorsBesideTheField(t *testing.T) {
 	require.NotEmpty(t, back(t, u.signIn(page, " ADA@example.com ", right), callback).Get("code"))
 }
 
-// "the same answer and time for an unknown user"; the time is measured by hand, see docs/security.md.
+// "the same answer and time for an unknown user"; the time is measured by hand, see docs/performance.md.
 func TestUnknownUserIsAnsweredAlike(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
