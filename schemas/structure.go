@@ -10,24 +10,16 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // MaxParts is how many parts of a body Structure returns at most.
 const MaxParts = 1000
 
-// Part is one part of a body: what kind of thing it is and how long, never what it says.
-type Part struct {
-	// Path leads to it: names and positions from 0, separated by slashes; empty: the whole body. A name that the schema
-	// does not have may say something about a candidate, and is shown by its length: "(name of 12 characters)".
-	Path string `json:"path"`
-	Type string `json:"type"` // object, array, string, number, boolean or null
-	// Length is how many members an object has, items an array, characters a string.
-	Length int `json:"length,omitzero"`
-}
-
 // Structure returns the parts of a body, members in the order of their names, and reports whether there are more than
 // MaxParts.
-func Structure(body []byte) (parts []Part, more bool, err error) {
+func Structure(body []byte) (parts []model.BodyPart, more bool, err error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber() // a float64 can't hold each number
 	var whole any
@@ -41,7 +33,7 @@ func Structure(body []byte) (parts []Part, more bool, err error) {
 
 // outline collects the parts of a body.
 type outline struct {
-	parts []Part
+	parts []model.BodyPart
 	more  bool
 }
 
@@ -50,7 +42,7 @@ func (o *outline) add(path string, value any) {
 		o.more = true
 		return
 	}
-	part := Part{Path: path, Type: kind(value)}
+	part := model.BodyPart{Path: path, Type: kind(value)}
 	at := len(o.parts)
 	o.parts = append(o.parts, part)
 	within := path

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/stretchr/testify/require"
 )
 
@@ -15,17 +16,17 @@ func TestStructure(t *testing.T) {
 		"<script>":[true,null]},"x":""}`))
 	require.NoError(t, err)
 	require.False(t, more)
-	require.Equal(t, []Part{
-		{"", "object", 2},
-		{"candidate", "object", 3},
-		{"candidate/(name of 8 characters)", "array", 2},
-		{"candidate/(name of 8 characters)/0", "boolean", 0},
-		{"candidate/(name of 8 characters)/1", "null", 0},
-		{"candidate/person", "object", 1},
-		{"candidate/person/name", "object", 1},
-		{"candidate/person/name/given", "string", 3},
-		{"candidate/(name of 15 characters)", "number", 0},
-		{"(name of 1 character)", "string", 0},
+	require.Equal(t, []model.BodyPart{
+		{Path: "", Type: "object", Length: 2},
+		{Path: "candidate", Type: "object", Length: 3},
+		{Path: "candidate/(name of 8 characters)", Type: "array", Length: 2},
+		{Path: "candidate/(name of 8 characters)/0", Type: "boolean", Length: 0},
+		{Path: "candidate/(name of 8 characters)/1", Type: "null", Length: 0},
+		{Path: "candidate/person", Type: "object", Length: 1},
+		{Path: "candidate/person/name", Type: "object", Length: 1},
+		{Path: "candidate/person/name/given", Type: "string", Length: 3},
+		{Path: "candidate/(name of 15 characters)", Type: "number", Length: 0},
+		{Path: "(name of 1 character)", Type: "string", Length: 0},
 	}, parts)
 }
 

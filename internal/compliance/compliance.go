@@ -31,19 +31,9 @@ type Form struct {
 	Questions []model.Question `json:"questions"`
 }
 
-// Notice is what applicants are shown of a form before its questions (contract, "Compliance").
-type Notice struct {
-	Group   string   `json:"group"`
-	Title   string   `json:"title"`
-	Form    string   `json:"form"`
-	Source  string   `json:"source"`
-	Expires *string  `json:"expires"` // null: it does not
-	Text    []string `json:"text"`
-}
-
 // Notice returns what applicants are shown of a form before its questions.
-func (f *Form) Notice() Notice {
-	n := Notice{Group: f.Group, Title: f.Title, Form: f.Form, Source: f.Source, Text: f.Text}
+func (f *Form) Notice() model.ComplianceNotice {
+	n := model.ComplianceNotice{Group: f.Group, Title: f.Title, Form: f.Form, Source: f.Source, Text: f.Text}
 	if f.Expires != "" {
 		n.Expires = &f.Expires
 	}

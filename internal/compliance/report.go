@@ -10,37 +10,14 @@ import (
 // Fewest is the smallest group of people whose size is told.
 const Fewest = 5
 
-// Report counts what applicants answered to the questions of a compliance group. A count is null where it is smaller
-// than Fewest, or where one that is could be worked out from it.
-type Report struct {
-	Group     string           `json:"group"`
-	Title     string           `json:"title"`
-	Form      string           `json:"form"`
-	Questions []QuestionReport `json:"questions"`
-}
-
-// QuestionReport is the part of a Report on one question.
-type QuestionReport struct {
-	ID      string         `json:"id"`
-	Label   string         `json:"label"`
-	Answers *int           `json:"answers"` // how many answered
-	Options []OptionReport `json:"options"` // in the form's order; what no form has any more is behind
-}
-
-// OptionReport is how many chose an option.
-type OptionReport struct {
-	Option string `json:"option"`
-	Count  *int   `json:"count"`
-}
-
 // Summarize makes the reports of a job, or of all of a tenant's jobs together when it is empty. counts are those of
 // all of the tenant's jobs in either case: what is told of one job and of all together must not tell more than each
 // does.
-func Summarize(counts []model.ComplianceCount, job string) []Report {
-	reports := []Report{}
+func Summarize(counts []model.ComplianceCount, job string) []model.ComplianceGroupReport {
+	reports := []model.ComplianceGroupReport{}
 	for _, group := range Groups {
 		form := forms()[group]
-		r := Report{Group: group, Title: form.Title, Form: form.Form}
+		r := model.ComplianceGroupReport{Group: group, Title: form.Title, Form: form.Form}
 		asked := false
 		for _, q := range form.Questions {
 			if q.Format != model.Select {
@@ -102,8 +79,8 @@ func (t *table) has(job string) bool {
 	return job == "" && len(t.jobs) > 0 || slices.Contains(t.jobs, job)
 }
 
-func (t *table) report(q *model.Question, job string) QuestionReport {
-	r := QuestionReport{ID: q.ID, Label: q.Label, Options: make([]OptionReport, len(t.options))}
+func (t *table) report(q *model.Question, job string) model.ComplianceQuestionReport {
+	r := model.ComplianceQuestionReport{ID: q.ID, Label: q.Label, Options: make([]model.ComplianceOptionReport, len(t.options))}
 	row := len(t.jobs)
 	if job != "" {
 		row = slices.Index(t.jobs, job)

@@ -7,24 +7,14 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// apiUser is a user of the Apply API, as it is shown.
-type apiUser struct {
-	ID       string `json:"id"`
-	Tenant   string `json:"tenant"`
-	UserName string `json:"userName"`
-	// one that was made here, in the answer that makes it, and never again
-	Password   string    `json:"password,omitempty"`
-	CreatedAt  time.Time `json:"createdAt"`
-	DisabledAt time.Time `json:"disabledAt,omitzero"`
-}
-
-func apiUserOf(u *model.APIUser) apiUser {
-	return apiUser{ID: u.ID, Tenant: u.Tenant, UserName: u.Name, CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt}
+func apiUserOf(u *model.APIUser) api.APIUser {
+	return api.APIUser{ID: u.ID, Tenant: u.Tenant, UserName: u.Name, CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt}
 }
 
 // apiUsers are a tenant's. One that is disabled stays in the list, so that it is known who applied.
@@ -62,10 +52,7 @@ var noAPIUser = problem.New(http.StatusNotFound, "this tenant has no API user of
 
 // addAPIUser makes a user, with the password that is sent, or with one that is made here and shown this once.
 func addAPIUser(r *request) (any, error) {
-	in, err := decode[struct {
-		UserName string `json:"userName"`
-		Password string `json:"password"`
-	}](r)
+	in, err := decode[api.APIUserInput](r)
 	if err != nil {
 		return nil, err
 	}

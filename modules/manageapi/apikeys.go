@@ -3,29 +3,17 @@ package manageapi
 import (
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// apiKey is a key of this API, as it is shown.
-type apiKey struct {
-	ID         string     `json:"id"`
-	Label      string     `json:"label"`
-	Tenant     string     `json:"tenant"` // the only one it opens; empty: all of them
-	Role       model.Role `json:"role"`
-	Key        string     `json:"key,omitempty"` // in the answer that makes it, and never again
-	CreatedAt  time.Time  `json:"createdAt"`
-	RevokedAt  time.Time  `json:"revokedAt,omitzero"`
-	LastUsedAt time.Time  `json:"lastUsedAt,omitzero"` // to the minute
-}
-
-func apiKeyOf(k *model.APIKey) apiKey {
-	return apiKey{ID: k.ID, Label: k.Label, Tenant: k.Tenant, Role: k.Role, CreatedAt: k.CreatedAt,
+func apiKeyOf(k *model.APIKey) api.APIKey {
+	return api.APIKey{ID: k.ID, Label: k.Label, Tenant: k.Tenant, Role: k.Role, CreatedAt: k.CreatedAt,
 		RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt}
 }
 
@@ -58,11 +46,7 @@ var noAPIKey = problem.New(http.StatusNotFound, "there is no API key of that id"
 
 // addAPIKey makes a key. A key that opens one tenant makes keys for that one alone.
 func addAPIKey(r *request) (any, error) {
-	in, err := decode[struct {
-		Label  string     `json:"label"`
-		Tenant string     `json:"tenant"`
-		Role   model.Role `json:"role"`
-	}](r)
+	in, err := decode[api.APIKeyInput](r)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/bodies"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/model"
@@ -25,23 +26,8 @@ import (
 // maxDocuments is how many documents a job application has at most.
 const maxDocuments = 100
 
-// applicationDocument is a document of a job application, without its file.
-type applicationDocument struct {
-	ID           string    `json:"id"`
-	Tenant       string    `json:"tenant"`
-	Application  string    `json:"jobApplication"`
-	FileName     string    `json:"fileName,omitempty"`
-	MediaType    string    `json:"mediaType"`
-	Descriptions []string  `json:"descriptions"`
-	Size         int64     `json:"size"` // in bytes
-	SHA256       string    `json:"sha256"`
-	CreatedAt    time.Time `json:"createdAt"`
-	Scan         string    `json:"scan,omitempty"`    // pending, clean or refused; absent: nobody was asked
-	Finding      string    `json:"finding,omitempty"` // why it was refused
-}
-
-func applicationDocumentOf(d *model.ApplicationDocument) applicationDocument {
-	return applicationDocument{
+func applicationDocumentOf(d *model.ApplicationDocument) api.Document {
+	return api.Document{
 		ID: d.ID, Tenant: d.Tenant, Application: d.Application, FileName: d.FileName, MediaType: d.MediaType,
 		Descriptions: d.Descriptions, Size: d.Size, SHA256: hex.EncodeToString(d.SHA256), CreatedAt: d.CreatedAt,
 		Scan: string(d.Scan), Finding: d.Finding,

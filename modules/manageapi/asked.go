@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/compliance"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/filetype"
@@ -18,27 +19,17 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-// asked is what applicants for a job are asked, in order: the job's own questions, and those of its compliance groups.
-type asked struct {
-	Questions []model.Question `json:"questions"`
-	Groups    []notice         `json:"groups"` // what is shown before the questions of each
-}
-
-type notice struct {
-	compliance.Notice
-	Expired bool `json:"expired"`
-}
-
 // showQuestions answers with what applicants for a job are asked.
 func showQuestions(r *request) (any, error) {
 	job, err := jobs.named(r)
 	if err != nil {
 		return nil, err
 	}
-	shown := asked{compliance.Ask(job), []notice{}}
+	shown := api.JobQuestions{Questions: compliance.Ask(job), Groups: []api.GroupNotice{}}
 	for _, group := range compliance.Groups { // in the order of the questions
 		if form, ok := compliance.Find(group); ok && slices.Contains(job.ComplianceGroups, group) {
-			shown.Groups = append(shown.Groups, notice{form.Notice(), form.Expired(r.now())})
+			shown.Groups = append(shown.Groups,
+				api.GroupNotice{ComplianceNotice: form.Notice(), Expired: form.Expired(r.now())})
 		}
 	}
 	return &shown, nil
@@ -63,17 +54,7 @@ func checkAnswers(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := decode[struct {
-		Answers []struct {
-			QuestionID string `json:"questionId"`
-			Value      string `json:"value"`
-			// What a file is, in the place of its content.
-			File *struct {
-				MediaType string `json:"mediaType"`
-				Size      int64  `json:"size"`
-			} `json:"file"`
-		} `json:"answers"`
-	}](r)
+	in, err := decode[api.CheckInput](r)
 	if err != nil {
 		return nil, err
 	}
@@ -110,15 +91,9 @@ func checkAnswers(r *request) (any, error) {
 			texts += len(a.Value)
 		}
 	}
-	type item struct {
-		QuestionID string   `json:"questionId"`
-		Messages   []string `json:"messages"`
-	}
-	shown := struct {
-		Errors []item `json:"errors"` // as the Apply API answers them; empty: it would accept the answers
-	}{[]item{}}
+	shown := api.AnswerErrors{Errors: []api.AnswerError{}}
 	for _, wrong := range schema.Check(given) {
-		shown.Errors = append(shown.Errors, item{wrong.QuestionID, wrong.Messages})
+		shown.Errors = append(shown.Errors, api.AnswerError{QuestionID: wrong.QuestionID, Messages: wrong.Messages})
 	}
 	return shown, nil
 }
@@ -149,22 +124,6 @@ func readFile(a *schemas.Answer, q *model.Question, value string) error {
 	return err
 }
 
-// received is what came for a job, and what was refused.
-type received struct {
-	Applications int64           `json:"applications"`
-	Latest       time.Time       `json:"latest,omitzero"`
-	Since        time.Time       `json:"since"` // refused answers are counted from here on
-	Refused      []refusedAnswer `json:"refused"`
-}
-
-// refusedAnswer counts the answers to a question that the Apply API refused.
-type refusedAnswer struct {
-	Question string       `json:"questionId"` // empty: the job does not ask it
-	Format   model.Format `json:"format"`     // of the question
-	Count    int64        `json:"count"`
-	LastHour time.Time    `json:"lastHour"`
-}
-
 // showReceived answers how many job applications there are for a job, and how often the Apply API refused answers, by
 // question: in the last week, or since a time.
 func showReceived(r *request) (any, error) {
@@ -191,9 +150,9 @@ func showReceived(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := received{n.Count, n.Latest, since.UTC(), []refusedAnswer{}}
+	shown := api.JobReceived{Applications: n.Count, Latest: n.Latest, Since: since.UTC(), Refused: []api.RefusedAnswer{}}
 	for _, one := range refused {
-		shown.Refused = append(shown.Refused, refusedAnswer(one))
+		shown.Refused = append(shown.Refused, api.RefusedAnswer(one))
 	}
 	return &shown, nil
 }

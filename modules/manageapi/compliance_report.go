@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/compliance"
 	"github.com/hiregate/hiregate/internal/store"
 )
@@ -30,10 +31,6 @@ func complianceReport(r *request) (any, error) {
 		return nil, err
 	}
 	r.logged = append(r.logged, zap.String("job", r.query.Get("job")))
-	return struct {
-		Tenant string              `json:"tenant"`
-		Job    *string             `json:"job"`
-		At     time.Time           `json:"at"`
-		Groups []compliance.Report `json:"groups"`
-	}{t.Name, job, r.gateway.Now().UTC().Truncate(time.Second), compliance.Summarize(counts, r.query.Get("job"))}, nil
+	return api.ComplianceReport{Tenant: t.Name, Job: job, At: r.gateway.Now().UTC().Truncate(time.Second),
+		Groups: compliance.Summarize(counts, r.query.Get("job"))}, nil
 }

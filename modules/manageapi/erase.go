@@ -4,29 +4,19 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// erasure is what became of an export that is to be erased.
-type erasure struct {
-	ID         string    `json:"id"`
-	ReceivedAt time.Time `json:"receivedAt"`
-	ErasedAt   time.Time `json:"erasedAt,omitzero"` // absent: it was not
-	Refused    string    `json:"refused,omitempty"` // why not
-}
-
 // eraseExport erases the content of an export. Those of a removed tenant are there, too.
 func eraseExport(r *request) (any, error) {
-	in, err := decodeAny[struct {
-		Cancel bool `json:"cancel"`
-	}](r)
+	in, err := decodeAny[api.EraseInput](r)
 	if err != nil {
 		return nil, err
 	}
@@ -59,10 +49,7 @@ func eraseCandidate(r *request) (any, error) {
 	if err := r.knownTenant(r.PathValue("tenant")); err != nil {
 		return nil, err
 	}
-	in, err := decode[struct {
-		Candidate string `json:"candidate"`
-		Cancel    bool   `json:"cancel"`
-	}](r)
+	in, err := decode[api.EraseCandidateInput](r)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +67,7 @@ func eraseCandidate(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, erased := list[erasure]{Items: []erasure{}, Next: r.page.cursor(numbered(next))}, 0
+	l, erased := api.List[api.Erasure]{Items: []api.Erasure{}, Next: r.page.cursor(numbered(next))}, 0
 	defer func() {
 		if erased > 0 {
 			r.logged = append(r.logged, zap.Int("erased", erased))
@@ -99,8 +86,8 @@ func eraseCandidate(r *request) (any, error) {
 	return l, nil
 }
 
-func (r *request) erase(ctx context.Context, e *model.Export, cancel bool) (erasure, error) {
-	done := erasure{ID: e.Key, ReceivedAt: e.ReceivedAt}
+func (r *request) erase(ctx context.Context, e *model.Export, cancel bool) (api.Erasure, error) {
+	done := api.Erasure{ID: e.Key, ReceivedAt: e.ReceivedAt}
 	r.object = model.ExportObject(e)
 	erased, err := r.gateway.Runtime.Retention.EraseExport(ctx, e.ID, cancel, r.audit)
 	refused := new(retention.RefusedError)

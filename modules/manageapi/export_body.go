@@ -3,22 +3,13 @@ package manageapi
 import (
 	"errors"
 	"net/http"
-	"time"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/schemas"
 )
-
-// exportBody is what an export came with.
-type exportBody struct {
-	ID            string    `json:"id"`
-	ReceivedAt    time.Time `json:"receivedAt"`
-	Link          string    `json:"link,omitempty"`          // the header Link
-	ExportContext string    `json:"exportContext,omitempty"` // the header Export-Context
-	Body          string    `json:"body"`                    // byte for byte: the guard lets in nothing but UTF-8
-}
 
 // showBody shows the body of an export. It is a POST, because it leaves an entry in the audit: no body is shown without
 // one.
@@ -30,14 +21,8 @@ func showBody(r *request) (any, error) {
 	if err := r.auditAlone(); err != nil {
 		return nil, err
 	}
-	return exportBody{ID: e.Key, ReceivedAt: e.ReceivedAt, Link: string(e.Link),
+	return api.ExportBody{ID: e.Key, ReceivedAt: e.ReceivedAt, Link: string(e.Link),
 		ExportContext: string(e.ExportContext), Body: string(e.Body)}, nil
-}
-
-// exportStructure is what kinds of things a body is made of.
-type exportStructure struct {
-	Parts []schemas.Part `json:"parts"` // at most schemas.MaxParts
-	More  bool           `json:"more"`  // there are more
 }
 
 // showStructure shows what a body is made of, without anything that it says: it takes no more than the export itself.
@@ -47,7 +32,7 @@ func showStructure(r *request) (any, error) {
 		return nil, err
 	}
 	parts, more, err := schemas.Structure(e.Body)
-	return exportStructure{Parts: parts, More: more}, err
+	return api.ExportStructure{Parts: parts, More: more}, err
 }
 
 // exportWithBody returns the export that the path names, if its content was not erased.

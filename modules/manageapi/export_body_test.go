@@ -14,7 +14,6 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/internal/vault"
-	"github.com/hiregate/hiregate/schemas"
 )
 
 // Who may work with exports may see what is in one. That is in the audit and in the log, and the body is in neither.
@@ -46,8 +45,8 @@ func TestTheBodyOfAnExport(t *testing.T) {
 		require.Equal(t, body+"\n", out)
 
 		structure := acme + "/exports/u-1/structure"
-		parts := parsed[struct{ Parts []schemas.Part }](b, viewer.must(http.StatusOK, http.MethodGet, structure, "")).Parts
-		require.Equal(t, []schemas.Part{{Path: "", Type: "object", Length: 1},
+		parts := parsed[struct{ Parts []model.BodyPart }](b, viewer.must(http.StatusOK, http.MethodGet, structure, "")).Parts
+		require.Equal(t, []model.BodyPart{{Path: "", Type: "object", Length: 1},
 			{Path: "candidate", Type: "object", Length: 1}, {Path: "candidate/name", Type: "string", Length: 7}}, parts)
 		keyed.as(keyed.key("k-3", "globex", model.Admin)).must(http.StatusNotFound, http.MethodGet, structure, "")
 
@@ -79,7 +78,7 @@ func TestTheBodyOfASealedExport(t *testing.T) {
 	require.True(t, b.Runtime.Store().Sealing())
 	require.Equal(t, body,
 		parsed[struct{ Body string }](b, b.must(http.StatusOK, http.MethodPost, acme+"/exports/u-1/body", "")).Body)
-	require.Len(t, parsed[struct{ Parts []schemas.Part }](b,
+	require.Len(t, parsed[struct{ Parts []model.BodyPart }](b,
 		b.must(http.StatusOK, http.MethodGet, acme+"/exports/u-1/structure", "")).Parts, 2)
 }
 

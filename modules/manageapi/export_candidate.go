@@ -6,26 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/trigger"
 	"github.com/hiregate/hiregate/internal/wait"
 )
-
-// exported is what is answered to the export of a candidate: where its deliveries stand after the first attempt.
-type exported struct {
-	UUID       string       `json:"uuid"`
-	Deliveries []exportedTo `json:"deliveries"`
-	State      string       `json:"state"`           // as in a list of exports
-	Fault      string       `json:"fault,omitempty"` // why it goes nowhere
-}
-
-type exportedTo struct {
-	delivery
-	Status int    `json:"status,omitzero"`  // of the last answer; absent: none came
-	Answer string `json:"answer,omitempty"` // its head, at most 4 KiB
-}
 
 const (
 	// firstAttempt is how long the answer waits for the first attempts. One takes 20 s at most.
@@ -36,10 +23,7 @@ const (
 // exportCandidate exports a candidate, to a named integration or to every configured one. It answers once each was
 // tried, so that the person who asked sees what is wrong; trying goes on behind.
 func exportCandidate(r *request) (any, error) {
-	in, err := decodeAny[struct {
-		Integration    string `json:"integration"`
-		JobApplication string `json:"jobApplication"`
-	}](r)
+	in, err := decodeAny[api.ExportInput](r)
 	if err != nil {
 		return nil, err
 	}
@@ -144,13 +128,13 @@ func (r *request) outcome(e *model.Export, all []*model.Delivery) (any, error) {
 	if fresh, err := r.db.Export(ctx, e.ID); err == nil {
 		fresh.Integrations, e = e.Integrations, fresh
 	}
-	res := exported{UUID: e.Key, State: stateOf(e), Fault: e.Fault, Deliveries: []exportedTo{}}
+	res := api.Exported{UUID: e.Key, State: stateOf(e), Fault: e.Fault, Deliveries: []api.ExportedTo{}}
 	for _, name := range e.Integrations {
 		d := model.LatestDelivery(all, name)
 		if d == nil {
 			d = &model.Delivery{Integration: name, Outcome: model.Pending, Reason: notTried(e), UpdatedAt: e.ReceivedAt}
 		}
-		to := exportedTo{delivery: deliveryOf(d)}
+		to := api.ExportedTo{Delivery: deliveryOf(d)}
 		to.Current = true
 		if d.Attempts > 0 {
 			attempts, err := r.db.ListAttempts(ctx, d.ID)

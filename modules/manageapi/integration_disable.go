@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
@@ -17,9 +18,7 @@ const longestReason = 200
 // disable has the exports for an integration held until someone enables it. It needs no Temporal: each delivery asks
 // the store before its next attempt.
 func disable(r *request) (any, error) {
-	in, err := decodeAny[struct {
-		Reason string `json:"reason"`
-	}](r)
+	in, err := decodeAny[api.DisableInput](r)
 	if err != nil {
 		return nil, err
 	}

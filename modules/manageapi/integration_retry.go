@@ -2,26 +2,11 @@ package manageapi
 
 import (
 	"errors"
-	"time"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
-
-// catchUp is how many deliveries wait for their next attempt at an integration, and what became of those that were
-// attempted at once when somebody asked for it last, or the integration recovered.
-type catchUp struct {
-	Tenant      string    `json:"tenant"`
-	Integration string    `json:"integration"`
-	State       string    `json:"state"`   // running, ended or none
-	Waiting     int64     `json:"waiting"` // while it is running: those that it still comes to
-	Asked       bool      `json:"asked"`   // somebody asked for it
-	Received    int64     `json:"received"`
-	Failed      int64     `json:"failed"`           // they wait for their next attempt again
-	Reason      string    `json:"reason,omitempty"` // why it ended before it came to all
-	BeganAt     time.Time `json:"beganAt,omitzero"`
-	EndedAt     time.Time `json:"endedAt,omitzero"`
-}
 
 // retry has all deliveries attempted at once that wait for their next attempt at an integration.
 func retry(r *request) (any, error) {
@@ -51,7 +36,7 @@ func showRetry(r *request) (any, error) {
 
 func (r *request) catchUp(i *model.Integration) (any, error) {
 	at := model.Place{Tenant: i.Tenant, Integration: i.Name}
-	shown, since := &catchUp{Tenant: i.Tenant, Integration: i.Name, State: "none"}, r.now()
+	shown, since := &api.Retry{Tenant: i.Tenant, Integration: i.Name, State: "none"}, r.now()
 	c, err := r.db.CatchUp(r.Context(), at)
 	switch {
 	case err == nil:

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
@@ -14,32 +15,9 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
-// integrationInput is what is posted or put. URL and secrets stay where an edit leaves them out: no answer shows them
-// to send them back. A new secret without a former one is the only one.
-type integrationInput struct {
-	Name      string             `json:"name"`
-	URL       string             `json:"url"`
-	Secret    string             `json:"secret"`
-	Former    *string            `json:"formerSecret"` // empty: there is none any more
-	Rotate    bool               `json:"rotate"`       // the secret so far becomes the former one
-	Documents model.DocumentMode `json:"documents"`
-	Standard  bool               `json:"standardWebhooks"`
-	InFlight  int                `json:"inFlight"`
-	Retry     []string           `json:"retry"`
-}
-
-// transcript is what came of a VERIFY event that was not answered with 200.
-type transcript struct {
-	SentAt     time.Time `json:"sentAt"`
-	DurationMs float64   `json:"durationMs"`
-	Status     int       `json:"status,omitzero"` // absent: no answer came
-	Answer     string    `json:"answer"`          // its head, at most 4 KiB
-	Error      string    `json:"error,omitempty"` // why no answer came
-}
-
 // addIntegration makes an integration, once it answered VERIFY with 200.
 func addIntegration(r *request) (any, error) {
-	in, err := decode[integrationInput](r)
+	in, err := decode[api.IntegrationInput](r)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +43,7 @@ func integrationAddedBefore(r *request, location string) (any, error) {
 
 // putIntegration makes an integration, or changes it. What it was stays, unless the new one answers VERIFY with 200.
 func putIntegration(r *request) (any, error) {
-	in, err := decode[integrationInput](r)
+	in, err := decode[api.IntegrationInput](r)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +87,7 @@ func integrationPath(i *model.Integration) string {
 
 // saveIntegration verifies an integration, where what VERIFY vouches for is new, and keeps it. One that an operator
 // disabled stays so.
-func (r *request) saveIntegration(t *model.Tenant, before *model.Integration, in integrationInput) (any, error) {
+func (r *request) saveIntegration(t *model.Tenant, before *model.Integration, in api.IntegrationInput) (any, error) {
 	i, err := r.described(t, before, in)
 	if err != nil {
 		return nil, err
@@ -166,7 +144,7 @@ func (r *request) saveIntegration(t *model.Tenant, before *model.Integration, in
 
 // described returns the integration that the input describes, or which rule it breaks.
 func (r *request) described(
-	t *model.Tenant, before *model.Integration, in integrationInput,
+	t *model.Tenant, before *model.Integration, in api.IntegrationInput,
 ) (*model.Integration, error) {
 	i := &model.Integration{
 		Tenant: t.Name, Name: in.Name, URL: in.URL, Secret: model.Secret(in.Secret),
@@ -215,7 +193,7 @@ func (r *request) verify(i *model.Integration) (*store.IntegrationStatus, error)
 	if reason == "" {
 		return &store.IntegrationStatus{State: model.Configured, Attempts: 1, UpdatedAt: r.gateway.Now()}, nil
 	}
-	t := transcript{
+	t := api.Transcript{
 		SentAt: answer.Started.UTC(), DurationMs: float64(answer.Duration.Microseconds()) / 1000, Status: answer.Status,
 		Answer: textUpTo(answer.Head, shortAnswer),
 	}

@@ -7,35 +7,14 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// integration is where a tenant's exports go, and whether they do.
-type integration struct {
-	ID        string                 `json:"id"` // its name, which is unique in its tenant
-	Tenant    string                 `json:"tenant"`
-	Name      string                 `json:"name"`
-	State     model.IntegrationState `json:"state"`
-	Reason    string                 `json:"reason,omitempty"` // why it is not configured, or disabled
-	Attempts  int                    `json:"attempts"`         // verifications sent
-	UpdatedAt time.Time              `json:"updatedAt,omitzero"`
-	// operator or partner (it answered 410); absent: it is not disabled
-	DisabledBy string             `json:"disabledBy,omitempty"`
-	URL        string             `json:"url"` // scheme and host only: the rest may be a credential
-	Documents  model.DocumentMode `json:"documents"`
-	Standard   bool               `json:"standardWebhooks"`
-	Rotating   bool               `json:"rotating,omitzero"` // it has a former secret, which signs as well
-	InFlight   int                `json:"inFlight"`
-	Retry      []string           `json:"retry,omitempty"` // gaps between attempts; absent: the default schedule
-	Declared   bool               `json:"declared"`        // in the Caddyfile: it is changed there
-	Version    int64              `json:"version,omitzero"`
-}
-
-func integrationOf(i *model.Integration, s store.IntegrationStatus) integration {
+func integrationOf(i *model.Integration, s store.IntegrationStatus) api.Integration {
 	switch {
 	case !i.Verify && s.State == model.NotConfigured:
 		s.State, s.Reason = model.Configured, "verify off: it is trusted without VERIFY"
@@ -44,7 +23,7 @@ func integrationOf(i *model.Integration, s store.IntegrationStatus) integration 
 		s.Reason = "exports are signed with its former secret until VERIFY is answered 200 with the new one: " +
 			s.Reason
 	}
-	shown := integration{
+	shown := api.Integration{
 		ID: i.Name, Tenant: i.Tenant, Name: i.Name, State: s.State, Reason: s.Reason, Attempts: s.Attempts,
 		UpdatedAt: s.UpdatedAt, URL: origin(i.URL), Documents: i.Documents, Standard: i.StandardWebhooks,
 		Rotating: i.FormerSecret != "",
@@ -89,7 +68,7 @@ var (
 type placed struct {
 	*model.Integration
 	status store.IntegrationStatus
-	health *health // of one in a list
+	health *api.IntegrationHealth // of one in a list
 }
 
 func placedView(p *placed) any {

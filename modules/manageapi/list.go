@@ -8,15 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
-
-// list is a page of a list. Each of its items has an id.
-type list[T any] struct {
-	Items []T     `json:"items"`
-	Next  *string `json:"next"` // the cursor of the next page; null on the last one
-}
 
 // page is the part of a list that is asked for.
 type page struct {
@@ -86,8 +81,8 @@ func numbered(next int64) string {
 }
 
 // listed makes a page of what the store gave.
-func listed[T any](p page, rows []T, next string, view func(T) any) list[any] {
-	l := list[any]{Items: make([]any, len(rows)), Next: p.cursor(next)}
+func listed[T any](p page, rows []T, next string, view func(T) any) api.List[any] {
+	l := api.List[any]{Items: make([]any, len(rows)), Next: p.cursor(next)}
 	for n, one := range rows {
 		l.Items[n] = view(one)
 	}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/digest"
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/model"
@@ -16,29 +17,10 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// oauthSettings are those of an application that people sign in to.
-type oauthSettings struct {
-	Name                   string             `json:"name"`
-	RedirectURIs           []string           `json:"redirectUris"`
-	PostLogoutRedirectURIs []string           `json:"postLogoutRedirectUris"`
-	Algorithm              identity.Algorithm `json:"algorithm"` // of its ID tokens; default: RS256
-	SecretPost             bool               `json:"secretPost"`
-	RequirePKCE            bool               `json:"requirePkce"`
-	Consent                bool               `json:"consent"`
-}
-
-// oauthClient is such an application, as it is shown.
-type oauthClient struct {
-	ID string `json:"id"`
-	oauthSettings
-	Secret     string    `json:"secret,omitempty"` // in the answer that makes it, and never again
-	Secrets    int       `json:"secrets"`          // how many are good
-	CreatedAt  time.Time `json:"createdAt"`
-	DisabledAt time.Time `json:"disabledAt,omitzero"`
-}
-
-func (s oauthSettings) of(c identity.Client) *identity.Client {
-	c.Name, c.RedirectURIs, c.LogoutURIs, c.Algorithm = s.Name, s.RedirectURIs, s.PostLogoutRedirectURIs, s.Algorithm
+// withSettings returns a client with the settings of a request.
+func withSettings(c identity.Client, s api.OAuthClientSettings) *identity.Client {
+	c.Name, c.RedirectURIs, c.LogoutURIs = s.Name, s.RedirectURIs, s.PostLogoutRedirectURIs
+	c.Algorithm = identity.Algorithm(s.Algorithm)
 	c.SecretPost, c.RequirePKCE, c.Consent = s.SecretPost, s.RequirePKCE, s.Consent
 	if c.Algorithm == "" {
 		c.Algorithm = identity.RS256
@@ -50,11 +32,11 @@ func (s oauthSettings) of(c identity.Client) *identity.Client {
 }
 
 // clients are the applications that people sign in to. One that is disabled stays in the list.
-var clients = resource[oauthClient]{
+var clients = resource[api.OAuthClient]{
 	path: "/v1/oauth-clients", id: "id", kind: "oauth-client", scope: shared, reader: model.Viewer, writer: model.Admin,
-	list: func(r *request) ([]oauthClient, string, error) {
+	list: func(r *request) ([]api.OAuthClient, string, error) {
 		rows, next, err := r.db.ListClients(r.Context(), r.page.rows())
-		all := make([]oauthClient, len(rows))
+		all := make([]api.OAuthClient, len(rows))
 		for n, c := range rows {
 			if err == nil {
 				all[n], err = r.client(c)
@@ -62,14 +44,14 @@ var clients = resource[oauthClient]{
 		}
 		return all, next, err
 	},
-	find: func(r *request) (oauthClient, error) {
+	find: func(r *request) (api.OAuthClient, error) {
 		c, err := findClient(r)
 		if err != nil {
-			return oauthClient{}, err
+			return api.OAuthClient{}, err
 		}
 		return r.client(c)
 	},
-	view: itself[oauthClient], tag: clientTag, add: addClient, repeat: repeatedClient, put: putClient, drop: disableClient,
+	view: itself[api.OAuthClient], tag: clientTag, add: addClient, repeat: repeatedClient, put: putClient, drop: disableClient,
 }
 
 // findClient returns the application that the path names.
@@ -81,20 +63,20 @@ func findClient(r *request) (*identity.Client, error) {
 var noClient = problem.New(http.StatusNotFound, "there is no OAuth client of that id")
 
 // client is an application with how many secrets it has.
-func (r *request) client(c *identity.Client) (oauthClient, error) {
+func (r *request) client(c *identity.Client) (api.OAuthClient, error) {
 	secrets, err := r.db.ListClientSecrets(r.Context(), c.ID)
 	return oauthClientOf(c, len(secrets)), err
 }
 
-func oauthClientOf(c *identity.Client, secrets int) oauthClient {
-	return oauthClient{ID: c.ID, oauthSettings: oauthSettings{Name: c.Name, RedirectURIs: c.RedirectURIs,
-		PostLogoutRedirectURIs: c.LogoutURIs, Algorithm: c.Algorithm,
+func oauthClientOf(c *identity.Client, secrets int) api.OAuthClient {
+	return api.OAuthClient{ID: c.ID, OAuthClientSettings: api.OAuthClientSettings{Name: c.Name, RedirectURIs: c.RedirectURIs,
+		PostLogoutRedirectURIs: c.LogoutURIs, Algorithm: string(c.Algorithm),
 		SecretPost: c.SecretPost, RequirePKCE: c.RequirePKCE, Consent: c.Consent}, Secrets: secrets, CreatedAt: c.CreatedAt,
 		DisabledAt: c.DisabledAt}
 }
 
 // clientTag is the entity tag of an application: a hash of what is shown of it, for it has no version.
-func clientTag(shown oauthClient) string {
+func clientTag(shown api.OAuthClient) string {
 	shown.Secret = ""
 	raw, _ := json.Marshal(shown) // of texts, numbers and times
 	return fmt.Sprintf(`"%.16x"`, digest.Of(string(raw)))
@@ -130,15 +112,11 @@ func (r *request) newSecret(sent string) (secret string, hash identity.Hash, err
 }
 
 func addClient(r *request) (any, error) {
-	in, err := decode[struct {
-		ID     string `json:"id"`
-		Secret string `json:"secret"`
-		oauthSettings
-	}](r)
+	in, err := decode[api.OAuthClientInput](r)
 	if err != nil {
 		return nil, err
 	}
-	c := in.of(identity.Client{ID: in.ID, CreatedAt: r.now()})
+	c := withSettings(identity.Client{ID: in.ID, CreatedAt: r.now()}, in.OAuthClientSettings)
 	if err := invalid(c.Validate()); err != nil {
 		return nil, err
 	}
@@ -198,11 +176,11 @@ func putClient(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := decode[oauthSettings](r)
+	in, err := decode[api.OAuthClientSettings](r)
 	if err != nil {
 		return nil, err
 	}
-	c = in.of(*c)
+	c = withSettings(*c, in)
 	if err := invalid(c.Validate()); err != nil {
 		return nil, err
 	}
@@ -241,9 +219,7 @@ func resetClient(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := decodeAny[struct {
-		Secret string `json:"secret"`
-	}](r)
+	in, err := decodeAny[api.OAuthSecretInput](r)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/problem"
@@ -13,9 +14,7 @@ import (
 
 // sentOrMadePassword hashes the password that is sent into a user; without one it makes one, which it gives.
 func (r *request) sentOrMadePassword(into *string) (made string, err error) {
-	in, err := decodeAny[struct {
-		Password string `json:"password"`
-	}](r)
+	in, err := decodeAny[api.PasswordInput](r)
 	if err != nil {
 		return "", err
 	}
@@ -45,9 +44,7 @@ func (r *request) hashPassword(plain string, into *string) (made string, err err
 
 // passwordShownOnce refuses the repeat of a request that sent no password, so that one was made. command makes another.
 func (r *request) passwordShownOnce(command string) error {
-	var in struct {
-		Password string `json:"password"`
-	}
+	var in api.PasswordInput
 	_ = json.Unmarshal(r.body, &in) // the request was done with this body: it is JSON, or empty
 	if in.Password != "" {
 		return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/problem"
 )
@@ -13,22 +14,12 @@ import (
 // portalTime is how long the link of a portal works.
 const portalTime = time.Hour
 
-// portal is what is answered to whoever makes a link for a partner.
-type portal struct {
-	ID        string    `json:"id"`  // what its visitors do is in the audit under portal:<id>
-	URL       string    `json:"url"` // whoever has it may look
-	Bodies    bool      `json:"bodies"`
-	ExpiresAt time.Time `json:"expiresAt"`
-}
-
 var noConsole = problem.New(http.StatusConflict,
 	"this gateway has no console that the link could lead to: mount the directive console in its Caddyfile")
 
 // openPortal makes a link with which a partner sees what became of the exports of its tenant, for an hour.
 func openPortal(r *request) (any, error) {
-	in, err := decodeAny[struct {
-		Bodies bool `json:"bodies"`
-	}](r)
+	in, err := decodeAny[api.PortalInput](r)
 	if err != nil {
 		return nil, err
 	}
@@ -45,5 +36,5 @@ func openPortal(r *request) (any, error) {
 	if err := r.auditAlone(); err != nil {
 		return nil, err
 	}
-	return portal{p.ID, address, p.Bodies, p.Till}, nil
+	return api.Portal{ID: p.ID, URL: address, Bodies: p.Bodies, ExpiresAt: p.Till}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
@@ -35,9 +36,9 @@ func redeliver(r *request) (any, error) {
 		})
 	switch {
 	case err == nil && len(res.Started) == 0: // nothing began, so nothing was recorded
-		return res, r.auditAlone()
+		return api.Redelivered(res), r.auditAlone()
 	case err == nil:
-		return res, nil
+		return api.Redelivered(res), nil
 	case errors.As(err, new(*export.RefusedError)), errors.Is(err, store.ErrUnavailable),
 		errors.Is(err, store.ErrLeaseLost):
 		return nil, err
@@ -49,7 +50,7 @@ func redeliver(r *request) (any, error) {
 // redelivered answers the repeat of a request that began a round, from where the export's round is now.
 func redelivered(r *request, _ string) (any, error) {
 	e, names, err := r.round()
-	return export.Redelivery{Round: e.Round, Started: names}, err
+	return api.Redelivered{Round: e.Round, Started: names}, err
 }
 
 // round returns the export that the path names, and the integrations that its present round goes to.
@@ -70,9 +71,7 @@ func (r *request) round() (*model.Export, []string, error) {
 
 // integrations reads the body of a redelivery: {"integrations":["hris"]}, or nothing at all.
 func (r *request) integrations() ([]string, error) {
-	body, err := decodeAny[struct {
-		Integrations []string `json:"integrations"`
-	}](r)
+	body, err := decodeAny[api.RedeliverInput](r)
 	if err != nil {
 		return nil, err
 	}

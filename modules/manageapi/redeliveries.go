@@ -5,96 +5,38 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// redeliveryInput is what a redelivery of a range is asked for with.
-type redeliveryInput struct {
-	Integration string               `json:"integration"`
-	Since       time.Time            `json:"since"`
-	Until       time.Time            `json:"until"` // left out: now
-	Mode        model.RedeliveryMode `json:"mode"`  // left out: failed
-	Outcome     model.Outcome        `json:"outcome"`
-	Class       model.Class          `json:"class"`
-	Status      int                  `json:"status"`
-	Rate        int                  `json:"rate"` // exports a second; left out: half of in_flight
-	DryRun      bool                 `json:"dryRun"`
-}
-
-// redeliveryPreview is what a redelivery would do. Nothing is begun for it.
-type redeliveryPreview struct {
-	Count    int64                 `json:"count"`
-	Oldest   time.Time             `json:"oldest,omitzero"`
-	Newest   time.Time             `json:"newest,omitzero"`
-	Expired  int64                 `json:"expiredDocuments"` // exports of which a document can't be downloaded any more
-	Received int64                 `json:"received"`         // exports that the integration received: they arrive again
-	LeftOut  []model.LeftOut       `json:"leftOut"`          // exports of the range that it does not choose
-	Rate     int                   `json:"rate"`
-	Samples  []redeliveryCandidate `json:"samples"` // the oldest, five at most
-}
-
-// redeliveryCandidate is an export that a redelivery would come to, and its last delivery to the integration.
-type redeliveryCandidate struct {
-	UUID       string        `json:"uuid"`
-	ReceivedAt time.Time     `json:"receivedAt"`
-	Outcome    model.Outcome `json:"outcome,omitempty"` // absent: it was not addressed to the integration
-	Reason     string        `json:"reason,omitempty"`
-}
-
-// shownRedelivery is a redelivery, and what became of what it began.
-type shownRedelivery struct {
-	ID          string                `json:"id"`
-	Tenant      string                `json:"tenant"`
-	Integration string                `json:"integration"`
-	Mode        model.RedeliveryMode  `json:"mode"`
-	Since       time.Time             `json:"since"`
-	Until       time.Time             `json:"until"`
-	Outcome     model.Outcome         `json:"outcome,omitempty"`
-	Class       model.Class           `json:"class,omitempty"`
-	HTTPStatus  int                   `json:"status,omitzero"`
-	Rate        int                   `json:"rate"`
-	State       model.RedeliveryState `json:"state"`
-	Reason      string                `json:"reason,omitempty"` // why it waits, or was cancelled
-	Total       int64                 `json:"total"`            // when it was asked for
-	Done        int64                 `json:"done"`             // delivered
-	Failed      int64                 `json:"failed"`
-	Waiting     int64                 `json:"waiting"` // begun, and not ended
-	Skipped     int64                 `json:"skipped"`
-	BegunBy     string                `json:"begunBy,omitempty"` // the actor, as the audit has them
-	CreatedAt   time.Time             `json:"createdAt"`
-	UpdatedAt   time.Time             `json:"updatedAt"`
-	EndedAt     time.Time             `json:"endedAt,omitzero"`
-}
-
 // redeliveries are a tenant's, the newest first; allRedeliveries are those of all tenants that the caller sees.
 var (
-	redeliveries = resource[*shownRedelivery]{
+	redeliveries = resource[*api.Redelivery]{
 		path: inTenant + "/redeliveries", id: "id", kind: "redelivery", reader: model.Viewer,
-		list: func(r *request) ([]*shownRedelivery, string, error) { return r.listRedeliveries(r.tenant.Name) },
-		find: func(r *request) (*shownRedelivery, error) {
+		list: func(r *request) ([]*api.Redelivery, string, error) { return r.listRedeliveries(r.tenant.Name) },
+		find: func(r *request) (*api.Redelivery, error) {
 			j, err := findRedelivery(r)
 			if err != nil {
 				return nil, err
 			}
 			return r.shownRedelivery(j)
 		},
-		view: itself[*shownRedelivery],
+		view: itself[*api.Redelivery],
 	}
-	allRedeliveries = resource[*shownRedelivery]{
-		path: "/v1/redeliveries", kind: "redelivery", reader: model.Viewer, view: itself[*shownRedelivery],
-		list: func(r *request) ([]*shownRedelivery, string, error) { return r.listRedeliveries(r.caller.tenant) },
+	allRedeliveries = resource[*api.Redelivery]{
+		path: "/v1/redeliveries", kind: "redelivery", reader: model.Viewer, view: itself[*api.Redelivery],
+		list: func(r *request) ([]*api.Redelivery, string, error) { return r.listRedeliveries(r.caller.tenant) },
 	}
 )
 
-func (r *request) listRedeliveries(tenant string) ([]*shownRedelivery, string, error) {
+func (r *request) listRedeliveries(tenant string) ([]*api.Redelivery, string, error) {
 	rows, next, err := r.db.ListRedeliveries(r.Context(), tenant, r.page.rows())
-	all := make([]*shownRedelivery, len(rows))
+	all := make([]*api.Redelivery, len(rows))
 	for n := 0; n < len(rows) && err == nil; n++ {
 		all[n], err = r.shownRedelivery(rows[n])
 	}
@@ -113,10 +55,10 @@ func findRedelivery(r *request) (*model.Redelivery, error) {
 var noRedelivery = problem.New(http.StatusNotFound, "this tenant has no redelivery of that id")
 
 // shownRedelivery is a redelivery as it is shown: one that is running and begins nothing says what it waits for.
-func (r *request) shownRedelivery(j *model.Redelivery) (*shownRedelivery, error) {
-	shown := &shownRedelivery{
+func (r *request) shownRedelivery(j *model.Redelivery) (*api.Redelivery, error) {
+	shown := &api.Redelivery{
 		ID: j.ID, Tenant: j.Tenant, Integration: j.Integration, Mode: j.Mode, Since: j.Since, Until: j.Until,
-		Outcome: j.Outcome, Class: j.Class, HTTPStatus: j.Status, Rate: j.Rate, State: j.State, Reason: j.Reason,
+		Outcome: j.Outcome, Class: j.Class, Status: j.Status, Rate: j.Rate, State: j.State, Reason: j.Reason,
 		Total: j.Total, Done: j.Delivered, Failed: j.Failed, Waiting: j.Waiting, Skipped: j.Skipped,
 		BegunBy: j.BegunBy, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt, EndedAt: j.EndedAt,
 	}
@@ -137,7 +79,7 @@ func (r *request) shownRedelivery(j *model.Redelivery) (*shownRedelivery, error)
 
 // addRedelivery previews a redelivery, or begins it.
 func addRedelivery(r *request) (any, error) {
-	in, err := decode[redeliveryInput](r)
+	in, err := decode[api.RedeliveryInput](r)
 	if err != nil {
 		return nil, err
 	}
@@ -211,9 +153,9 @@ func redeliveryAddedBefore(r *request, location string) (any, error) {
 // preview shows what a redelivery would come to.
 func (r *request) preview(j *model.Redelivery, p model.RedeliveryPreview) (any, error) {
 	const samples = 5
-	shown := redeliveryPreview{Count: p.Count, Oldest: p.Oldest, Newest: p.Newest, Expired: p.Expired,
+	shown := api.RedeliveryPreview{Count: p.Count, Oldest: p.Oldest, Newest: p.Newest, Expired: p.Expired,
 		Received: p.Received, LeftOut: p.LeftOut, Rate: j.Rate,
-		Samples: []redeliveryCandidate{}}
+		Samples: []api.RedeliverySample{}}
 	exports, err := r.db.ListSelected(r.Context(), &j.Selection, 0, samples)
 	if err != nil {
 		return nil, err
@@ -227,7 +169,7 @@ func (r *request) preview(j *model.Redelivery, p model.RedeliveryPreview) (any, 
 		return nil, err
 	}
 	for _, e := range exports {
-		one := redeliveryCandidate{UUID: e.Key, ReceivedAt: e.ReceivedAt}
+		one := api.RedeliverySample{UUID: e.Key, ReceivedAt: e.ReceivedAt}
 		if d := model.LatestDelivery(deliveries[e.ID], j.Integration); d != nil {
 			one.Outcome, one.Reason = d.Outcome, d.Reason
 		}

@@ -3,23 +3,11 @@ package manageapi
 import (
 	"fmt"
 	"strconv"
-	"time"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/model"
 )
-
-// refusal is an authorization request that sign-in refused, as it is shown.
-type refusal struct {
-	ID          string    `json:"id"`
-	Client      string    `json:"client"`
-	Known       bool      `json:"known"`
-	Reason      string    `json:"reason"`
-	RedirectURI string    `json:"redirectUri"`
-	Count       int64     `json:"count"`
-	FirstAt     time.Time `json:"firstAt"`
-	LastAt      time.Time `json:"lastAt"`
-}
 
 // refusals are the authorization requests that sign-in refused, the latest first: of unknown clients, or with a
 // redirect URI that is not the client's.
@@ -35,6 +23,7 @@ var refusals = resource[identity.Refusal]{
 	},
 }
 
-func refusalOf(f identity.Refusal) refusal {
-	return refusal{strconv.FormatInt(f.ID, 10), f.Client, f.Known, f.Reason, f.RedirectURI, f.Count, f.FirstAt, f.LastAt}
+func refusalOf(f identity.Refusal) api.SignInRefusal {
+	return api.SignInRefusal{ID: strconv.FormatInt(f.ID, 10), Client: f.Client, Known: f.Known, Reason: f.Reason,
+		RedirectURI: f.RedirectURI, Count: f.Count, FirstAt: f.FirstAt, LastAt: f.LastAt}
 }

@@ -3,8 +3,8 @@ package manageapi
 import (
 	"context"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // release lets an export go that is in quarantine, as it came.
@@ -18,11 +18,11 @@ func release(r *request) (any, error) {
 	res, err := r.gateway.Runtime.Redeliverer.EndQuarantine(ctx, e.Tenant, e.Key, func(tx *store.Tx) error {
 		return r.record(tx, exportPath(e))
 	})
-	return res, notFound(err, noExport)
+	return api.Released(res), notFound(err, noExport)
 }
 
 // releasedBefore answers the repeat of a request that released an export, from where the export's round is now.
 func releasedBefore(r *request, _ string) (any, error) {
 	e, names, err := r.round()
-	return export.Released{Round: e.Round, Released: names}, err
+	return api.Released{Round: e.Round, Released: names}, err
 }

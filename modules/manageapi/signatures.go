@@ -1,25 +1,6 @@
 package manageapi
 
-import "time"
-
-// secretUse says when one of a tenant's inbound secrets was last used. It is stored once a minute.
-type secretUse struct {
-	Number     int       `json:"number"`              // among those of the tenant, in their order, from 1
-	LastUsedAt time.Time `json:"lastUsedAt,omitzero"` // absent: it was not used
-}
-
-// signatures are what the exports of a tenant are signed with. They have an address of their own: they change with each
-// export, and the entity tag of the tenant does not.
-type signatures struct {
-	Secrets []secretUse       `json:"secrets"`
-	Refused refusedSignatures `json:"refused"`
-}
-
-// refusedSignatures are the requests at the hook whose signature matched no secret.
-type refusedSignatures struct {
-	Count  int64     `json:"count"`
-	LastAt time.Time `json:"lastAt,omitzero"` // absent: there was none
-}
+import "github.com/hiregate/hiregate/internal/api"
 
 func showSignatures(r *request) (any, error) {
 	uses, err := r.db.SecretUses(r.Context(), r.tenant.Name)
@@ -30,9 +11,10 @@ func showSignatures(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := signatures{Secrets: []secretUse{}, Refused: refusedSignatures{refused.Count, refused.Last}}
+	shown := api.Signatures{Secrets: []api.SecretUse{},
+		Refused: api.RefusedSignatures{Count: refused.Count, LastAt: refused.Last}}
 	for n, at := range uses.Of(r.tenant) {
-		shown.Secrets = append(shown.Secrets, secretUse{n + 1, at})
+		shown.Secrets = append(shown.Secrets, api.SecretUse{Number: n + 1, LastUsedAt: at})
 	}
 	return shown, nil
 }

@@ -5,16 +5,11 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
-
-// helper is the workflow helper of a step.
-type helper struct {
-	ID           string   `json:"id"`           // of the step
-	Integrations []string `json:"integrations"` // whom it exports to; empty: every configured integration
-}
 
 var (
 	noStep   = problem.New(http.StatusNotFound, "this tenant has no step of that id")
@@ -41,13 +36,13 @@ func showHelper(r *request) (any, error) {
 		return nil, noHelper
 	}
 	r.etag = helperTag(s)
-	return helper{s.ID, s.Helper.Integrations}, nil
+	return api.StepHelper{ID: s.ID, Integrations: s.Helper.Integrations}, nil
 }
 
 // putHelper attaches a helper to a step: from then on, each entering exports the candidate.
 func putHelper(r *request) (any, error) {
 	t := r.tenant
-	in, err := decode[helper](r)
+	in, err := decode[api.StepHelper](r)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +67,7 @@ func putHelper(r *request) (any, error) {
 		r.status, r.location = http.StatusCreated, "/v1/tenants/"+t.Name+"/steps/"+s.ID+"/helper"
 	}
 	r.etag = helperTag(s)
-	return helper{s.ID, s.Helper.Integrations}, nil
+	return api.StepHelper{ID: s.ID, Integrations: s.Helper.Integrations}, nil
 }
 
 func deleteHelper(r *request) (any, error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/digest"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
@@ -60,10 +61,7 @@ func listSteps(r *request) (any, error) {
 // comes with it.
 func putSteps(r *request) (any, error) {
 	t := r.tenant
-	in, err := decode[struct {
-		Items []model.Step `json:"items"`
-		Next  *string      `json:"next"` // of the answer to GET, which may be sent back, unless it was a page
-	}](r)
+	in, err := decode[api.StepsInput](r)
 	if err == nil && in.Next != nil {
 		err = problem.New(http.StatusUnprocessableEntity, "this is a page of the steps, and the others would be lost: "+
 			"send all steps, with next null or left out")
@@ -83,7 +81,7 @@ func putSteps(r *request) (any, error) {
 		return nil, err
 	}
 	r.etag = tagOf(kept)
-	return list[*model.Step]{Items: kept}, nil
+	return api.List[*model.Step]{Items: kept}, nil
 }
 
 func (r *request) checkSteps(items []model.Step) error {

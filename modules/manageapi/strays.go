@@ -5,30 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/workflows"
 )
-
-// stray is an open workflow of exports that the database lacks.
-type stray struct {
-	Workflow  string    `json:"workflow"`
-	StartedAt time.Time `json:"startedAt"`
-}
-
-// strays are those that there are.
-type strays struct {
-	Count  int     `json:"count"`
-	Looked int     `json:"looked"` // open workflows that were compared
-	Young  int     `json:"young"`  // those that were not, as they are younger than a minute
-	More   bool    `json:"more"`   // there are older ones, which were not either
-	Items  []stray `json:"items"`  // the oldest, straysShown at most
-}
-
-// endedStrays is what became of them.
-type endedStrays struct {
-	Ended int  `json:"ended"`
-	Young int  `json:"young"` // as in strays
-	More  bool `json:"more"`
-}
 
 const (
 	straysShown = 1000
@@ -43,9 +22,9 @@ func listStrays(r *request) (any, error) {
 	if err != nil {
 		return nil, r.strayFault(err, 0)
 	}
-	shown := strays{Count: len(found.Found), Looked: found.Looked, Young: found.Young, More: found.More, Items: []stray{}}
+	shown := api.Strays{Count: len(found.Found), Looked: found.Looked, Young: found.Young, More: found.More, Items: []api.Stray{}}
 	for _, s := range found.Found[:min(len(found.Found), straysShown)] {
-		shown.Items = append(shown.Items, stray{s.Workflow, s.StartedAt})
+		shown.Items = append(shown.Items, api.Stray{Workflow: s.Workflow, StartedAt: s.StartedAt})
 	}
 	return shown, nil
 }
@@ -60,7 +39,7 @@ func endStrays(r *request) (any, error) {
 		return nil, r.strayFault(err, 0)
 	}
 	if len(found.Found) == 0 {
-		return endedStrays{Young: found.Young, More: found.More}, nil
+		return api.EndedStrays{Young: found.Young, More: found.More}, nil
 	}
 	if err := r.auditAlone(); err != nil {
 		return nil, err
@@ -69,7 +48,7 @@ func endStrays(r *request) (any, error) {
 	if err != nil {
 		return nil, r.strayFault(err, n)
 	}
-	return endedStrays{Ended: n, Young: found.Young, More: found.More}, nil
+	return api.EndedStrays{Ended: n, Young: found.Young, More: found.More}, nil
 }
 
 // strayFault is the error of a comparison that was not finished, after some workflows were ended.

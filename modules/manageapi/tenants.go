@@ -5,48 +5,23 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// tenant is a tenant as it is shown: without its secrets.
-type tenant struct {
-	ID           string    `json:"id"`
-	Name         string    `json:"name"`     // for people
-	Declared     bool      `json:"declared"` // in the Caddyfile: it is changed there
-	Secrets      int       `json:"secrets"`  // how many it has
-	Invalid      string    `json:"invalid"`  // what becomes of exports that break the schema
-	Rate         *rate     `json:"rate,omitempty"`
-	Integrations []string  `json:"integrations"`
-	Version      int64     `json:"version,omitzero"`
-	CreatedAt    time.Time `json:"createdAt,omitzero"`
-	UpdatedAt    time.Time `json:"updatedAt,omitzero"`
-}
-
-// rate is how many exports a tenant may send.
-type rate struct {
-	PerSecond float64 `json:"perSecond"`
-	Burst     int     `json:"burst"`
-}
-
-const (
-	refuseInvalid     = "refuse"
-	quarantineInvalid = "quarantine"
-)
-
-func tenantOf(t *model.Tenant) tenant {
-	shown := tenant{
-		ID: t.Name, Name: t.Title, Declared: t.Row.Version == 0, Secrets: len(t.Secrets), Invalid: refuseInvalid,
+func tenantOf(t *model.Tenant) api.Tenant {
+	shown := api.Tenant{
+		ID: t.Name, Name: t.Title, Declared: t.Row.Version == 0, Secrets: len(t.Secrets), Invalid: api.RefuseInvalid,
 		Version: t.Row.Version, CreatedAt: t.Row.CreatedAt, UpdatedAt: t.Row.UpdatedAt,
 	}
 	if t.Quarantine {
-		shown.Invalid = quarantineInvalid
+		shown.Invalid = api.QuarantineInvalid
 	}
 	if t.Rate != nil {
-		shown.Rate = &rate{t.Rate.PerSecond, t.Rate.Burst}
+		shown.Rate = &api.Rate{PerSecond: t.Rate.PerSecond, Burst: t.Rate.Burst}
 	}
 	for _, i := range t.Integrations {
 		shown.Integrations = append(shown.Integrations, i.Name)
@@ -77,18 +52,9 @@ var tenants = resource[*model.Tenant]{
 	put: putTenant, drop: deleteTenant,
 }
 
-// tenantInput is what is put. Secrets that are left out stay: no answer shows them.
-type tenantInput struct {
-	Name    string    `json:"name"`
-	Secrets *[]string `json:"secrets"`
-	Invalid string    `json:"invalid"`
-	Rate    *rate     `json:"rate"`
-	// Restore brings a tenant back that was removed, with what is kept of it.
-	Restore bool `json:"restore"`
-}
-
-// tenant returns the tenant that the input describes, or which rule it breaks.
-func (in *tenantInput) tenant(name string, before *model.Tenant) (t *model.Tenant, err error) {
+// describedTenant returns the tenant that a request describes. Secrets that it leaves out stay. The error says which rule
+// the tenant breaks.
+func describedTenant(in *api.TenantInput, name string, before *model.Tenant) (t *model.Tenant, err error) {
 	t = &model.Tenant{Name: name, Title: in.Name}
 	if before != nil {
 		t.Row, t.Secrets = before.Row, before.Secrets
@@ -109,7 +75,7 @@ func (in *tenantInput) tenant(name string, before *model.Tenant) (t *model.Tenan
 // putTenant makes a tenant, or changes it. A new one does not get what another one of its name left behind, unless
 // that is asked for.
 func putTenant(r *request) (any, error) {
-	in, err := decode[tenantInput](r)
+	in, err := decode[api.TenantInput](r)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +84,7 @@ func putTenant(r *request) (any, error) {
 	if err != nil && !missing(err) {
 		return nil, err
 	}
-	t, err := in.tenant(name, before)
+	t, err := describedTenant(&in, name, before)
 	if err == nil {
 		err = r.expect(tag(&t.Row))
 	}
@@ -162,11 +128,6 @@ func inherits(remains []string) error {
 			`. Choose another name, or bring that tenant back with all of it: send "restore":true (hiregate tenant set --restore)`)
 }
 
-// removal is what is answered to the removal of a tenant.
-type removal struct {
-	Kept []string `json:"kept"` // what stays of it, in words
-}
-
 // deleteTenant removes a tenant that has no integration any more, with its users of the Apply API, and revokes the API
 // keys that open it alone. Its exports stay, and so does the rest of what it had: the answer says so.
 func deleteTenant(r *request) (any, error) {
@@ -204,7 +165,7 @@ func deleteTenant(r *request) (any, error) {
 		return nil, err
 	}
 	r.status = http.StatusOK
-	return removal{Kept: slices.Concat([]string{}, remains)}, nil
+	return api.TenantRemoval{Kept: slices.Concat([]string{}, remains)}, nil
 }
 
 // storedTenant returns the tenant that the path names, as the database has it now, where it can be changed.

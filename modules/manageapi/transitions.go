@@ -6,27 +6,16 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/trigger"
 )
 
-// transition is one entering of a step by a job application.
-type transition struct {
-	ID          string    `json:"id"`
-	Application string    `json:"jobApplication"`
-	Step        string    `json:"step"`
-	Name        string    `json:"name"` // and category: the step's at that time
-	Category    string    `json:"category,omitempty"`
-	EnteredAt   time.Time `json:"enteredAt"`
-	Export      string    `json:"export,omitempty"` // UUID of the export that the step's helper triggered
-}
-
-func transitionOf(t model.Transition) transition {
-	return transition{
+func transitionOf(t model.Transition) api.Transition {
+	return api.Transition{
 		ID: strconv.FormatInt(t.ID, 10), Application: t.Application, Step: t.Status.Step, Name: t.Status.Name,
 		Category:  t.Status.Category,
 		EnteredAt: t.Status.EnteredAt, Export: t.Export,
@@ -42,9 +31,7 @@ var transitions = resource[model.Transition]{
 // enter moves a job application into a step. Where the step has a helper, the candidate is exported in the same
 // transaction.
 func enter(r *request) (any, error) {
-	in, err := decode[struct {
-		Step string `json:"step"`
-	}](r)
+	in, err := decode[api.TransitionInput](r)
 	if err != nil {
 		return nil, err
 	}

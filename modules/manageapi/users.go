@@ -7,28 +7,14 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// user is a person who signs in, as they are shown.
-type user struct {
-	ID            string `json:"id"` // the claim sub
-	Email         string `json:"email"`
-	EmailVerified bool   `json:"emailVerified"`
-	Name          string `json:"name"`
-	GivenName     string `json:"givenName"`
-	FamilyName    string `json:"familyName"`
-	// one that was made here, in the answer that makes it, and never again
-	Password   string    `json:"password,omitempty"`
-	CreatedAt  time.Time `json:"createdAt"`
-	DisabledAt time.Time `json:"disabledAt,omitzero"`
-	TOTP       string    `json:"totp"` // off, pending: it is set up at the next sign-in, or on
-}
-
-func userOf(u *identity.User) user {
+func userOf(u *identity.User) api.User {
 	totp := "off"
 	switch {
 	case u.TOTPRequired && u.TOTP == nil:
@@ -36,8 +22,9 @@ func userOf(u *identity.User) user {
 	case u.TOTPRequired:
 		totp = "on"
 	}
-	return user{ID: u.ID, Email: u.Email, EmailVerified: u.EmailVerified, Name: u.Name, GivenName: u.GivenName,
-		FamilyName: u.FamilyName, CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt, TOTP: totp}
+	return api.User{ID: u.ID, CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt, TOTP: totp,
+		UserProfile: api.UserProfile{Email: u.Email, EmailVerified: u.EmailVerified, Name: u.Name,
+			GivenName: u.GivenName, FamilyName: u.FamilyName}}
 }
 
 // users sign in. One that is disabled stays in the list: their id is in other people's hands.
@@ -72,16 +59,8 @@ func (r *request) user(id string) (*identity.User, error) {
 	return u, notFound(err, problem.New(http.StatusNotFound, "there is no user of that id"))
 }
 
-// profile is what an administrator says of a user.
-type profile struct {
-	Email         string `json:"email"`
-	EmailVerified bool   `json:"emailVerified"`
-	Name          string `json:"name"`
-	GivenName     string `json:"givenName"`
-	FamilyName    string `json:"familyName"`
-}
-
-func (p profile) of(u identity.User) *identity.User {
+// withProfile returns a user with the profile of a request.
+func withProfile(u identity.User, p api.UserProfile) *identity.User {
 	u.Email, u.EmailVerified = p.Email, p.EmailVerified
 	u.Name, u.GivenName, u.FamilyName = p.Name, p.GivenName, p.FamilyName
 	return &u
@@ -98,14 +77,11 @@ func addressTaken(err error) error {
 
 // addUser makes a user, with the password that is sent, or with one that is made here and shown this once.
 func addUser(r *request) (any, error) {
-	in, err := decode[struct {
-		profile
-		Password string `json:"password"`
-	}](r)
+	in, err := decode[api.UserInput](r)
 	if err != nil {
 		return nil, err
 	}
-	u := in.of(identity.User{ID: uuid.NewString(), CreatedAt: r.now()})
+	u := withProfile(identity.User{ID: uuid.NewString(), CreatedAt: r.now()}, in.UserProfile)
 	if err := invalid(u.Validate()); err != nil {
 		return nil, err
 	}
@@ -131,11 +107,11 @@ func putUser(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := decode[profile](r)
+	in, err := decode[api.UserProfile](r)
 	if err != nil {
 		return nil, err
 	}
-	u = in.of(*u)
+	u = withProfile(*u, in)
 	if err := invalid(u.Validate()); err != nil {
 		return nil, err
 	}
@@ -197,13 +173,6 @@ func setTOTP(required bool) func(*request, *store.Tx, *identity.User) error {
 	}
 }
 
-// upstreamAccount is an account at another provider, as it is shown.
-type upstreamAccount struct {
-	Issuer   string    `json:"issuer"`
-	Subject  string    `json:"subject"`
-	JoinedAt time.Time `json:"joinedAt"`
-}
-
 // upstreamAccounts are a user's accounts at other providers: at most one of each.
 var upstreamAccounts = resource[*identity.UpstreamAccount]{
 	path: aUser + "/upstream-accounts", kind: "account", scope: shared, reader: model.Viewer, personal: true,
@@ -216,7 +185,7 @@ var upstreamAccounts = resource[*identity.UpstreamAccount]{
 		rows, next := part(r.page, all, func(a *identity.UpstreamAccount) string { return a.Issuer })
 		return rows, next, err
 	},
-	view: func(a *identity.UpstreamAccount) any { return upstreamAccount(*a) },
+	view: func(a *identity.UpstreamAccount) any { return api.UpstreamAccount(*a) },
 }
 
 // unlinkUpstream takes a user's accounts at other providers from them, and ends what they are signed in to.
@@ -225,32 +194,21 @@ func unlinkUpstream(r *request, tx *store.Tx, u *identity.User) error {
 	return err
 }
 
-// signIn is an entry of the log of sign-ins.
-type signIn struct {
-	ID      int64     `json:"id"`
-	At      time.Time `json:"at"`
-	Event   string    `json:"event"`
-	Result  string    `json:"result"`
-	Issuer  string    `json:"issuer"`
-	Client  string    `json:"client"`
-	User    string    `json:"user"`
-	Address string    `json:"address"`
-}
-
 // signIns are the log of sign-ins, the latest first.
-var signIns = resource[signIn]{
+var signIns = resource[api.SignIn]{
 	path: "/v1/sign-ins", kind: "sign-in", scope: shared, reader: model.Admin, personal: true,
-	list: func(r *request) ([]signIn, string, error) {
+	list: func(r *request) ([]api.SignIn, string, error) {
 		before, err := r.page.number()
 		if err != nil {
 			return nil, "", err
 		}
 		rows, next, err := r.db.ListSigninEntries(r.Context(), before, r.page.limit)
-		all := make([]signIn, len(rows))
+		all := make([]api.SignIn, len(rows))
 		for n, e := range rows {
-			all[n] = signIn{e.ID, e.At, e.Event, e.Result, e.Issuer, e.Client, e.UserID, e.Address}
+			all[n] = api.SignIn{ID: e.ID, At: e.At, Event: e.Event, Result: e.Result, Issuer: e.Issuer, Client: e.Client,
+				User: e.UserID, Address: e.Address}
 		}
 		return all, numbered(next), err
 	},
-	view: itself[signIn],
+	view: itself[api.SignIn],
 }

@@ -15,8 +15,8 @@ import (
 
 // Released is what ReleaseQuarantine did, and for which integrations.
 type Released struct {
-	Round    int      `json:"round"`
-	Released []string `json:"released"` // the integrations whose deliveries go on
+	Round    int
+	Released []string // the integrations whose deliveries go on
 }
 
 // CountQuarantined updates the gauge of exports in quarantine.

@@ -37,9 +37,9 @@ type Redeliverer struct {
 
 // Redelivery is what Redeliver did for each integration.
 type Redelivery struct {
-	Round   int      `json:"round"`
-	Started []string `json:"started,omitempty"` // delivered again, in this round
-	Hurried []string `json:"hurried,omitempty"` // under way already: the next attempt is made now
+	Round   int
+	Started []string // delivered again, in this round
+	Hurried []string // under way already: the next attempt is made now
 }
 
 // Redeliver delivers an export again to integrations, each named once; none named: to all of the tenant's. A delivery

@@ -46,7 +46,7 @@ Who reads a report is in the gateway's log.`,
 			if job != "" {
 				path += "?job=" + url.QueryEscape(job)
 			}
-			var all struct{ Groups []compliance.Report }
+			var all struct{ Groups []model.ComplianceGroupReport }
 			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &all); shown || err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ Who reads a report is in the gateway's log.`,
 	return cmd
 }
 
-func printReports(cmd *cobra.Command, groups []compliance.Report) error {
+func printReports(cmd *cobra.Command, groups []model.ComplianceGroupReport) error {
 	if len(groups) == 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "Nobody was asked the questions of a compliance group.")
 		return nil

@@ -1,0 +1,53 @@
+package api
+
+import (
+	"time"
+
+	"github.com/hiregate/hiregate/internal/model"
+)
+
+// Document is a document of a job application, without its file.
+type Document struct {
+	ID           string    `json:"id" schema:"ref=Id"`
+	Tenant       string    `json:"tenant" schema:"ref=Name"`
+	Application  string    `json:"jobApplication" schema:"ref=Id"`
+	FileName     string    `json:"fileName,omitempty"`
+	MediaType    string    `json:"mediaType"`
+	Descriptions []string  `json:"descriptions"`
+	Size         int64     `json:"size"` // in bytes
+	SHA256       string    `json:"sha256" schema:"pattern=^[0-9a-f]{64}$"`
+	CreatedAt    time.Time `json:"createdAt"`
+	// the result of its scan; nobody gets the file while that is pending, or when it was refused; absent: no scanner was
+	// asked
+	Scan    string `json:"scan,omitempty" schema:"enum=pending|clean|refused"`
+	Finding string `json:"finding,omitempty"` // why it was refused, in the scanner's words
+}
+
+// TransitionInput moves a job application into a step.
+type TransitionInput struct {
+	Step string `json:"step" schema:"ref=Name"`
+}
+
+// Transition is the move of a job application into a step.
+type Transition struct {
+	ID          string    `json:"id"`
+	Application string    `json:"jobApplication" schema:"ref=Id"`
+	Step        string    `json:"step" schema:"ref=Name"`
+	Name        string    `json:"name"`               // of the step at that time
+	Category    string    `json:"category,omitempty"` // of the step at that time
+	EnteredAt   time.Time `json:"enteredAt"`
+	Export      string    `json:"export,omitempty"` // the UUID of the export that the step's helper triggered
+}
+
+// StepsInput replaces the steps of a tenant's workflow.
+type StepsInput struct {
+	Items []model.Step `json:"items" schema:"maxItems=100"`
+	Next  *string      `json:"next,omitzero"` // null, as in the answer to GET that has all steps
+}
+
+// StepHelper is the workflow helper of a step: it exports a candidate who enters the step.
+type StepHelper struct {
+	ID string `json:"id" schema:"ref=Name"` // of the step
+	// the integrations that it exports to; empty: every configured one
+	Integrations []string `json:"integrations" schema:"maxItems=100 items.ref=Name"`
+}

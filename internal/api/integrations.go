@@ -1,0 +1,96 @@
+package api
+
+import (
+	"time"
+
+	"github.com/hiregate/hiregate/internal/model"
+)
+
+// Integration is a destination of a tenant's exports.
+type Integration struct {
+	ID        string                 `json:"id" schema:"ref=Name"` // its name, which is unique in its tenant
+	Tenant    string                 `json:"tenant" schema:"ref=Name"`
+	Name      string                 `json:"name" schema:"ref=Name"`
+	State     model.IntegrationState `json:"state"`            // exports go to a configured one only; for the others they are held
+	Reason    string                 `json:"reason,omitempty"` // why it is not configured, or disabled
+	Attempts  int                    `json:"attempts"`         // verifications sent with this setting
+	UpdatedAt time.Time              `json:"updatedAt,omitzero"`
+	// who disabled it; a partner does so by answering 410; absent: it is not disabled
+	DisabledBy string             `json:"disabledBy,omitempty" schema:"enum=operator|partner"`
+	URL        string             `json:"url"` // scheme and host only: the rest may be a credential
+	Documents  model.DocumentMode `json:"documents"`
+	Standard   bool               `json:"standardWebhooks"`
+	Rotating   bool               `json:"rotating,omitzero"` // it has a former secret, which signs as well
+	InFlight   int                `json:"inFlight"`
+	Retry      []string           `json:"retry,omitempty"` // the gaps between attempts; absent: the default schedule
+	Declared   bool               `json:"declared"`        // in the Caddyfile: it is changed there
+	Version    int64              `json:"version,omitzero" schema:"minimum=1"`
+}
+
+// IntegrationInput makes or changes an integration. A new secret without a former one is the only one.
+type IntegrationInput struct {
+	Name string `json:"name,omitzero" schema:"ref=Name"`
+	// the webhook's address, with an identifier in its path or its query; left out of an edit: it stays
+	URL    string `json:"url,omitzero"`
+	Secret string `json:"secret,omitzero"` // signs the exports; left out of an edit: it stays
+	// the secret before, which signs as well during a rotation; left out of an edit: it stays, unless there is a new
+	// secret; empty: there is none any more
+	Former    *string            `json:"formerSecret,omitzero"`
+	Rotate    bool               `json:"rotate,omitzero"` // with a new secret: the one so far becomes formerSecret
+	Documents model.DocumentMode `json:"documents,omitzero"`
+	// adds the signature headers of the Standard Webhooks specification
+	Standard bool `json:"standardWebhooks,omitzero"`
+	// how many attempts may be under way at once; left out: 16
+	InFlight int      `json:"inFlight,omitzero" schema:"minimum=1 maximum=1000"`
+	Retry    []string `json:"retry,omitzero"` // the gaps between attempts, such as 30s, 5m, 1h; the last one repeats
+}
+
+// DisableInput says why an integration is disabled.
+type DisableInput struct {
+	// one line for the people who look at held exports; write no personal data
+	Reason string `json:"reason,omitzero" schema:"maxLength=200"`
+}
+
+// Transcript is the answer to a VERIFY event that was not 200.
+type Transcript struct {
+	SentAt     time.Time `json:"sentAt"`
+	DurationMs float64   `json:"durationMs"`
+	Status     int       `json:"status,omitzero"` // absent: no answer came
+	Answer     string    `json:"answer"`          // the head of the answer, at most 4 KiB
+	Error      string    `json:"error,omitempty"` // why no answer came
+}
+
+// Trial is a test export and the answer to it.
+type Trial struct {
+	UUID     string `json:"uuid" schema:"pattern=^test-"` // of the export
+	Received bool   `json:"received"`                     // it was answered with 2xx
+	// who has to look at the failure; absent: it was received
+	Class      model.Class        `json:"class,omitempty" schema:"enum=partner_fault|data_fault|our_fault"`
+	URL        string             `json:"url"` // scheme and host only: the rest may be a credential
+	Documents  model.DocumentMode `json:"documents"`
+	Header     map[string]string  `json:"header"` // of the request
+	Body       string             `json:"body"`   // of the request; the candidate in it is invented
+	SentAt     time.Time          `json:"sentAt"`
+	DurationMs float64            `json:"durationMs"`
+	Status     int                `json:"status,omitzero"` // absent: no answer came
+	Answer     string             `json:"answer"`          // the head of the answer, at most 4 KiB
+	Error      string             `json:"error,omitempty"` // why it was not received
+}
+
+// Retry counts the deliveries that wait for their next attempt at an integration, and says what came of the last time
+// that all of them were attempted at once.
+type Retry struct {
+	Tenant      string `json:"tenant" schema:"ref=Name"`
+	Integration string `json:"integration" schema:"ref=Name"`
+	State       string `json:"state" schema:"enum=none|running|ended"` // none: there was none so far
+	// the deliveries that wait for their next attempt; while it is running, those that it has not reached yet
+	Waiting int64 `json:"waiting"`
+	// a person asked for it; otherwise it began by itself, when the integration received an export after it had failed
+	Asked    bool  `json:"asked"`
+	Received int64 `json:"received"` // deliveries that were received
+	// deliveries that failed once more; they wait for their next attempt again, as their schedule says
+	Failed  int64     `json:"failed"`
+	Reason  string    `json:"reason,omitempty"` // why it ended before it reached all
+	BeganAt time.Time `json:"beganAt,omitzero"`
+	EndedAt time.Time `json:"endedAt,omitzero"`
+}

@@ -1,0 +1,100 @@
+package api
+
+import "time"
+
+// User is a person who signs in.
+type User struct {
+	ID string `json:"id" schema:"ref=Id"` // the claim sub
+	UserProfile
+	// a password that the gateway made, only in the answer that makes it
+	Password   string    `json:"password,omitempty" schema:"pattern=^[A-Za-z0-9_-]{43}$"`
+	CreatedAt  time.Time `json:"createdAt"`
+	DisabledAt time.Time `json:"disabledAt,omitzero"` // absent: the user is enabled
+	// the second factor, a one-time password of an authenticator app; pending: the user sets it up at the next sign-in
+	TOTP string `json:"totp" schema:"enum=off|pending|on"`
+}
+
+// UserProfile is the part of a user that an administrator sets.
+type UserProfile struct {
+	Email         string `json:"email" schema:"maxLength=255"`
+	EmailVerified bool   `json:"emailVerified"`
+	Name          string `json:"name" schema:"maxLength=255"`
+	GivenName     string `json:"givenName" schema:"maxLength=255"`
+	FamilyName    string `json:"familyName" schema:"maxLength=255"`
+}
+
+// UserInput makes a user.
+type UserInput struct {
+	UserProfile
+	PasswordInput
+}
+
+// UpstreamAccount is an account of a user at another provider.
+type UpstreamAccount struct {
+	Issuer   string    `json:"issuer"`
+	Subject  string    `json:"subject"` // the claim sub there
+	JoinedAt time.Time `json:"joinedAt"`
+}
+
+// OAuthClient is an application that people sign in to.
+type OAuthClient struct {
+	ID string `json:"id" schema:"pattern=^[A-Za-z0-9._-]{1,255}$"`
+	OAuthClientSettings
+	// only in the answer that makes it
+	Secret     string    `json:"secret,omitempty" schema:"pattern=^[A-Za-z0-9_-]{8,255}$"`
+	Secrets    int       `json:"secrets" schema:"minimum=0 maximum=2"` // how many are valid
+	CreatedAt  time.Time `json:"createdAt"`
+	DisabledAt time.Time `json:"disabledAt,omitzero"` // absent: the client is enabled
+}
+
+// OAuthClientSettings are the settings of an application that people sign in to.
+type OAuthClientSettings struct {
+	Name string `json:"name" schema:"minLength=1 maxLength=255"` // as people know it
+	// where codes go: https, or http on this machine; compared byte for byte; without the parameters that answers add:
+	// code, state, iss, error, error_description, error_uri
+	RedirectURIs []string `json:"redirectUris" schema:"minItems=1 maxItems=50 items.maxLength=2048"`
+	// where people may go after signing out
+	PostLogoutRedirectURIs []string `json:"postLogoutRedirectUris" schema:"maxItems=50 items.maxLength=2048"`
+	Algorithm              string   `json:"algorithm" schema:"enum=RS256|ES256"` // of its ID tokens; left out: RS256
+	SecretPost             bool     `json:"secretPost"`                          // it may send its secret in the body, too (client_secret_post)
+	RequirePKCE            bool     `json:"requirePkce"`                         // it must send a code_challenge (S256)
+	Consent                bool     `json:"consent"`                             // people are asked before it learns who they are
+}
+
+// OAuthClientInput makes an OAuth client.
+type OAuthClientInput struct {
+	ID string `json:"id" schema:"pattern=^[A-Za-z0-9._-]{1,255}$"` // neither . nor ..
+	OAuthSecretInput
+	OAuthClientSettings
+}
+
+// OAuthSecretInput sets the secret of an OAuth client.
+type OAuthSecretInput struct {
+	// in development mode only; left out: the gateway makes one
+	Secret string `json:"secret,omitzero" schema:"pattern=^[A-Za-z0-9_-]{8,255}$"`
+}
+
+// SignIn is an entry of the log of sign-ins.
+type SignIn struct {
+	ID      int64     `json:"id"`
+	At      time.Time `json:"at"`
+	Event   string    `json:"event" schema:"enum=sign-in|sign-out|authorize|token|refresh|revoke"`
+	Result  string    `json:"result"` // success, or the reason
+	Issuer  string    `json:"issuer"`
+	Client  string    `json:"client"`  // empty: none that is known
+	User    string    `json:"user"`    // the id of the user; empty: none that is known
+	Address string    `json:"address"` // where the request came from
+}
+
+// SignInRefusal counts authorization requests that sign-in refused for the same reason.
+type SignInRefusal struct {
+	ID     string `json:"id"`
+	Client string `json:"client"` // as it was sent; empty: none that could be one
+	Known  bool   `json:"known"`  // whether there is such a client
+	Reason string `json:"reason" schema:"enum=unknown_client|disabled_client|redirect_uri_differs|redirect_uri_missing_or_repeated"`
+	// as it was sent, without its query; empty: none, or no URL
+	RedirectURI string    `json:"redirectUri"`
+	Count       int64     `json:"count" schema:"minimum=1"`
+	FirstAt     time.Time `json:"firstAt"`
+	LastAt      time.Time `json:"lastAt"`
+}

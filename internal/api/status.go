@@ -1,0 +1,88 @@
+package api
+
+import (
+	"time"
+
+	"github.com/hiregate/hiregate/internal/model"
+)
+
+// GatewayStatus says what needs a person, and how all integrations do.
+type GatewayStatus struct {
+	Needs        []model.Need        `json:"needs"`                              // what a person has to look at, the worst first; empty: nothing needs you
+	Integrations []IntegrationHealth `json:"integrations" schema:"maxItems=500"` // the worst first
+	Omitted      int                 `json:"omitted"`                            // how many integrations are left out, which do better than those
+}
+
+// IntegrationHealth is an integration and how it does.
+type IntegrationHealth struct {
+	Integration
+	// the state of the integration, or how a configured one does. unproven: nothing was delivered to it yet. failing: its
+	// last three attempts failed, or more, without those that it refused for their data. refusing: it refused ten different
+	// exports for their data and received none since, or most of at least ten attempts in an hour; it ends with the first
+	// export that it receives, or with three in a row while most of the hour was refused
+	State  string    `json:"state" schema:"enum=configured|unproven|refusing|failing|not_configured|disabled|removed"`
+	Reason string    `json:"reason,omitempty"`
+	Since  time.Time `json:"since,omitzero"` // when the state began; absent: nothing was sent yet
+	// how many exports are not delivered to it yet: pending, retrying, held, or waiting for Temporal
+	Waiting int64 `json:"waiting"`
+	// since when the oldest of them waits: since it came, or was redelivered
+	OldestWaiting time.Time `json:"oldestWaiting,omitzero"`
+	LastSuccess   time.Time `json:"lastSuccess,omitzero"` // when it received an export last; absent: never
+	// failed attempts since then, without those that it refused for their data
+	Failures int64       `json:"consecutiveFailures"`
+	Breaker  Breaker     `json:"breaker"`
+	Day      Rates       `json:"lastDay"`
+	Week     Rates       `json:"lastWeek"`
+	Need     *model.Need `json:"need,omitempty"` // what a person has to look at; absent: nothing
+}
+
+// Breaker is the circuit breaker of an integration, in the node that answers. It is open after ten failures in a row: no
+// attempt is made until nextProbe.
+type Breaker struct {
+	State     string    `json:"state" schema:"enum=closed|open"`
+	NextProbe time.Time `json:"nextProbe,omitzero"`
+}
+
+// Rates counts the attempts of some time.
+type Rates struct {
+	Attempts     int64 `json:"attempts"`
+	Delivered    int64 `json:"delivered"`
+	PartnerFault int64 `json:"partnerFault"` // no answer, or one that is neither 2xx nor about the data
+	DataFault    int64 `json:"dataFault"`    // refused for their data: 400, 413, 415 or 422
+	OurFault     int64 `json:"ourFault"`     // refused by egress
+	// the share of the attempts that was received, from 0 to 1; absent: there were none
+	SuccessRate *float64 `json:"successRate,omitempty"`
+	P50         float64  `json:"p50Ms,omitzero"` // half of the attempts took at most this long
+	P95         float64  `json:"p95Ms,omitzero"` // 95 of 100 attempts took at most this long
+}
+
+// Hour counts the attempts of an hour.
+type Hour struct {
+	Begin time.Time `json:"hour"` // when it began
+	Rates
+}
+
+// IntegrationHours is how an integration does, and its attempts by hour.
+type IntegrationHours struct {
+	IntegrationHealth
+	Hours []Hour `json:"hours"` // the hours with attempts, the first one first
+}
+
+// Failures groups the deliveries that ended without being received.
+type Failures struct {
+	Items []FailureGroup `json:"items"`
+}
+
+// FailureGroup counts deliveries that ended without being received, for the same reason.
+type FailureGroup struct {
+	Tenant      string        `json:"tenant" schema:"ref=Name"`
+	Integration string        `json:"integration" schema:"ref=Name"`
+	Outcome     model.Outcome `json:"outcome" schema:"enum=failed|expired"`
+	// of the last attempt; absent: none was made
+	Class  model.Class `json:"class,omitempty" schema:"enum=partner_fault|data_fault|our_fault"`
+	Status int         `json:"status,omitzero"` // of the last attempt; absent: no answer came
+	Count  int64       `json:"count"`
+	Oldest time.Time   `json:"oldest"` // when the first of the exports was received
+	Newest time.Time   `json:"newest"` // when the last of the exports was received
+	Last   time.Time   `json:"last"`   // when the last delivery ended
+}

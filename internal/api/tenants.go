@@ -1,0 +1,87 @@
+package api
+
+import "time"
+
+// Tenant is a tenant without its secrets.
+type Tenant struct {
+	ID           string    `json:"id" schema:"ref=Name"`
+	Name         string    `json:"name"`                                    // for people
+	Declared     bool      `json:"declared"`                                // in the Caddyfile: it is changed there
+	Secrets      int       `json:"secrets"`                                 // how many it has
+	Invalid      string    `json:"invalid" schema:"enum=refuse|quarantine"` // what becomes of exports that break the schema
+	Rate         *Rate     `json:"rate,omitempty"`                          // absent: there is no limit
+	Integrations []string  `json:"integrations" schema:"items.ref=Name"`
+	Version      int64     `json:"version,omitzero" schema:"minimum=1"`
+	CreatedAt    time.Time `json:"createdAt,omitzero"`
+	UpdatedAt    time.Time `json:"updatedAt,omitzero"`
+}
+
+// What becomes of exports that break the schema.
+const (
+	RefuseInvalid     = "refuse"
+	QuarantineInvalid = "quarantine"
+)
+
+// Rate is how many exports a tenant may send.
+type Rate struct {
+	PerSecond float64 `json:"perSecond" schema:"exclusiveMinimum=0 maximum=1000000"`
+	Burst     int     `json:"burst" schema:"minimum=1 maximum=1000000"`
+}
+
+// TenantInput makes or changes a tenant.
+type TenantInput struct {
+	Name string `json:"name,omitzero" schema:"maxLength=255"` // for people
+	// the inbound signing secrets, two during a rotation; empty: the tenant receives nothing; left out: they stay, as no
+	// answer shows them
+	Secrets *[]string `json:"secrets,omitzero" schema:"maxItems=10 items.minLength=1"`
+	// what becomes of exports that break the schema; empty or left out: refuse
+	Invalid string `json:"invalid,omitzero" schema:"enum=|refuse|quarantine"`
+	Rate    *Rate  `json:"rate,omitzero"` // null or left out: there is no limit
+	// the tenant was removed before and gets back what is kept of it; without it, a new tenant whose name something is
+	// kept under is refused (409)
+	Restore bool `json:"restore,omitzero"`
+}
+
+// TenantRemoval answers the removal of a tenant.
+type TenantRemoval struct {
+	Kept []string `json:"kept"` // what stays of the tenant, in words, such as exports or candidates
+}
+
+// Signatures says what the exports of a tenant are signed with. It changes with each export, and the entity tag of the
+// tenant does not.
+type Signatures struct {
+	Secrets []SecretUse       `json:"secrets"`
+	Refused RefusedSignatures `json:"refused"`
+}
+
+// SecretUse says when one of a tenant's inbound secrets was last used. It is stored once a minute.
+type SecretUse struct {
+	Number     int       `json:"number" schema:"minimum=1"` // among the secrets of the tenant, in their order
+	LastUsedAt time.Time `json:"lastUsedAt,omitzero"`       // absent: it was not used
+}
+
+// RefusedSignatures counts the requests at the hook whose signature matched no secret (401).
+type RefusedSignatures struct {
+	Count  int64     `json:"count" schema:"minimum=0"`
+	LastAt time.Time `json:"lastAt,omitzero"` // absent: there was none
+}
+
+// ReceivedCounts counts the requests at a tenant's hook that this process answered.
+type ReceivedCounts struct {
+	Since time.Time `json:"since"` // when the process started
+	// by result: accepted, quarantined, repeated, verified, or why a request was refused, such as signature
+	Results map[string]int64 `json:"results"`
+}
+
+// PortalInput asks for a link to a tenant's portal.
+type PortalInput struct {
+	Bodies bool `json:"bodies,omitzero"` // the bodies of exports, which are personal data, may be seen as well
+}
+
+// Portal is a link with which a partner sees the exports of its tenant.
+type Portal struct {
+	ID        string    `json:"id"`                      // what its visitors do is in the audit under portal: and this id
+	URL       string    `json:"url" schema:"format=uri"` // opens the portal for everyone who has it
+	Bodies    bool      `json:"bodies"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
