@@ -9,7 +9,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # folder's time changes when a file in it is deleted.
 unbuilt := -name .git -o -name bin -o -name .hiregate -o -name .ci -o -name testdata -o -name docs -o -name deploy -o -name tools -o -name scripts
 files    = -mindepth 1 \( $(unbuilt) $(1) \) -prune -o ! -name '*_test.go' ! -name '*.md' ! -name '.*' ! -name Makefile -print
-hiregate_sources     := $(shell find . $(call files,-o -name temporal-dev))
+hiregate_sources     := $(shell find . $(call files,-o -name temporal-dev -o -name bench))
 temporal_dev_sources := $(shell find cmd/temporal-dev $(call files,))
 
 .PHONY: help
@@ -75,8 +75,10 @@ lint: bin/tools ## gofmt, go vet, staticcheck, workflowcheck
 	@echo "go vet"
 	@go vet ./...
 	@go -C cmd/temporal-dev vet ./...
+	@go -C cmd/bench vet ./...
 	@echo "staticcheck"
 	@bin/tools/staticcheck ./...
+	@cd cmd/bench && ../../bin/tools/staticcheck ./...
 	@echo "workflowcheck"
 	@bin/tools/workflowcheck ./workflows/...
 
@@ -99,7 +101,7 @@ portable: ## compile the packages that have files of their own for an operating 
 
 .PHONY: bench
 bench: build ## measure the gateway and a bare Caddy; flags with ARGS="-rounds 1", one scenario with SCENARIO=burst
-	@CGO_ENABLED=0 go build -buildvcs=false -o bin/bench ./internal/bench
+	@CGO_ENABLED=0 go -C cmd/bench build -buildvcs=false -o $(CURDIR)/bin/bench .
 	@bin/bench -temporal-dev bin/temporal-dev $(if $(SCENARIO),-scenario $(SCENARIO)) $(ARGS)
 
 .PHONY: clean

@@ -134,7 +134,6 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ file, pkg, imported, want string }{
 		{"cmd/hiregate/main.go", "main", ours + "modules", ""},
-		{"internal/bench/main.go", "main", ours + "modules", ""},
 		{"modules/modules.go", "modules", ours + "modules/receiver", ""},
 		{"modules/modules.go", "modules", caddy + "v2", ""},
 		{"modules/receiver.go", "modules", caddy + "v2/modules/caddyhttp", ""},
@@ -152,7 +151,6 @@ func TestCheck(t *testing.T) {
 		{"schemas/guard.go", "schemas", ours + "internal/model", ""},
 		{"cmd/other/main.go", "main", "example.com/other", ""},
 		{"cmd/hiregate/main.go", "main", ours + "internal/cli/send", ""},
-		{"internal/bench/main.go", "main", ours + "internal/cli/lifeline", ""},
 		{"internal/cli/dev/sample.go", "dev", ours + "internal/cli/admin", ""},
 		{"modules/manageapi/cli_test.go", "manage_test", ours + "internal/cli/admin", ""},
 		{"testdata/x.go", "x", ours + "modules", ""},

@@ -18,7 +18,7 @@ import (
 var everywhere = strings.Fields(`SIGTERM RawConn Errno EACCES EADDRINUSE EADDRNOTAVAIL ECONNREFUSED ECONNRESET EDQUOT EFBIG ENOSPC EPIPE`)
 
 // laboratory are packages that run on Linux only: tests import them, the product does not.
-var laboratory = []string{"internal/bench", "internal/fulldisk", "internal/store/storetest", "internal/e2e"}
+var laboratory = []string{"internal/fulldisk", "internal/store/storetest", "internal/e2e"}
 
 // So that the check before each change needs to compile only these two packages for other systems.
 func TestOtherPackagesAreTheSameOnEverySystem(t *testing.T) {
@@ -29,7 +29,7 @@ func TestOtherPackagesAreTheSameOnEverySystem(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (rel == "cmd/temporal-dev" || rel == "internal/platform" || rel == "internal/filelock" ||
+		case d.IsDir() && (rel == "cmd/temporal-dev" || rel == "cmd/bench" || rel == "internal/platform" || rel == "internal/filelock" ||
 			d.Name() == "testdata" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".git")):
 			return filepath.SkipDir
 		case d.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):

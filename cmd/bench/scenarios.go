@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"runtime"
@@ -15,48 +14,69 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// scenarios are ways in which exports come, by name. body is an export without documents, full one with two.
-var scenarios = map[string]func(b *bench, body, full []byte) error{
-	"burst": func(b *bench, body, full []byte) error {
+// scenario is one way to load the gateway.
+type scenario struct {
+	name   string
+	run    func(b *bench) error
+	partOf string // scenario that includes this one
+}
+
+// scenarios are in the order in which a run without -scenario makes them. acks and signin print tables, the others a
+// line of JSON for each load.
+var scenarios = []scenario{
+	{name: "acks", run: (*bench).acknowledgements},
+	{name: "signin", run: func(b *bench) error { return cmp.Or(b.signin(false), b.signin(true)) }},
+	{name: "burst", run: func(b *bench) error {
 		return cmp.Or(
-			b.burst("one tenant", flowOptions{tenants: 1}, body),
-			b.burst("1,000 tenants", flowOptions{tenants: 1000}, body),
-			b.burst("one tenant, 10 % of attempts fail", flowOptions{tenants: 1, failing: 10, option: "retry 1s"}, body),
-			b.withDocuments(full),
-			b.newcomer(body),
+			b.burst("one tenant", flowOptions{tenants: 1}),
+			b.burst("1,000 tenants", flowOptions{tenants: 1000}),
+			b.burst("one tenant, 10 % of attempts fail", flowOptions{tenants: 1, failing: 10, option: "retry 1s"}),
+			b.documents(),
+			b.newcomer(),
 		)
-	},
-	"documents": func(b *bench, _, full []byte) error { return b.withDocuments(full) },
-	"sustained": func(b *bench, body, _ []byte) error { return b.sustained(body) },
-	"low":       func(b *bench, body, _ []byte) error { return cmp.Or(b.low(10, body), b.low(40, body)) },
-	"hang":      func(b *bench, body, _ []byte) error { return b.hang(body) },
-	"costs":     func(b *bench, body, _ []byte) error { return b.costs(body) },
-	"backlog":   func(b *bench, body, _ []byte) error { return b.backlog(body) },
-	"console":   func(b *bench, _, _ []byte) error { return b.console() },
-	"health": func(b *bench, body, _ []byte) error {
-		return cmp.Or(b.health(), b.burst("one tenant", flowOptions{tenants: 1}, body))
-	},
+	}},
+	{name: "documents", run: (*bench).documents, partOf: "burst"},
+	{name: "sustained", run: (*bench).sustained},
+	{name: "low", run: func(b *bench) error { return cmp.Or(b.low(10), b.low(40)) }},
+	{name: "hang", run: (*bench).hang},
+	{name: "backlog", run: (*bench).backlog},
+	{name: "console", run: (*bench).console},
 }
 
-// scenario measures one way in which exports come, beside a bare Caddy. It prints a line of JSON for each flow.
-func (b *bench) scenario(name string, body, full []byte) error {
-	run, ok := scenarios[name]
-	if !ok {
-		return fmt.Errorf("there is no scenario %q: %s", name, strings.Join(slices.Sorted(maps.Keys(scenarios)), ", "))
+func scenarioNames() (names []string) {
+	for _, s := range scenarios {
+		names = append(names, s.name)
 	}
-	if err := b.bare(full); err != nil {
-		return err
-	}
-	return run(b, body, full)
+	return names
 }
 
-// bare loads a bare Caddy for three seconds, to compare machines by.
-func (b *bench) bare(body []byte) error {
-	c, err := b.enter(options{name: "bare Caddy", site: "respond 202"}, body)
+// runScenarios runs the scenario that was asked for, or all.
+func (b *bench) runScenarios() error {
+	if b.only != "" && !slices.Contains(scenarioNames(), b.only) {
+		return fmt.Errorf("there is no scenario %q: choose one of %s", b.only, strings.Join(scenarioNames(), ", "))
+	}
+	if b.only != "acks" && b.only != "signin" {
+		if err := b.bare(); err != nil {
+			return err
+		}
+	}
+	for _, s := range scenarios {
+		if b.only == s.name || b.only == "" && s.partOf == "" {
+			if err := s.run(b); err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// bare loads a bare Caddy for three seconds, so that runs on different machines can be compared.
+func (b *bench) bare() error {
+	c, err := b.enter(options{name: "bare Caddy", site: "respond 202"})
 	if err != nil {
 		return err
 	}
-	defer c.leave()
+	defer c.close()
 	r, err := c.load(3 * time.Second)
 	if err != nil {
 		return err
@@ -69,7 +89,7 @@ func (b *bench) bare(body []byte) error {
 	}{runtime.NumCPU(), r.rate(), r.P50.Seconds(), r.P99.Seconds()})
 }
 
-// report prints what was measured as one line of JSON.
+// report prints one line of JSON.
 func report(scenario string, measured any) error {
 	text, err := json.Marshal(measured)
 	if err != nil {
@@ -96,23 +116,23 @@ func (b *bench) through(name string, o flowOptions, l flowLoad) error {
 	return report(name, m)
 }
 
-func (b *bench) burst(name string, o flowOptions, body []byte) error {
-	return b.through("burst, "+name, o, flowLoad{exports: b.burstSize, connections: 32, tenants: o.tenants, body: body})
+func (b *bench) burst(name string, o flowOptions) error {
+	return b.through("burst, "+name, o, flowLoad{exports: b.burstSize, connections: 32, tenants: o.tenants, body: b.body})
 }
 
-func (b *bench) low(perSecond int, body []byte) error {
+func (b *bench) low(perSecond int) error {
 	return b.through(fmt.Sprintf("%d/s", perSecond), flowOptions{tenants: 1},
-		flowLoad{exports: perSecond * int(b.during.Seconds()), connections: 8, perSecond: perSecond, tenants: 1, body: body})
+		flowLoad{exports: perSecond * int(b.during.Seconds()), connections: 8, perSecond: perSecond, tenants: 1, body: b.body})
 }
 
 // sustained sends for minutes as fast as exports arrive: no more than 1,000 are under way, so that no backlog grows.
-func (b *bench) sustained(body []byte) error {
+func (b *bench) sustained() error {
 	return b.through(fmt.Sprintf("sustained for %s", b.sustain), flowOptions{tenants: 10},
-		flowLoad{exports: 1 << 30, during: b.sustain, underWay: 1000, connections: 32, tenants: 10, body: body})
+		flowLoad{exports: 1 << 30, during: b.sustain, underWay: 1000, connections: 32, tenants: 10, body: b.body})
 }
 
 // hang measures the exports of 49 tenants beside one more, whose partner answers, or does not, in turn.
-func (b *bench) hang(body []byte) error {
+func (b *bench) hang() error {
 	answers, err := b.newFlow(flowOptions{tenants: 50})
 	if err != nil {
 		return err
@@ -125,7 +145,7 @@ func (b *bench) hang(body []byte) error {
 	defer hangs.close()
 	const perSecond, rounds = 100, 4
 	l := flowLoad{exports: perSecond * int(b.during.Seconds()), connections: 16, perSecond: perSecond, tenants: 50,
-		body: body}
+		body: b.body}
 	var without, with flowed
 	for range rounds {
 		one, err := answers.run(l)
@@ -143,7 +163,7 @@ func (b *bench) hang(body []byte) error {
 }
 
 // newcomer measures the exports of one tenant that come while 20,000 of another wait.
-func (b *bench) newcomer(body []byte) error {
+func (b *bench) newcomer() error {
 	f, err := b.newFlow(flowOptions{tenants: 2})
 	if err != nil {
 		return err
@@ -151,12 +171,12 @@ func (b *bench) newcomer(body []byte) error {
 	defer f.close()
 	var group errgroup.Group
 	group.Go(func() error {
-		_, err := f.run(flowLoad{exports: b.burstSize, connections: 32, tenants: 1, body: body})
+		_, err := f.run(flowLoad{exports: b.burstSize, connections: 32, tenants: 1, body: b.body})
 		return err
 	})
 	time.Sleep(time.Second)
 	group.Go(func() error {
-		_, err := f.send(flowLoad{exports: 100, connections: 4, perSecond: 10, first: 1, tenants: 1, body: body})
+		_, err := f.send(flowLoad{exports: 100, connections: 4, perSecond: 10, first: 1, tenants: 1, body: b.body})
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -169,7 +189,7 @@ func (b *bench) newcomer(body []byte) error {
 }
 
 // backlog measures acknowledgements and memory without and with exports that wait for a partner that is down.
-func (b *bench) backlog(body []byte) error {
+func (b *bench) backlog() error {
 	f, err := b.newFlow(flowOptions{tenants: 2})
 	if err != nil {
 		return err
@@ -181,7 +201,7 @@ func (b *bench) backlog(body []byte) error {
 		if err != nil {
 			return err
 		}
-		m, err := f.run(flowLoad{exports: 2000, connections: 8, perSecond: 100, first: 1, tenants: 1, body: body})
+		m, err := f.run(flowLoad{exports: 2000, connections: 8, perSecond: 100, first: 1, tenants: 1, body: b.body})
 		if err != nil {
 			return err
 		}
@@ -191,21 +211,21 @@ func (b *bench) backlog(body []byte) error {
 		}{m, resident})
 	}
 	// The same load first with a partner that answers, so that the memory is that of a gateway that was busy.
-	if _, err := f.run(flowLoad{exports: b.waiting, connections: 32, tenants: 1, body: body}); err != nil {
+	if _, err := f.run(flowLoad{exports: b.waiting, connections: 32, tenants: 1, body: b.body}); err != nil {
 		return err
 	}
 	if err := sample("backlog, nothing waits"); err != nil {
 		return err
 	}
 	f.refuse("t0")
-	if _, err := f.run(flowLoad{exports: b.waiting, connections: 32, tenants: 1, body: body}); err != nil {
+	if _, err := f.run(flowLoad{exports: b.waiting, connections: 32, tenants: 1, body: b.body}); err != nil {
 		return err
 	}
 	return sample(fmt.Sprintf("backlog, %d exports wait", b.waiting))
 }
 
-// withDocuments is a burst of exports with two documents each, which are re-hosted.
-func (b *bench) withDocuments(full []byte) error {
+// documents measures a burst of exports with two documents each, which are re-hosted.
+func (b *bench) documents() error {
 	object, err := os.ReadFile("testdata/samples/document-object.json")
 	if err != nil {
 		return err
@@ -218,7 +238,7 @@ func (b *bench) withDocuments(full []byte) error {
 		return err
 	}
 	defer stop()
-	full = []byte(strings.ReplaceAll(string(full), "http://127.0.0.1:9099", "http://"+address))
+	body := []byte(strings.ReplaceAll(string(b.full), "http://127.0.0.1:9099", "http://"+address))
 	return b.through("burst, two documents each", flowOptions{tenants: 1, option: "documents rehost"},
-		flowLoad{exports: b.burstSize / 4, connections: 32, tenants: 1, body: full})
+		flowLoad{exports: b.burstSize / 4, connections: 32, tenants: 1, body: body})
 }

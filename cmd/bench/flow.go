@@ -69,11 +69,11 @@ func (b *bench) newFlow(o flowOptions) (*flow, error) {
 	f.closers = append(f.closers, stop)
 	var declared strings.Builder
 	for n := range o.tenants {
-		fmt.Fprintf(&declared, "tenant t%d {\nsecret %s\n%s}\n", n, secret,
-			integrationTo("hris", fmt.Sprintf("%s/t%d", partners, n), o.option))
+		name := fmt.Sprint("t", n)
+		declared.WriteString(tenant(name, partners+"/"+name, o.option))
 	}
 	if f.server, err = b.serve(options{site: gatewaySite, postgres: b.onPostgres, temporal: temporal,
-		others: declared.String()}); err != nil {
+		tenants: declared.String()}); err != nil {
 		f.close()
 		return nil, err
 	}

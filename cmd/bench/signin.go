@@ -16,15 +16,15 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// exchanged is what exchanges of a code for tokens took.
+// exchanged has the figures of exchanges of a code for tokens.
 type exchanged struct {
 	result
 	CPU time.Duration // of the server, for each exchange
 }
 
 const (
-	benchCallback = "http://127.0.0.1:1/callback"
-	codesAtOnce   = 50 // how many codes each connection has at hand; more are not kept waiting for long, since they end
+	callback    = "http://127.0.0.1:1/callback"
+	codesAtOnce = 50 // codes fetched ahead for each connection; few, because they expire soon
 )
 
 const signinSite = `handle_path /signin/* {
@@ -33,22 +33,24 @@ const signinSite = `handle_path /signin/* {
 		}
 	}`
 
-// exchanges measures how many codes a second are exchanged, the ID token signed with an algorithm: rounds of codes
-// that are fetched before, and not counted.
+// exchanges measures how many codes a second are exchanged for tokens whose ID token is signed with the algorithm. The
+// time in which the codes are fetched does not count.
 func (b *bench) exchanges(postgres bool, algorithm string) (e exchanged, err error) {
 	s, err := b.serve(options{site: signinSite, postgres: postgres})
 	if err != nil {
 		return e, err
 	}
 	defer s.stop()
-	m := managed{"http://" + s.address + "/manage/v1"}
-	const password = "correct horse"
-	if err := m.post(resource{"/users", object{"email": "ada@example.com", "password": password}},
-		benchClient(algorithm)); err != nil {
+	const email, password = "ada@example.com", "correct horse"
+	if err := s.post("/users", map[string]any{"email": email, "password": password}); err != nil {
+		return e, err
+	}
+	if err := s.post("/oauth-clients", map[string]any{"id": "bench", "secret": secret, "name": "Bench",
+		"redirectUris": []string{callback}, "algorithm": algorithm}); err != nil {
 		return e, err
 	}
 	u := &browser{issuer: "http://" + s.address + "/signin"}
-	if err := u.signIn("ada@example.com", password); err != nil {
+	if err := u.signIn(email, password); err != nil {
 		return e, err
 	}
 	headers := "Content-Type: application/x-www-form-urlencoded\r\n" +
@@ -66,11 +68,11 @@ func (b *bench) exchanges(postgres bool, algorithm string) (e exchanged, err err
 			}
 		}
 		ask := func(connection, n int) (string, []byte) {
-			form := url.Values{"grant_type": {"authorization_code"}, "redirect_uri": {benchCallback},
+			form := url.Values{"grant_type": {"authorization_code"}, "redirect_uri": {callback},
 				"code": {codes[connection*codesAtOnce+n]}}
 			return "/signin/openId/accessToken", []byte(form.Encode())
 		}
-		r, cpu, err := s.under(func() (result, error) {
+		r, cpu, err := s.measure(func() (result, error) {
 			return partner.loadWhile(ask, http.StatusOK, func(n int) bool { return n < codesAtOnce })
 		})
 		if err != nil {
@@ -83,25 +85,14 @@ func (b *bench) exchanges(postgres bool, algorithm string) (e exchanged, err err
 	return e, nil
 }
 
-// benchClient is the client that sign-in is measured with.
-func benchClient(algorithm string) resource {
-	return resource{"/oauth-clients", object{
-		"id": "bench", "secret": secret, "name": "Bench", "redirectUris": []string{benchCallback}, "algorithm": algorithm,
-	}}
-}
-
-// browser is that of a person who signs in.
-type browser struct {
-	issuer, cookies string
-	from            string // address that a proxy says the browser is at; empty: no proxy says so
-}
+// browser is a person's browser, which keeps all cookies.
+type browser struct{ issuer, cookies string }
 
 var hidden = regexp.MustCompile(`name="request" value="([^"]*)"`)
 
 func (b *browser) authorize() (*http.Response, error) {
 	q := url.Values{"response_type": {"code"}, "scope": {"openid profile email"}, "client_id": {"bench"},
-		"redirect_uri": {benchCallback},
-		"state":        {"s"}, "nonce": {"n"}}
+		"redirect_uri": {callback}, "state": {"s"}, "nonce": {"n"}}
 	r, err := http.NewRequest(http.MethodGet, b.issuer+"/oauth/authorize?"+q.Encode(), nil)
 	if err != nil {
 		return nil, err
@@ -111,9 +102,6 @@ func (b *browser) authorize() (*http.Response, error) {
 
 func (b *browser) do(r *http.Request) (*http.Response, error) {
 	r.Header.Set("Cookie", b.cookies)
-	if b.from != "" {
-		r.Header.Set("X-Forwarded-For", b.from)
-	}
 	answer, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
 		return nil, err
@@ -125,54 +113,39 @@ func (b *browser) do(r *http.Request) (*http.Response, error) {
 }
 
 func (b *browser) signIn(email, password string) error {
-	page, err := b.page()
-	if err != nil {
-		return err
-	}
-	answer, err := b.submit(page, email, password)
-	if err == nil && answer.Header.Get("Location") == "" {
-		err = fmt.Errorf("signing in was answered %d", answer.StatusCode)
-	}
-	return err
-}
-
-// page gets the sign-in page, and gives the request that its form goes on with.
-func (b *browser) page() (request string, err error) {
 	page, err := b.authorize()
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer page.Body.Close()
 	raw, err := io.ReadAll(page.Body)
 	if err != nil {
-		return "", err
+		return err
 	}
-	found := hidden.FindSubmatch(raw)
-	if found == nil {
-		return "", fmt.Errorf("the sign-in page was answered %d without a form", page.StatusCode)
+	request := hidden.FindSubmatch(raw)
+	if request == nil {
+		return fmt.Errorf("the sign-in page was answered %d without a form", page.StatusCode)
 	}
-	return html.UnescapeString(string(found[1])), nil
-}
-
-// submit sends the form of the page, and reads the answer to its end.
-func (b *browser) submit(request, email, password string) (*http.Response, error) {
-	form := url.Values{"request": {request}, "email": {email}, "password": {password}, "action": {"sign-in"}}
+	form := url.Values{"request": {html.UnescapeString(string(request[1]))}, "email": {email}, "password": {password},
+		"action": {"sign-in"}}
 	r, err := http.NewRequest(http.MethodPost, b.issuer+"/oauth/sign-in", strings.NewReader(form.Encode()))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	answer, err := b.do(r)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer answer.Body.Close()
-	_, err = io.Copy(io.Discard, answer.Body)
-	return answer, err
+	answer.Body.Close()
+	if answer.Header.Get("Location") == "" {
+		return fmt.Errorf("signing in was answered %d", answer.StatusCode)
+	}
+	return nil
 }
 
-// code gets a code for who is signed in.
+// code returns a new authorization code; the browser must be signed in.
 func (b *browser) code() (string, error) {
 	answer, err := b.authorize()
 	if err != nil {
@@ -186,7 +159,7 @@ func (b *browser) code() (string, error) {
 	return to.Query().Get("code"), nil
 }
 
-// signature is the processor time of one signature with RSA and 2048 bits, by the library that signs ID tokens.
+// signature returns the processor time of one RSA-2048 signature by the library that signs ID tokens.
 func signature() (time.Duration, error) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -207,7 +180,7 @@ func signature() (time.Duration, error) {
 	return time.Since(began) / times, nil
 }
 
-// signin measures and reports what sign-in does on one database.
+// signin measures sign-in on one database, and prints a table.
 func (b *bench) signin(postgres bool) error {
 	w := table()
 	fmt.Fprintf(w, "\nsign-in on %s\tper second\tp50\tp99\tfailed\tCPU each\tsignature's share\t\n", nameOf(postgres))

@@ -24,17 +24,21 @@ type server struct {
 	command         *exec.Cmd
 }
 
-// options are what a server is made of.
+// options are the settings of a server.
 type options struct {
-	name         string
-	binary       string // default: the gateway's
-	site         string // the handler of all that is not for the management API
-	postgres     bool   // on a new database in PostgreSQL; default: SQLite in the server's folder
-	filled       string // address of a database that is there already
-	temporal     string // default: nobody answers there
-	partner      string // host:port to deliver to; empty: nobody
-	global       string // further global options
-	acme, others string // further lines of the tenant, and further tenants
+	name     string
+	binary   string // default: the gateway's
+	site     string // directives for all requests except those to the management API and /metrics
+	postgres bool   // on a new database in PostgreSQL; default: SQLite in the server's folder
+	filled   string // address of an existing database
+	temporal string // default: an address where no server listens
+	tenants  string // further tenants beside acme, as lines of the Caddyfile
+}
+
+// tenant returns the lines of a tenant with one integration, hris, at host:port/path. option is a further line of it.
+func tenant(name, where, option string) string {
+	return fmt.Sprintf("tenant %s {\nsecret %s\nintegration hris {\nurl http://%s\nsecret %s\nverify off\n%s\n}\n}\n", name,
+		secret, where, secret, option)
 }
 
 // serve starts a server with a folder of its own.
@@ -53,10 +57,6 @@ func (b *bench) serve(o options) (*server, error) {
 			return nil, err
 		}
 	}
-	integration := ""
-	if o.partner != "" {
-		integration = integrationTo("hris", o.partner+"/inbound", "documents passthrough")
-	}
 	config := fmt.Sprintf(`{
 	admin off
 	auto_https off
@@ -64,19 +64,17 @@ func (b *bench) serve(o options) (*server, error) {
 	log {
 		level ERROR
 	}
-	%[8]s
 	hiregate {
 		dev
 		public_url http://%[1]s
-		database %[7]s
+		database %[6]s
 		documents file:%[2]s/documents
 		temporal %[3]s
 		egress allow 127.0.0.0/8
 		tenant acme {
 			secret %[4]s
-			%[5]s
 		}
-		%[9]s
+		%[7]s
 	}
 }
 http://%[1]s {
@@ -87,10 +85,10 @@ http://%[1]s {
 		manage_api
 	}
 	handle {
-		%[6]s
+		%[5]s
 	}
 }
-`, address, folder, cmp.Or(o.temporal, "127.0.0.1:1"), secret, integration+o.acme, o.site, database, o.global, o.others)
+`, address, folder, cmp.Or(o.temporal, "127.0.0.1:1"), secret, o.site, database, o.tenants)
 	file := filepath.Join(folder, "Caddyfile")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return nil, err
@@ -98,7 +96,7 @@ http://%[1]s {
 	c := exec.Command(cmp.Or(o.binary, b.binary), "run", "--config", file, "--adapter", "caddyfile")
 	c.Env = append(os.Environ(), "XDG_CONFIG_HOME="+folder, "XDG_DATA_HOME="+folder,
 		"HIREGATE_SIGNIN_KEY=a text of more than thirty-two characters, for a bench", "HIREGATE_LIFELINE=stdin")
-	if _, err := c.StdinPipe(); err != nil { // its end is the end of the server: we may be killed
+	if _, err := c.StdinPipe(); err != nil { // it closes when we are killed, and the server stops
 		return nil, err
 	}
 	var log strings.Builder
@@ -120,8 +118,8 @@ func (s *server) stop() {
 	os.RemoveAll(s.folder)
 }
 
-// under is a load, with the processor time that the server spent on it.
-func (s *server) under(load func() (result, error)) (r result, cpu time.Duration, err error) {
+// measure runs a load, and returns also the processor time that the server spent on it.
+func (s *server) measure(load func() (result, error)) (r result, cpu time.Duration, err error) {
 	const spent = "process_cpu_seconds_total"
 	before, err := s.metric(spent)
 	if err != nil {
@@ -148,6 +146,23 @@ func (s *server) metric(name string) (float64, error) {
 		}
 	}
 	return 0, fmt.Errorf("no metric %s", name)
+}
+
+// startTemporal starts a Temporal server.
+func (b *bench) startTemporal() (address string, stop func(), err error) {
+	if b.temporal == "" {
+		return "", nil, errors.New("say where temporal-dev is: -temporal-dev bin/temporal-dev (make build makes it)")
+	}
+	if address, err = freeAddress(); err != nil {
+		return "", nil, err
+	}
+	_, port, _ := net.SplitHostPort(address)
+	c := exec.Command(b.temporal, "--db", filepath.Join(b.dir, "temporal-"+port+".db"), "--port", port, "--ui-port", "0",
+		"--log-level", "error")
+	if err := c.Start(); err != nil {
+		return "", nil, fmt.Errorf("starting temporal-dev: %w", err)
+	}
+	return address, func() { c.Process.Signal(syscall.SIGTERM); c.Wait() }, nil
 }
 
 func freeAddress() (string, error) {

@@ -10,10 +10,10 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// reader is the handler to compare with: it reads each body. With a folder it writes the body to a file of its own
-// there, syncs that and answers 202; without one it keeps nothing and answers 204.
+// reader is the handler bench_read, which acknowledgements are compared with: it writes each body to a file of its own
+// in the folder, syncs that and answers 202.
 type reader struct {
-	Folder string `json:"folder,omitempty"`
+	Folder string `json:"folder"`
 }
 
 func init() {
@@ -35,11 +35,6 @@ func (reader) CaddyModule() caddy.ModuleInfo {
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler.
 func (h *reader) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
-	if h.Folder == "" {
-		_, err := io.Copy(io.Discard, r.Body)
-		w.WriteHeader(http.StatusNoContent)
-		return err
-	}
 	f, err := os.CreateTemp(h.Folder, "body-")
 	if err != nil {
 		return err

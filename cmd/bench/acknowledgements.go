@@ -1,23 +1,25 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"runtime"
+	"slices"
 	"time"
 )
 
-// turn is how long a server is loaded before the next one is. What else the machine does changes from one second to
-// the next, so that only what lies close together can be compared.
+// turn is how long a server is loaded before the next one is loaded. Turns are short, because the other work of a shared
+// machine changes from one second to the next.
 const turn = 500 * time.Millisecond
 
-// contender is a server that is loaded in turn with others, and what all its turns gave.
+// contender is a server that is loaded in turn with others, and the sums of its turns.
 type contender struct {
 	options
 	result
-	Rates  []float64     // answers a second, of each round
-	OfBare []float64     // the same, of the first server's rate in that round
+	Rates  []float64     // answers a second, one for each round
+	OfBare []float64     // the same as shares of the first server's rate in that round
 	Syncs  float64       // syncs of the disk for each answer; negative: not counted
 	CPU    time.Duration // processor time of the server for each answer
 
@@ -32,12 +34,14 @@ const gatewaySite = `export_receiver {
 	}`
 
 // acknowledgements loads four servers in turn: a bare Caddy, one that syncs each body to a file, and the gateway on
-// both databases.
-// Temporal is away, so that what is measured is the way to the acknowledgement and nothing else.
-func (b *bench) acknowledgements(body []byte) (all []*contender, err error) {
+// both databases. No Temporal runs, so that only the acknowledgement is measured.
+func (b *bench) acknowledgements() error {
+	say("acks: %d rounds of %s for each of four servers, %d connections, %d bytes", b.rounds, turn, connections,
+		len(b.full))
+	var all []*contender
 	defer func() {
 		for _, c := range all {
-			c.leave()
+			c.close()
 		}
 	}()
 	for _, o := range []options{
@@ -46,16 +50,16 @@ func (b *bench) acknowledgements(body []byte) (all []*contender, err error) {
 		{name: "hiregate, durable, on SQLite", site: gatewaySite},
 		{name: "hiregate, durable, on PostgreSQL", site: gatewaySite, postgres: true},
 	} {
-		c, err := b.enter(o, body)
+		c, err := b.enter(o)
 		if err != nil {
-			return all, fmt.Errorf("%s: %w", o.name, err)
+			return fmt.Errorf("%s: %w", o.name, err)
 		}
 		all = append(all, c)
 	}
 	for round := range b.rounds {
-		for _, n := range rand.Perm(len(all)) { // so that nobody always follows the same one
-			if err := all[n].take(); err != nil {
-				return all, fmt.Errorf("%s: %w", all[n].name, err)
+		for _, n := range rand.Perm(len(all)) { // so that no server always follows the same one
+			if err := all[n].takeTurn(); err != nil {
+				return fmt.Errorf("%s: %w", all[n].name, err)
 			}
 		}
 		if (round+1)%8 == 0 {
@@ -64,41 +68,41 @@ func (b *bench) acknowledgements(body []byte) (all []*contender, err error) {
 	}
 	for _, c := range all {
 		if err := c.sum(all[0].Rates); err != nil {
-			return all, fmt.Errorf("%s: %w", c.name, err)
+			return fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
-	return all, nil
+	return reportAcknowledgements(all)
 }
 
-func (b *bench) enter(o options, body []byte) (*contender, error) {
+// enter starts a server, connects to it and warms it up.
+func (b *bench) enter(o options) (*contender, error) {
 	s, err := b.serve(o)
 	if err != nil {
 		return nil, err
 	}
-	c := &contender{options: o, Syncs: -1, server: s, body: body}
-	if c.sender, err = dial(s.address, signed(body), connections); err != nil {
+	c := &contender{options: o, Syncs: -1, server: s, body: b.full}
+	if c.sender, err = dial(s.address, signed(b.full), connections); err != nil {
 		s.stop()
 		return nil, err
 	}
-	if _, err := c.load(2 * turn); err != nil { // warm up
-		c.leave()
+	if _, err := c.load(2 * turn); err != nil {
+		c.close()
 		return nil, err
 	}
 	return c, nil
 }
 
 func (c *contender) load(during time.Duration) (result, error) {
-	return c.sender.load(same("/hooks/acme", c.body), http.StatusAccepted, during)
+	return c.sender.load("/hooks/acme", c.body, http.StatusAccepted, during)
 }
 
-func (c *contender) leave() {
+func (c *contender) close() {
 	c.sender.close()
 	c.server.stop()
 }
 
-// take is one turn.
-func (c *contender) take() error {
-	r, cpu, err := c.server.under(func() (result, error) { return c.load(turn) })
+func (c *contender) takeTurn() error {
+	r, cpu, err := c.server.measure(func() (result, error) { return c.load(turn) })
 	if err != nil {
 		return err
 	}
@@ -118,7 +122,7 @@ func (c *contender) sum(bare []float64) error {
 	if c.site != gatewaySite {
 		return nil
 	}
-	// Over all the time: the gateway counts both about once a second, together.
+	// Both counters are read once, at the end: the gateway updates them about once a second, together.
 	commits, err := c.server.metric("hiregate_store_commits_total")
 	if err != nil {
 		return err
@@ -143,4 +147,10 @@ func reportAcknowledgements(acks []*contender) error {
 			m.percentiles(), m.CPU.Round(time.Microsecond), syncs, m.Failed)
 	}
 	return w.Flush()
+}
+
+// quartiles returns the quartiles of at least one figure, in any order.
+func quartiles[T cmp.Ordered](all []T) (lower, middle, upper T) {
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[len(sorted)/4], sorted[len(sorted)/2], sorted[len(sorted)*3/4]
 }

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// result is what a load measured.
+// result has the figures of a load.
 type result struct {
 	Requests, Failed int
 	Seconds          float64
@@ -26,7 +26,7 @@ type result struct {
 	took []time.Duration // sorted
 }
 
-// together is several loads as one.
+// together returns the figures of several loads as of one.
 func together(all []result) result {
 	var took []time.Duration
 	failed, seconds := 0, 0.0
@@ -47,23 +47,18 @@ func resultOf(took []time.Duration, failed int, seconds float64) result {
 	return r
 }
 
-// percentiles are p50 and p99, as two cells of a table.
+// percentiles returns p50 and p99 as two cells of a table.
 func (r result) percentiles() string {
 	return fmt.Sprint(r.P50.Round(10*time.Microsecond), "\t", r.P99.Round(10*time.Microsecond))
 }
 
 func (r result) rate() float64 { return float64(r.Requests-r.Failed) / r.Seconds }
 
-// ask is what a load sends: for the n-th request of a connection its path and its body. Connections are numbered as
-// well.
+// ask returns the n-th request of a connection, which is numbered as well.
 type ask func(connection, n int) (path string, body []byte)
 
-// same sends one body to one path.
-func same(path string, body []byte) ask { return func(int, int) (string, []byte) { return path, body } }
-
-// sender is a number of connections to one address that send the same headers. The requests are written as bytes and
-// the answers read as little as can be: on a machine that client and server share, an expensive client would flatter a
-// slow server.
+// sender has connections to one address, which send the same headers. It formats and parses as little as it can, because
+// it shares the machine with the server: an expensive client would hide how slow a server is.
 type sender struct {
 	address, headers string
 	connections      []*connection
@@ -73,11 +68,11 @@ type connection struct {
 	net.Conn
 	answers *bufio.Reader
 	request bytes.Buffer // scratch
-	id      string       // of its requests, before their number
+	id      string       // begins the UUIDs of its requests
 	sent    int
 }
 
-// dial opens the connections. headers are of each request; unless Content-Type is among them, the body is JSON.
+// dial opens the connections. Each request has the headers; without a Content-Type among them its body is JSON.
 func dial(address, headers string, connections int) (*sender, error) {
 	if !strings.Contains(headers, "Content-Type: ") {
 		headers += "Content-Type: application/json\r\n"
@@ -103,23 +98,15 @@ func (s *sender) close() {
 	}
 }
 
-// load sends requests on all connections for a while, each under an id of its own, and counts those that are answered
-// with the status.
-func load(address, headers string, ask ask, status int, during time.Duration) (result, error) {
-	s, err := dial(address, headers, connections)
-	if err != nil {
-		return result{}, err
-	}
-	defer s.close()
-	return s.load(ask, status, during)
-}
-
-func (s *sender) load(ask ask, status int, during time.Duration) (result, error) {
+// load sends the same request again and again for a while.
+func (s *sender) load(path string, body []byte, status int, during time.Duration) (result, error) {
 	end := time.Now().Add(during)
-	return s.loadWhile(ask, status, func(int) bool { return time.Now().Before(end) })
+	return s.loadWhile(func(int, int) (string, []byte) { return path, body }, status,
+		func(int) bool { return time.Now().Before(end) })
 }
 
-// loadWhile is load for as long as more says of each connection's n-th request that it is to be sent.
+// loadWhile sends requests on all connections, each with an UUID of its own, and counts the answers that have another
+// status as failed. A connection ends when more returns false for the number of its next request.
 func (s *sender) loadWhile(ask ask, status int, more func(n int) bool) (result, error) {
 	var group errgroup.Group
 	var failed atomic.Int64

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"html"
 	"io"
@@ -11,8 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/hiregate/hiregate/internal/store"
 )
 
 const consoleSite = signinSite + `
@@ -25,7 +22,7 @@ const consoleSite = signinSite + `
 		}
 	}`
 
-// consolePages are the pages that are measured, below the console's address.
+// consolePages are the paths of the pages to measure, below the console's address.
 var consolePages = map[string]string{
 	"start":               "",
 	"exports":             "/exports",
@@ -40,31 +37,29 @@ var consolePages = map[string]string{
 	"audit":               "/audit",
 }
 
-// readsOfPage is how often each page is got.
 const readsOfPage = 50
 
-// console measures the pages of the console over a million exports, as an administrator's browser gets them.
+// console measures the pages of the console over many exports, as the browser of an administrator gets them.
 func (b *bench) console() error {
 	filled, err := b.database(b.onPostgres, b.dir)
 	if err != nil {
 		return err
 	}
-	if err := b.fillTo(filled, b.listed); err != nil {
+	if err := fill(filled, b.listed); err != nil {
 		return err
 	}
 	var tenants strings.Builder
 	for n := range filledTenants {
-		fmt.Fprintf(&tenants, "tenant t-%d {\nsecret %s\n%s}\n", n, secret,
-			integrationTo("hris", fmt.Sprint("127.0.0.1:1/t-", n), ""))
+		name := fmt.Sprint("t-", n)
+		tenants.WriteString(tenant(name, "127.0.0.1:1/"+name, ""))
 	}
-	s, err := b.serve(options{site: consoleSite, filled: filled, others: tenants.String()})
+	s, err := b.serve(options{site: consoleSite, filled: filled, tenants: tenants.String()})
 	if err != nil {
 		return err
 	}
 	defer s.stop()
 	const email, password = "ops@example.com", "correct horse"
-	if err := (managed{"http://" + s.address + "/manage/v1"}).post(resource{"/users",
-		object{"email": email, "emailVerified": true, "password": password}}); err != nil {
+	if err := s.post("/users", map[string]any{"email": email, "emailVerified": true, "password": password}); err != nil {
 		return err
 	}
 	operator, err := enterConsole("http://"+s.address+"/console", email, password)
@@ -92,18 +87,7 @@ func (b *bench) console() error {
 	return nil
 }
 
-// fillTo fills a database with so many exports.
-func (b *bench) fillTo(address string, size int) error {
-	ctx := context.Background()
-	db, err := store.Open(ctx, address, store.Options{})
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	return fillUp(ctx, db, 0, size)
-}
-
-// trusting keeps Secure cookies for http on this machine, as browsers do for localhost.
+// trusting also returns Secure cookies over http, as browsers do for localhost.
 type trusting struct{ http.CookieJar }
 
 func (j trusting) SetCookies(u *url.URL, cookies []*http.Cookie) {
@@ -115,7 +99,7 @@ func (j trusting) SetCookies(u *url.URL, cookies []*http.Cookie) {
 
 var signInForm = regexp.MustCompile(`<form method="post" action="([^"]+)"`)
 
-// enterConsole signs somebody in to the console at an address.
+// enterConsole returns a client that is signed in to the console at an address.
 func enterConsole(address, email, password string) (*http.Client, error) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -149,7 +133,7 @@ func enterConsole(address, email, password string) (*http.Client, error) {
 	return client, nil
 }
 
-// get is the text at an address that answers 200.
+// get returns the body at an address. Any status but 200 is an error.
 func get(client *http.Client, address string) (string, error) {
 	answer, err := client.Get(address)
 	if err != nil {

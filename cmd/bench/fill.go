@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+const (
+	filledTenants = 10 // t-0, t-1, …
+	fillBatch     = 1000
+)
+
+// fill stores so many exports in an empty database, with one delivery each: of ten tenants, which have a thousand
+// candidates each. One delivery in a thousand failed. They came one a second, the last one now.
+func fill(address string, exports int) error {
+	ctx := context.Background()
+	db, err := store.Open(ctx, address, store.Options{})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	began := time.Now()
+	first := began.UTC().Truncate(time.Second).Add(-time.Duration(exports) * time.Second)
+	for n := 0; n < exports; n += fillBatch {
+		if err := insertBatch(ctx, db, n, first); err != nil {
+			return err
+		}
+		if n%100_000 == 0 && n > 0 {
+			say("  %d exports after %s", n, time.Since(began).Round(time.Second))
+		}
+	}
+	return nil
+}
+
+func insertBatch(ctx context.Context, db *store.DB, from int, first time.Time) error {
+	ids := make([]int64, 0, fillBatch)
+	err := db.Write(ctx, func(tx *store.Tx) error {
+		for n := from; n < from+fillBatch; n++ {
+			at := first.Add(time.Duration(n) * time.Second)
+			id := at.UnixMicro() << 10
+			ids = append(ids, id)
+			tenant, key := fmt.Sprint("t-", n%filledTenants), fmt.Sprint("u-", n)
+			e := &model.Export{ID: id, Tenant: tenant, Key: key, Keyed: true, Origin: model.Received,
+				SHA256: sha256.Sum256([]byte(key)), CandidateID: fmt.Sprint("c-", n/10%1000), Receipt: model.NewReceipt(id),
+				ReceivedAt: at, DocumentsTill: at, DeliverTill: at, Body: []byte("{}"), Size: 2,
+				WorkflowID: model.WorkflowID(tenant, key, 0)}
+			if _, err := tx.InsertExport(e); err != nil {
+				return err
+			}
+			if err := tx.MarkDispatched(id, 0, at); err != nil {
+				return err
+			}
+			d := &model.Delivery{ExportID: id, Tenant: tenant, Integration: "hris", Outcome: model.Delivered, CreatedAt: at,
+				UpdatedAt: at}
+			if n%1000 == 3 {
+				d.Outcome, d.Fault = model.Failed, model.ClassPartnerFault
+			}
+			if err := tx.UpsertDelivery(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for few := range slices.Chunk(ids, store.MaxPage) {
+		if err == nil {
+			err = db.Write(ctx, func(tx *store.Tx) error { return tx.SettleExports(few) })
+		}
+	}
+	return err
+}
