@@ -18,8 +18,8 @@ func TestSecondGatewayAtOneAdminAddressDoesNotStart(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, "")
 	for _, written := range []string{"127.0.0.1", "localhost"} {
-		other := &system{t: t, dir: t.TempDir(), http: freePorts(t, 1)[0], admin: s.admin, temporalPort: s.temporalPort,
-			own: s.own}
+		ports := freePorts(t, 2) // nobody is at the second: a gateway at the first one's Temporal is refused for its namespace
+		other := &system{t: t, dir: t.TempDir(), http: ports[0], admin: s.admin, temporalPort: ports[1], own: s.own}
 		other.adminHost = written
 		other.configure()
 		second := other.runGateway()

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -37,8 +38,7 @@ func TestNobodyGetsADocumentBeforeItIsClean(t *testing.T) {
 	s.post201(documents+"?id=deleted", []byte("%PDF-1.4 other"))
 	require.Len(t, s.files(), 3)
 	s.post201("/tenants/initech/job-applications/"+a+"/transitions", map[string]any{"step": "hired"})
-	require.Eventually(t, func() bool { return strings.Contains(s.gateway.out.String(), "could not be scanned") },
-		patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return s.unscanned() == 3 }, patience, 20*time.Millisecond)
 	require.Empty(t, partner.of("CANDIDATE-EXPORT"), "the export did not wait for the scan")
 	status, _, err := s.manage(http.MethodDelete, documents+"/deleted", nil)
 	require.NoError(t, err)
@@ -82,6 +82,15 @@ func TestNobodyGetsADocumentBeforeItIsClean(t *testing.T) {
 		s.history(c, []string{"resume-of-marker", "Test.Finding", "initech"}, fmt.Sprint("scan/document-", n+1),
 			w.Execution.WorkflowId)
 	}
+}
+
+// unscanned returns how many documents the log names that could not be scanned.
+func (s *system) unscanned() int {
+	documents := map[string]bool{}
+	for _, m := range regexp.MustCompile(`could not be scanned.*"document":(\d+)`).FindAllStringSubmatch(s.gateway.out.String(), -1) {
+		documents[m[1]] = true
+	}
+	return len(documents)
 }
 
 // files are the names in the document store.

@@ -27,8 +27,17 @@ func Exactly(n int, sentence string) cobra.PositionalArgs {
 // Interruptible returns a context that ends with the command's, or at the first Ctrl-C. A second Ctrl-C ends the
 // program at once.
 func Interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
+	ctx, stop := context.WithCancel(cmd.Context())
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-interrupts:
+		case <-ctx.Done():
+		}
+		signal.Stop(interrupts) // before anyone who waits for ctx says that another Ctrl-C ends the program
+		stop()
+	}()
 	return ctx, stop
 }
 
