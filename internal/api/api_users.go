@@ -5,7 +5,7 @@ import "time"
 // APIUser is a user of the Apply API.
 type APIUser struct {
 	ID       string `json:"id" schema:"ref=Id"`
-	Tenant   string `json:"tenant" schema:"ref=Name"`
+	Tenant   string `json:"tenant" schema:"ref=ShortName"`
 	UserName string `json:"userName"`
 	// a password that the gateway made, only in the answer that makes it
 	Password   string    `json:"password,omitempty" schema:"pattern=^[A-Za-z0-9_-]{43}$"`

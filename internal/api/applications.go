@@ -9,7 +9,7 @@ import (
 // Document is a document of a job application, without its file.
 type Document struct {
 	ID           string    `json:"id" schema:"ref=Id"`
-	Tenant       string    `json:"tenant" schema:"ref=Name"`
+	Tenant       string    `json:"tenant" schema:"ref=ShortName"`
 	Application  string    `json:"jobApplication" schema:"ref=Id"`
 	FileName     string    `json:"fileName,omitempty"`
 	MediaType    string    `json:"mediaType"`
@@ -25,14 +25,14 @@ type Document struct {
 
 // TransitionInput moves a job application into a step.
 type TransitionInput struct {
-	Step string `json:"step" schema:"ref=Name"`
+	Step string `json:"step" schema:"ref=ShortName"`
 }
 
 // Transition is the move of a job application into a step.
 type Transition struct {
 	ID          string    `json:"id"`
 	Application string    `json:"jobApplication" schema:"ref=Id"`
-	Step        string    `json:"step" schema:"ref=Name"`
+	Step        string    `json:"step" schema:"ref=ShortName"`
 	Name        string    `json:"name"`               // of the step at that time
 	Category    string    `json:"category,omitempty"` // of the step at that time
 	EnteredAt   time.Time `json:"enteredAt"`
@@ -47,7 +47,7 @@ type StepsInput struct {
 
 // StepHelper is the workflow helper of a step: it exports a candidate who enters the step.
 type StepHelper struct {
-	ID string `json:"id" schema:"ref=Name"` // of the step
+	ID string `json:"id" schema:"optional ref=ShortName"` // of the step
 	// the integrations that it exports to; empty: every configured one
-	Integrations []string `json:"integrations" schema:"maxItems=100 items.ref=Name"`
+	Integrations []string `json:"integrations" schema:"optional maxItems=100 items.ref=ShortName"`
 }

@@ -26,20 +26,20 @@ type ExportedTo struct {
 
 // RedeliverInput redelivers an export.
 type RedeliverInput struct {
-	Integrations []string `json:"integrations,omitzero" schema:"minItems=1 items.ref=Name"` // left out: all of the tenant's
+	Integrations []string `json:"integrations,omitzero" schema:"minItems=1 items.ref=ShortName"` // left out: all of the tenant's
 }
 
 // Redelivered says what the redelivery of an export did for each integration.
 type Redelivered struct {
 	Round   int      `json:"round"`
-	Started []string `json:"started,omitempty" schema:"items.ref=Name"` // delivered again, in this round
-	Hurried []string `json:"hurried,omitempty" schema:"items.ref=Name"` // under way already: the next attempt is made now
+	Started []string `json:"started,omitempty" schema:"items.ref=ShortName"` // delivered again, in this round
+	Hurried []string `json:"hurried,omitempty" schema:"items.ref=ShortName"` // under way already: the next attempt is made now
 }
 
 // Released answers the release of an export from quarantine.
 type Released struct {
 	Round    int      `json:"round"`
-	Released []string `json:"released" schema:"items.ref=Name"` // the integrations whose deliveries go on
+	Released []string `json:"released" schema:"items.ref=ShortName"` // the integrations whose deliveries go on
 }
 
 // EraseInput erases an export.

@@ -10,7 +10,7 @@ import (
 // Export is an export in a list. Of the candidate it has only an id, and nothing of what a partner answered.
 type Export struct {
 	ID     string `json:"id"` // its X-Service-UUID, or what stands in for it
-	Tenant string `json:"tenant" schema:"ref=Name"`
+	Tenant string `json:"tenant" schema:"ref=ShortName"`
 	// no tenant of that name is configured any more: it can be read, and what is left of its way waits
 	Removed      bool        `json:"tenantRemoved,omitzero"`
 	ReceivedAt   time.Time   `json:"receivedAt"`
@@ -45,7 +45,7 @@ const (
 
 // Delivery is an export on its way to an integration, in one round.
 type Delivery struct {
-	Integration string `json:"integration" schema:"ref=Name"`
+	Integration string `json:"integration" schema:"ref=ShortName"`
 	Round       int    `json:"round"`
 	// no later round went to this integration: this is how the export stands there; rounds are per integration
 	Current  bool          `json:"current"`

@@ -8,9 +8,9 @@ import (
 
 // Integration is a destination of a tenant's exports.
 type Integration struct {
-	ID        string                 `json:"id" schema:"ref=Name"` // its name, which is unique in its tenant
-	Tenant    string                 `json:"tenant" schema:"ref=Name"`
-	Name      string                 `json:"name" schema:"ref=Name"`
+	ID        string                 `json:"id" schema:"ref=ShortName"` // its name, which is unique in its tenant
+	Tenant    string                 `json:"tenant" schema:"ref=ShortName"`
+	Name      string                 `json:"name" schema:"ref=ShortName"`
 	State     model.IntegrationState `json:"state"`            // exports go to a configured one only; for the others they are held
 	Reason    string                 `json:"reason,omitempty"` // why it is not configured, or disabled
 	Attempts  int                    `json:"attempts"`         // verifications sent with this setting
@@ -29,7 +29,7 @@ type Integration struct {
 
 // IntegrationInput makes or changes an integration. A new secret without a former one is the only one.
 type IntegrationInput struct {
-	Name string `json:"name,omitzero" schema:"ref=Name"`
+	Name string `json:"name,omitzero" schema:"ref=ShortName"`
 	// the webhook's address, with an identifier in its path or its query; left out of an edit: it stays
 	URL    string `json:"url,omitzero"`
 	Secret string `json:"secret,omitzero"` // signs the exports; left out of an edit: it stays
@@ -80,8 +80,8 @@ type Trial struct {
 // Retry counts the deliveries that wait for their next attempt at an integration, and says what came of the last time
 // that all of them were attempted at once.
 type Retry struct {
-	Tenant      string `json:"tenant" schema:"ref=Name"`
-	Integration string `json:"integration" schema:"ref=Name"`
+	Tenant      string `json:"tenant" schema:"ref=ShortName"`
+	Integration string `json:"integration" schema:"ref=ShortName"`
 	State       string `json:"state" schema:"enum=none|running|ended"` // none: there was none so far
 	// the deliveries that wait for their next attempt; while it is running, those that it has not reached yet
 	Waiting int64 `json:"waiting"`

@@ -66,7 +66,7 @@ type RefusedAnswer struct {
 
 // ComplianceReport counts what applicants answered to the questions of the compliance groups.
 type ComplianceReport struct {
-	Tenant string                        `json:"tenant" schema:"ref=Name"`
+	Tenant string                        `json:"tenant" schema:"ref=ShortName"`
 	Job    *string                       `json:"job"` // null: all of them
 	At     time.Time                     `json:"at"`
 	Groups []model.ComplianceGroupReport `json:"groups"`

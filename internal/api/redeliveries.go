@@ -8,7 +8,7 @@ import (
 
 // RedeliveryInput redelivers the exports of a range of time to an integration.
 type RedeliveryInput struct {
-	Integration string               `json:"integration" schema:"ref=Name"`
+	Integration string               `json:"integration" schema:"ref=ShortName"`
 	Since       time.Time            `json:"since"`          // exports received then or later
 	Until       time.Time            `json:"until,omitzero"` // exports received before; left out: now
 	Mode        model.RedeliveryMode `json:"mode,omitzero"`  // left out: failed
@@ -49,8 +49,8 @@ type RedeliverySample struct {
 // Redelivery is a redelivery of a range, with the progress of what it began.
 type Redelivery struct {
 	ID          string                `json:"id"`
-	Tenant      string                `json:"tenant" schema:"ref=Name"`
-	Integration string                `json:"integration" schema:"ref=Name"`
+	Tenant      string                `json:"tenant" schema:"ref=ShortName"`
+	Integration string                `json:"integration" schema:"ref=ShortName"`
 	Mode        model.RedeliveryMode  `json:"mode"`
 	Since       time.Time             `json:"since"`
 	Until       time.Time             `json:"until"`

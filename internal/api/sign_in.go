@@ -17,10 +17,10 @@ type User struct {
 // UserProfile is the part of a user that an administrator sets.
 type UserProfile struct {
 	Email         string `json:"email" schema:"maxLength=255"`
-	EmailVerified bool   `json:"emailVerified"`
-	Name          string `json:"name" schema:"maxLength=255"`
-	GivenName     string `json:"givenName" schema:"maxLength=255"`
-	FamilyName    string `json:"familyName" schema:"maxLength=255"`
+	EmailVerified bool   `json:"emailVerified" schema:"optional"`
+	Name          string `json:"name" schema:"optional maxLength=255"`
+	GivenName     string `json:"givenName" schema:"optional maxLength=255"`
+	FamilyName    string `json:"familyName" schema:"optional maxLength=255"`
 }
 
 // UserInput makes a user.
@@ -54,11 +54,11 @@ type OAuthClientSettings struct {
 	// code, state, iss, error, error_description, error_uri
 	RedirectURIs []string `json:"redirectUris" schema:"minItems=1 maxItems=50 items.maxLength=2048"`
 	// where people may go after signing out
-	PostLogoutRedirectURIs []string `json:"postLogoutRedirectUris" schema:"maxItems=50 items.maxLength=2048"`
-	Algorithm              string   `json:"algorithm" schema:"enum=RS256|ES256"` // of its ID tokens; left out: RS256
-	SecretPost             bool     `json:"secretPost"`                          // it may send its secret in the body, too (client_secret_post)
-	RequirePKCE            bool     `json:"requirePkce"`                         // it must send a code_challenge (S256)
-	Consent                bool     `json:"consent"`                             // people are asked before it learns who they are
+	PostLogoutRedirectURIs []string `json:"postLogoutRedirectUris" schema:"optional maxItems=50 items.maxLength=2048"`
+	Algorithm              string   `json:"algorithm" schema:"optional enum=RS256|ES256"` // of its ID tokens; left out: RS256
+	SecretPost             bool     `json:"secretPost" schema:"optional"`                 // it may send its secret in the body, too (client_secret_post)
+	RequirePKCE            bool     `json:"requirePkce" schema:"optional"`                // it must send a code_challenge (S256)
+	Consent                bool     `json:"consent" schema:"optional"`                    // people are asked before it learns who they are
 }
 
 // OAuthClientInput makes an OAuth client.

@@ -75,8 +75,8 @@ type Failures struct {
 
 // FailureGroup counts deliveries that ended without being received, for the same reason.
 type FailureGroup struct {
-	Tenant      string        `json:"tenant" schema:"ref=Name"`
-	Integration string        `json:"integration" schema:"ref=Name"`
+	Tenant      string        `json:"tenant" schema:"ref=ShortName"`
+	Integration string        `json:"integration" schema:"ref=ShortName"`
 	Outcome     model.Outcome `json:"outcome" schema:"enum=failed|expired"`
 	// of the last attempt; absent: none was made
 	Class  model.Class `json:"class,omitempty" schema:"enum=partner_fault|data_fault|our_fault"`

@@ -8,24 +8,24 @@ const DefaultLanguage = "en-US"
 // JobApplication is a candidate's application for a job.
 type JobApplication struct {
 	Row
-	ID           string      `json:"id"`                 // profileId
-	LegacyID     string      `json:"legacyId,omitempty"` // appjob_id of the service's other public API
-	Candidate    string      `json:"candidate"`          // its id
-	Job          string      `json:"jobBoardCode"`
-	LanguageCode string      `json:"languageCode"`
-	Education    []Education `json:"education"`
-	StartDate    *StartDate  `json:"startDate,omitempty"` // set: the start date entry of an export
+	ID           string      `json:"id" schema:"ref=Id"`                        // the profileId of the export
+	LegacyID     string      `json:"legacyId,omitempty" schema:"maxLength=255"` // appjob_id of the service's other public API
+	Candidate    string      `json:"candidate" schema:"ref=Id"`                 // the id of the candidate
+	Job          string      `json:"jobBoardCode" schema:"maxLength=255"`       // of the job it is for
+	LanguageCode string      `json:"languageCode"`                              // a language tag; left out: en-US
+	Education    []Education `json:"education" schema:"maxItems=100"`
+	StartDate    *StartDate  `json:"startDate,omitempty"` // the start date entry of the export
 	Status       Status      `json:"status"`
 }
 
 // Education is one entry of a candidate's education: the names of its levels.
 type Education struct {
-	Levels []string `json:"educationLevelCodes"`
+	Levels []string `json:"educationLevelCodes" schema:"optional"` // the names of the levels
 }
 
 // StartDate is the day on which the candidate begins, and the id of the field that holds it.
 type StartDate struct {
-	ID   string `json:"id"`
+	ID   string `json:"id" schema:"ref=Id"`
 	Date string `json:"date"` // YYYY-MM-DD
 }
 

@@ -8,7 +8,7 @@ import (
 
 // AuditEntry says who did what through the management API, and when.
 type AuditEntry struct {
-	ID int64     `json:"id,string"`
+	ID int64     `json:"id,string" schema:"pattern=^[0-9]+$"`
 	At time.Time `json:"at"`
 	Author
 	Action string `json:"action"` // such as set, remove, redeliver, release, erase

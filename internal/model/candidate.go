@@ -7,8 +7,8 @@ import (
 
 // Row is what the store keeps of every resource beside its content.
 type Row struct {
-	Tenant    string    `json:"tenant"`
-	Version   int64     `json:"version"` // 1 at first, one more with each change; 0: not stored yet
+	Tenant    string    `json:"tenant" schema:"ref=ShortName"`
+	Version   int64     `json:"version" schema:"minimum=1"` // 1 at first, one more with each change; 0: not stored yet
 	CreatedAt time.Time `json:"createdAt"`
 	UpdatedAt time.Time `json:"updatedAt"`
 }
@@ -17,17 +17,17 @@ type Row struct {
 // contract's; where it has an array of objects with one string each, there is an array of these strings here.
 type Candidate struct {
 	Row
-	ID           string        `json:"id"`           // person.id
-	AlternateIDs []string      `json:"alternateIds"` // legacy candidate ids
+	ID           string        `json:"id" schema:"ref=Id"`                              // person.id
+	AlternateIDs []string      `json:"alternateIds" schema:"maxItems=100 items.ref=Id"` // legacy candidate ids
 	Name         Name          `json:"name"`
 	Gender       string        `json:"gender,omitempty"`
-	CitizenShip  []string      `json:"citizenShip"`         // work authorization
-	ApplyDate    string        `json:"applyDate,omitempty"` // YYYY-MM-DD
-	Address      []Address     `json:"address"`
-	Phone        []string      `json:"phone"`
-	Email        []string      `json:"email"`
-	Web          string        `json:"web,omitempty"` // an HTML template: never rendered raw
-	CustomFields []CustomField `json:"customFields"`
+	CitizenShip  []string      `json:"citizenShip" schema:"maxItems=100"` // work authorization
+	ApplyDate    string        `json:"applyDate,omitempty"`               // YYYY-MM-DD
+	Address      []Address     `json:"address" schema:"maxItems=100"`
+	Phone        []string      `json:"phone" schema:"maxItems=100"`
+	Email        []string      `json:"email" schema:"maxItems=100"`
+	Web          string        `json:"web,omitempty"` // an HTML template: never render it as it is
+	CustomFields []CustomField `json:"customFields" schema:"maxItems=100"`
 }
 
 // Name is a person's name.
@@ -46,7 +46,7 @@ func FormattedName(given, family string) string {
 
 // Address is a postal address.
 type Address struct {
-	Subdivisions []Subdivision `json:"countrySubdivisions"`
+	Subdivisions []Subdivision `json:"countrySubdivisions" schema:"optional"`
 	City         string        `json:"city,omitempty"`
 	PostalCode   string        `json:"postalCode,omitempty"`
 	Line         string        `json:"line,omitempty"`
@@ -61,7 +61,7 @@ type Subdivision struct {
 
 // CustomField is a field that users configured, of a candidate or of a job.
 type CustomField struct {
-	ID    string `json:"id"`
+	ID    string `json:"id" schema:"ref=Id"`
 	Name  string `json:"name"`
 	Type  string `json:"type"`
 	Value string `json:"value"`

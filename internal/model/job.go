@@ -3,18 +3,18 @@ package model
 // Job is a position opening. Within its tenant it is known by its job board code.
 type Job struct {
 	Row
-	BoardCode string `json:"jobBoardCode"`
-	// positionOpeningId; neither the job board code nor the legacy id
-	ID           string        `json:"id"`
-	LegacyID     string        `json:"legacyId,omitempty"` // job_id of the service's other public API
+	BoardCode string `json:"jobBoardCode" schema:"ref=Id"` // unique in its tenant
+	// positionOpeningId of the export, neither the job board code nor the legacy id; unique in its tenant
+	ID           string        `json:"id" schema:"ref=Id"`
+	LegacyID     string        `json:"legacyId,omitempty" schema:"maxLength=255"` // job_id of the service's other public API
 	Title        string        `json:"title,omitempty"`
 	URI          string        `json:"uri,omitempty"`
-	CustomFields []CustomField `json:"customFields"`
+	CustomFields []CustomField `json:"customFields" schema:"maxItems=100"`
 
-	Closed           bool       `json:"closed"`           // nobody can apply any more
-	Syndicate        bool       `json:"syndicate"`        // while it is open, the public feed has it
-	Questions        []Question `json:"questions"`        // but for those of the compliance groups
-	ComplianceGroups []string   `json:"complianceGroups"` // whose questions are asked after the others
+	Closed           bool       `json:"closed"`                                                                              // nobody can apply any more
+	Syndicate        bool       `json:"syndicate"`                                                                           // while it is open, the public feed has it
+	Questions        []Question `json:"questions"`                                                                           // of the job itself, without those of the compliance groups
+	ComplianceGroups []string   `json:"complianceGroups" schema:"items.enum=complianceEeo|complianceOfccp|complianceVevraa"` // whose questions are asked after the others
 }
 
 // Files is how many of the job's questions ask for a file.
@@ -30,15 +30,15 @@ func (j *Job) Files() (n int) {
 // Step is a step of the hiring workflow. A job application that enters it gets its name and category as status.
 type Step struct {
 	Row
-	ID       string  `json:"id"` // [a-z0-9-]{1,63}
-	Name     string  `json:"name"`
+	ID       string  `json:"id" schema:"ref=ShortName"`
+	Name     string  `json:"name" schema:"minLength=1"`
 	Category string  `json:"category,omitempty"`
-	Position int     `json:"position"` // among the tenant's steps, from 0
-	Helper   *Helper `json:"helper"`   // null: none
+	Position int     `json:"position" schema:"minimum=0"` // among the tenant's steps, from 0; in a request the order of the list decides
+	Helper   *Helper `json:"helper"`                      // null: none; in a request, null leaves the helper as it is
 }
 
 // Helper is the workflow helper of a step: it exports a candidate each time one of their job applications enters the
 // step.
 type Helper struct {
-	Integrations []string `json:"integrations"` // whom it exports to; empty: every configured integration of the tenant
+	Integrations []string `json:"integrations" schema:"optional items.ref=ShortName"` // the integrations that it exports to; empty: every configured one
 }

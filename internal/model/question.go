@@ -2,14 +2,14 @@ package model
 
 // Question is one that a job asks its applicants (contract, "Question").
 type Question struct {
-	ID         string   `json:"id"`
+	ID         string   `json:"id" schema:"minLength=1 maxLength=255"`
 	Format     Format   `json:"format"`
-	IsRequired bool     `json:"isRequired"`
+	IsRequired bool     `json:"isRequired" schema:"optional"`
 	Label      string   `json:"label"`
-	Options    []string `json:"options"`         // null but for Checkbox and Select
-	MaxLength  *int     `json:"maxLength"`       // in Unicode code points; null: none
-	Group      *string  `json:"group"`           // the compliance group; null: none
-	Check      string   `json:"check,omitempty"` // CheckEmail, or empty; the Apply API does not show it
+	Options    []string `json:"options" schema:"optional"`             // only of Checkbox and Select
+	MaxLength  *int     `json:"maxLength" schema:"optional minimum=1"` // in Unicode code points; null: none
+	Group      *string  `json:"group" schema:"optional"`               // the compliance group that asks it; null: the job itself
+	Check      string   `json:"check,omitempty" schema:"enum=|email"`  // email: a Text question that wants an e-mail address; the Apply API does not show it
 }
 
 // Format is how a question is answered.

@@ -47,7 +47,9 @@ var description = sync.OnceValue(func() object {
 			continue
 		}
 		part := read("openapi/" + f.Name())
-		maps.Copy(base["paths"].(object), part["paths"].(object))
+		if paths, ok := part["paths"].(object); ok {
+			maps.Copy(base["paths"].(object), paths)
+		}
 		for _, kind := range []string{"schemas", "parameters"} {
 			if more, ok := part[kind].(object); ok {
 				maps.Copy(components[kind].(object), more)
