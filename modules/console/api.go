@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
@@ -74,9 +75,9 @@ func (v *visitor) call(method, path string, query url.Values, body, into any) er
 	case a.status == http.StatusPreconditionFailed:
 		return errChanged // the API's sentence is for those who send If-Match themselves
 	case a.status >= http.StatusBadRequest:
-		var p struct {
-			Detail     string        `json:"detail"`
-			Transcript *verification `json:"transcript"`
+		var p struct { // of internal/problem
+			Detail     string
+			Transcript *api.Transcript
 		}
 		_ = json.Unmarshal(a.body.Bytes(), &p) // without a sentence, the status has to do
 		return &failure{status: a.status, Text: "Refused", Detail: p.Detail, Transcript: p.Transcript}

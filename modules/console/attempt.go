@@ -1,36 +1,14 @@
 package console
 
-import (
-	"time"
-)
+import "github.com/hiregate/hiregate/internal/api"
 
-// attempt is an attempt at an integration as the management API has it.
-type attempt struct {
-	Number     int       `json:"number"`
-	StartedAt  time.Time `json:"startedAt"`
-	DurationMs float64   `json:"durationMs"`
-	Status     int       `json:"status"`
-	Class      string    `json:"class"`
-	Error      string    `json:"error"`
-	Answer     string    `json:"answer"`
-	Header     string    `json:"header"`
-	Address    string    `json:"address"`
-	Manual     bool      `json:"manual"`
-	Phases     struct {
-		DNS       float64 `json:"dnsMs"`
-		Connect   float64 `json:"connectMs"`
-		TLS       float64 `json:"tlsMs"`
-		FirstByte float64 `json:"firstByteMs"`
-	} `json:"phases"`
-}
-
-// Head is the beginning of an answer: what a person needs to recognise it.
-func (a attempt) Head() string {
+// Head returns the beginning of an answer, which is enough to recognise it.
+func (view) Head(answer string) string {
 	const most = 500
-	if runes := []rune(a.Answer); len(runes) > most {
+	if runes := []rune(answer); len(runes) > most {
 		return string(runes[:most]) + "…"
 	}
-	return a.Answer
+	return answer
 }
 
 // phase is a part of the time of an attempt, and where its bar is in one of 100 units.
@@ -40,8 +18,8 @@ type phase struct {
 	X, Width float64
 }
 
-// Timeline are the phases of an attempt that took time, in their order, and what is left.
-func (a attempt) Timeline() (all []phase) {
+// Timeline returns the phases of an attempt that took time, in their order, and the rest of its time.
+func (view) Timeline(a api.Attempt) (all []phase) {
 	rest := a.DurationMs
 	for _, p := range []phase{{Name: "dns", Ms: a.Phases.DNS}, {Name: "connect", Ms: a.Phases.Connect},
 		{Name: "tls", Ms: a.Phases.TLS}, {Name: "first_byte", Ms: a.Phases.FirstByte}} {

@@ -3,24 +3,15 @@ package console
 import (
 	"net/http"
 	"net/url"
-	"time"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 )
-
-// entry is who did what, as the management API has it.
-type entry struct {
-	At time.Time `json:"at"`
-	model.Author
-	Action string `json:"action"`
-	Tenant string `json:"tenant"`
-	Object string `json:"object"`
-}
 
 // listAudit shows who did what and when, the newest first.
 func listAudit(v *visitor) error {
 	shown := struct {
-		listOf[entry]
+		api.List[model.AuditEntry]
 		Query map[string]string
 		More  string
 	}{Query: map[string]string{}}
@@ -33,7 +24,7 @@ func listAudit(v *visitor) error {
 		}
 	}
 	var err error
-	if shown.More, err = pageOf(v, "/v1/audit", query, &shown.listOf, names...); err != nil {
+	if shown.More, err = pageOf(v, "/v1/audit", query, &shown.List, names...); err != nil {
 		return err
 	}
 	return v.page(http.StatusOK, "audit", "Audit", &shown)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/wait"
 )
@@ -25,8 +26,8 @@ type candidatePage struct {
 	Applications []application
 	More         string // the query of the next page of job applications; empty: this is the last one
 	Steps        []model.Step
-	Integrations []health
-	Exports      listOf[export]
+	Integrations []api.IntegrationHealth
+	Exports      api.List[export]
 	Exported     *export             // that was just made; nil: none was
 	Refused      string              // why what was just asked for was refused, in English; empty: it was not
 	Tag          string              // of the candidate; a change is refused if somebody changed them meanwhile
@@ -55,27 +56,8 @@ func (c *candidatePage) Rows() []model.CustomField {
 type application struct {
 	model.JobApplication
 	Opening     *model.Job // nil: it names none, or one that is gone
-	Documents   []applicationDocument
-	Transitions listOf[transition]
-}
-
-type applicationDocument struct {
-	ID           string    `json:"id"`
-	FileName     string    `json:"fileName"`
-	MediaType    string    `json:"mediaType"`
-	Descriptions []string  `json:"descriptions"`
-	Size         int64     `json:"size"`
-	CreatedAt    time.Time `json:"createdAt"`
-	Scan         string    `json:"scan"`
-	Finding      string    `json:"finding"`
-}
-
-type transition struct {
-	Step      string    `json:"step"`
-	Name      string    `json:"name"`
-	Category  string    `json:"category"`
-	EnteredAt time.Time `json:"enteredAt"`
-	Export    string    `json:"export"`
+	Documents   []api.Document
+	Transitions api.List[api.Transition]
 }
 
 // showCandidate shows a candidate, and what became of an export that was just made.
@@ -96,7 +78,7 @@ func (v *visitor) showCandidate(status int, shown *candidatePage) error {
 	if err := v.loadApplications(shown); err != nil {
 		return err
 	}
-	var steps listOf[model.Step]
+	var steps api.List[model.Step]
 	if err := v.get(at("tenants", of, "steps"), nil, &steps); err != nil {
 		return err
 	}
@@ -112,15 +94,15 @@ func (v *visitor) showCandidate(status int, shown *candidatePage) error {
 }
 
 // integrationsOf returns the integrations of a tenant, as many as one page of the management API has.
-func (v *visitor) integrationsOf(tenant string) ([]health, error) {
-	var all listOf[health]
+func (v *visitor) integrationsOf(tenant string) ([]api.IntegrationHealth, error) {
+	var all api.List[api.IntegrationHealth]
 	err := v.get(at("tenants", tenant, "integrations"), url.Values{"limit": {mostOfEach}}, &all)
 	return all.Items, err
 }
 
 // loadApplications gets a page of the candidate's job applications, with their jobs, documents and steps.
 func (v *visitor) loadApplications(shown *candidatePage) error {
-	var all listOf[application]
+	var all api.List[application]
 	more, err := pageOf(v, at("tenants", shown.Tenant, "job-applications"),
 		url.Values{"candidate": {shown.ID}, "limit": {fewApplications}}, &all)
 	if err != nil {
@@ -130,7 +112,7 @@ func (v *visitor) loadApplications(shown *candidatePage) error {
 	for n := range all.Items {
 		a := &all.Items[n]
 		path := []string{"tenants", shown.Tenant, "job-applications", a.ID}
-		var documents listOf[applicationDocument]
+		var documents api.List[api.Document]
 		if err := v.get(at(append(path, "documents")...), most, &documents); err != nil {
 			return err
 		}
@@ -178,17 +160,17 @@ func (v *visitor) firstOutcome(tenant, candidate, uuid string) (*export, error) 
 func (e *export) UnderWay() bool {
 	current := e.Current()
 	return e.Fault == "" && (len(current) == 0 ||
-		slices.ContainsFunc(current, func(d delivery) bool { return d.Outcome == string(model.Pending) }))
+		slices.ContainsFunc(current, func(d api.DeliveryDetail) bool { return d.Outcome == model.Pending }))
 }
 
 // Open reports whether more is to come of it by itself.
 func (e *export) Open() bool {
 	return e.UnderWay() ||
-		slices.ContainsFunc(e.Current(), func(d delivery) bool { return d.Outcome == string(model.Retrying) })
+		slices.ContainsFunc(e.Current(), func(d api.DeliveryDetail) bool { return d.Outcome == model.Retrying })
 }
 
-// Last is the last attempt; nil: none was made.
-func (d delivery) Last() *attempt {
+// Last returns the last attempt of a delivery; nil: none was made.
+func (view) Last(d api.DeliveryDetail) *api.Attempt {
 	if len(d.History) == 0 {
 		return nil
 	}

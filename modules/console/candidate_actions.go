@@ -7,21 +7,15 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 )
 
 // exportCandidate exports a candidate, and leads to what came of the first attempts: the management API waits for them.
 func exportCandidate(v *visitor) error {
 	of, id := v.PathValue("tenant"), v.PathValue("id")
-	body := map[string]string{}
-	for _, name := range []string{"integration", "jobApplication"} {
-		if value := v.PostFormValue(name); value != "" {
-			body[name] = value
-		}
-	}
-	var made struct {
-		UUID string `json:"uuid"`
-	}
+	body := api.ExportInput{Integration: v.PostFormValue("integration"), JobApplication: v.PostFormValue("jobApplication")}
+	var made api.Exported
 	if err := v.post(at("tenants", of, "candidates", id, "exports"), body, &made); err != nil {
 		return v.refused(err, new(candidatePage))
 	}
@@ -35,8 +29,8 @@ func enterStep(v *visitor) error {
 	if err != nil {
 		return err
 	}
-	var made transition
-	if err := v.post(path+"/transitions", map[string]string{"step": v.PostFormValue("step")}, &made); err != nil {
+	var made api.Transition
+	if err := v.post(path+"/transitions", api.TransitionInput{Step: v.PostFormValue("step")}, &made); err != nil {
 		return v.refused(err, new(candidatePage))
 	}
 	query := url.Values{"done": {"step"}}

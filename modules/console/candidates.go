@@ -44,7 +44,7 @@ func seekCandidate(v *visitor) error {
 	}
 	if strings.Contains(sought, "@") {
 		query := url.Values{"email": {sought}}
-		if err := v.get(at("tenants", shown.Tenant, "candidates"), query, &shown.listOf); err != nil {
+		if err := v.get(at("tenants", shown.Tenant, "candidates"), query, &shown.List); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/oidcclient"
@@ -247,7 +248,7 @@ type failure struct {
 	Text   string // the key of its text
 	Detail string // in English, from the management API; empty: the text says it all
 	// Transcript is what came of a VERIFY event, where that is why something is refused.
-	Transcript *verification
+	Transcript *api.Transcript
 }
 
 func (f *failure) Error() string { return f.Text + ": " + f.Detail }

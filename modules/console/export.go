@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
@@ -13,32 +14,15 @@ import (
 // exportPage is an export with all that is known of its way.
 type exportPage struct {
 	export
-	Structure structure
-	Shown     *shownBody // its body; nil: nobody asked for it
-	Again     *again     // a redelivery that nobody confirmed yet; nil: none was asked for
+	Structure api.ExportStructure
+	Shown     *api.ExportBody // its body; nil: nobody asked for it
+	Again     *again          // a redelivery that nobody confirmed yet; nil: none was asked for
 }
 
 // again is a redelivery of what was received already. It takes a second look.
 type again struct {
 	Integration string // empty: all
-	Received    []delivery
-}
-
-// structure is what a body is made of, without anything that it says.
-type structure struct {
-	Parts []struct {
-		Path   string `json:"path"`
-		Type   string `json:"type"`
-		Length int    `json:"length"`
-	} `json:"parts"`
-	More bool `json:"more"`
-}
-
-// shownBody is what an export came with.
-type shownBody struct {
-	Link          string `json:"link"`
-	ExportContext string `json:"exportContext"`
-	Body          string `json:"body"`
+	Received    []api.DeliveryDetail
 }
 
 func showExport(v *visitor) error { return v.exportPage(http.StatusOK, func(*exportPage) {}) }
@@ -58,7 +42,7 @@ func showBody(v *visitor) error {
 	if err != nil {
 		return err
 	}
-	var body shownBody
+	var body api.ExportBody
 	if err := v.post(exportAt(v.PathValue("tenant"), uuid, "body"), nil, &body); err != nil {
 		return err
 	}
@@ -104,13 +88,13 @@ func actOnExport(action string) handler {
 		}
 		var body any
 		if to := v.PostFormValue("integration"); action == "redeliver" && to != "" {
-			body = map[string][]string{"integrations": {to}}
+			body = api.RedeliverInput{Integrations: []string{to}}
 		}
 		if action == "erase" {
 			if v.PostFormValue("sure") != "yes" {
 				return &failure{status: http.StatusBadRequest, Text: "NotSure"}
 			}
-			body = map[string]bool{"cancel": true}
+			body = api.EraseInput{Cancel: true}
 		}
 		tenant := v.PathValue("tenant")
 		if action == "redeliver" && v.PostFormValue("again") != "yes" {
@@ -138,7 +122,7 @@ func (v *visitor) receivedAlready(tenant, uuid, integration string) (*again, err
 	}
 	asked := &again{Integration: integration}
 	for _, d := range e.Current() {
-		if d.Outcome == string(model.Delivered) && (integration == "" || integration == d.Integration) {
+		if d.Outcome == model.Delivered && (integration == "" || integration == d.Integration) {
 			asked.Received = append(asked.Received, d)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 )
 
@@ -49,12 +50,12 @@ func TestExportPage(t *testing.T) {
 
 func TestTimeline(t *testing.T) {
 	t.Parallel()
-	a := attempt{DurationMs: 100}
-	require.Empty(t, a.Timeline(), "an attempt that came to nothing")
+	a := api.Attempt{DurationMs: 100}
+	require.Empty(t, view{}.Timeline(a), "an attempt that came to nothing")
 	a.Phases.DNS, a.Phases.FirstByte = 25, 50
-	require.Equal(t, []phase{{"dns", 25, 0, 25}, {"first_byte", 50, 25, 50}, {"rest", 25, 75, 25}}, a.Timeline())
+	require.Equal(t, []phase{{"dns", 25, 0, 25}, {"first_byte", 50, 25, 50}, {"rest", 25, 75, 25}}, view{}.Timeline(a))
 	a.DurationMs = 50 // a clock that went back
-	require.Equal(t, 100.0, a.Timeline()[1].X+a.Timeline()[1].Width)
+	require.Equal(t, 100.0, view{}.Timeline(a)[1].X+view{}.Timeline(a)[1].Width)
 }
 
 // The id of a candidate leads to the exports about them, within the tenant that is named or the visitor's.

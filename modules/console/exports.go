@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -10,67 +9,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 )
 
-// export is an export as the management API has it.
-type export struct {
-	ID          string          `json:"id"`
-	Tenant      string          `json:"tenant"`
-	ReceivedAt  time.Time       `json:"receivedAt"`
-	Candidate   string          `json:"candidate"`
-	Attachments int             `json:"attachments"`
-	Fetched     int             `json:"fetched"`
-	Size        int64           `json:"size"`
-	SHA256      string          `json:"sha256"`
-	Round       int             `json:"round"`
-	Workflow    string          `json:"workflow"`
-	WorkflowURL string          `json:"workflowUrl"`
-	State       string          `json:"state"`
-	Fault       string          `json:"fault"`
-	Quarantined bool            `json:"quarantined"`
-	ErasedAt    time.Time       `json:"erasedAt"`
-	Findings    json.RawMessage `json:"findings"`
-	Deliveries  []delivery      `json:"deliveries"`
-	Documents   []document      `json:"documents"`
-	URLsTill    time.Time       `json:"documentsTill"` // when the URLs of its documents end
-	Author      *model.Author   `json:"author"`        // who triggered it; nil: it was received
-	Audit       []entry         `json:"audit"`
-}
-
-type delivery struct {
-	Integration string    `json:"integration"`
-	Round       int       `json:"round"`
-	Latest      bool      `json:"current"` // no later round went to this integration
-	Outcome     string    `json:"outcome"`
-	Class       string    `json:"class"`
-	Attempts    int       `json:"attempts"`
-	Reason      string    `json:"reason"`
-	UpdatedAt   time.Time `json:"updatedAt"`
-	NextAt      time.Time `json:"nextAt"`
-	BegunBy     string    `json:"begunBy"`    // who asked for its round; empty: nobody did
-	Redelivery  string    `json:"redelivery"` // of a range, that began it
-	History     []attempt `json:"history"`
-}
-
-type document struct {
-	Position int    `json:"position"`
-	State    string `json:"state"`
-	Reason   string `json:"reason"`
-	Tries    int    `json:"tries"`
-	Size     int64  `json:"size"`
-	MimeType string `json:"mimeType"`
-}
+// export is an export of a list or of a page; in a list, its deliveries have no attempts.
+type export struct{ api.ExportDetail }
 
 // Current are the deliveries in the latest round of each integration.
-func (e *export) Current() []delivery {
-	return slices.DeleteFunc(slices.Clone(e.Deliveries), func(d delivery) bool { return !d.Latest })
+func (e *export) Current() []api.DeliveryDetail {
+	return slices.DeleteFunc(slices.Clone(e.Deliveries), func(d api.DeliveryDetail) bool { return !d.Current })
 }
 
 // Received are the deliveries that an integration received, the first one first.
-func (e *export) Received(integration string) (received []delivery) {
+func (e *export) Received(integration string) (received []api.DeliveryDetail) {
 	for _, d := range e.Deliveries {
-		if d.Integration == integration && d.Outcome == string(model.Delivered) {
+		if d.Integration == integration && d.Outcome == model.Delivered {
 			received = append(received, d)
 		}
 	}
@@ -78,7 +32,7 @@ func (e *export) Received(integration string) (received []delivery) {
 }
 
 // AskedBy is who asked for the round of a delivery, named as in the audit of the export where that has them.
-func (e *export) AskedBy(d delivery) model.Author {
+func (e *export) AskedBy(d api.DeliveryDetail) model.Author {
 	for _, one := range e.Audit {
 		if one.Actor == d.BegunBy && !one.Claimed { // several may claim to be behind one actor
 			return one.Author
@@ -104,10 +58,10 @@ var outcomes = []string{"retrying", "held", "delivered", "failed", "expired"}
 
 // listing is the list of exports, and what was asked for.
 type listing struct {
-	listOf[export]
+	api.List[export]
 	Query    map[string]string
 	Outcomes []string
-	Classes  []string
+	Classes  []model.Class
 	More     string // the query of the next page; empty: this is the last one
 	Range    string // the query of a redelivery of all that match; empty: no redelivery has that range
 	Wrong    string // why nothing is shown; empty: something is
@@ -135,7 +89,7 @@ func listExports(v *visitor) error {
 		}
 		if tenant != "" {
 			about := url.Values{"candidate": {uuid}, "limit": {"1"}}
-			var one listOf[export]
+			var one api.List[export]
 			err := v.get(at("tenants", tenant, "exports"), about, &one)
 			switch {
 			case err != nil && !errors.Is(err, errNotFound):
@@ -166,7 +120,7 @@ func listExports(v *visitor) error {
 	}
 	shown := v.listing(asked, "")
 	var err error
-	if shown.More, err = pageOf(v, path, query, &shown.listOf, append([]string{"tenant"}, filters...)...); err != nil {
+	if shown.More, err = pageOf(v, path, query, &shown.List, append([]string{"tenant"}, filters...)...); err != nil {
 		return err
 	}
 	shown.Range = rangeLike(asked, tenant)
@@ -194,7 +148,7 @@ func rangeLike(asked url.Values, tenant string) string {
 }
 
 func (v *visitor) listing(asked url.Values, wrong string) *listing {
-	l := &listing{Query: map[string]string{}, Outcomes: outcomes, Classes: faults, Wrong: wrong}
+	l := &listing{Query: map[string]string{}, Outcomes: outcomes, Classes: model.Faults, Wrong: wrong}
 	for _, name := range append([]string{"tenant", "q"}, filters...) {
 		l.Query[name] = asked.Get(name)
 	}
@@ -205,9 +159,7 @@ func (v *visitor) listing(asked url.Values, wrong string) *listing {
 func (v *visitor) seek(tenant, uuid string) (string, error) {
 	names := []string{tenant}
 	if tenant == "" {
-		var all listOf[struct {
-			ID string `json:"id"`
-		}]
+		var all api.List[api.Tenant]
 		if err := v.get("/v1/tenants", url.Values{"limit": {"200"}}, &all); err != nil {
 			return "", err
 		}

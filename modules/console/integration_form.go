@@ -6,36 +6,15 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
-// verification is what came of a VERIFY event that was not answered with 200.
-type verification struct {
-	SentAt     time.Time `json:"sentAt"`
-	DurationMs float64   `json:"durationMs"`
-	Status     int       `json:"status"`
-	Answer     string    `json:"answer"`
-	Error      string    `json:"error"`
-}
-
-// integrationForm is what a form says of an integration. What an edit leaves out of URL and secret stays.
-type integrationForm struct {
-	Name      string   `json:"name,omitempty"`
-	URL       string   `json:"url,omitempty"`
-	Secret    string   `json:"secret,omitempty"`
-	Documents string   `json:"documents"`
-	Standard  bool     `json:"standardWebhooks"`
-	InFlight  int      `json:"inFlight,omitempty"`
-	Retry     []string `json:"retry"`
-	Rotate    bool     `json:"rotate,omitempty"`       // the secret so far signs as well
-	Former    *string  `json:"formerSecret,omitempty"` // empty: it does no more
-	Rotating  bool     `json:"rotating,omitempty"`     // it does now; never sent
-}
-
-// integrationFormOf reads a form. What is wrong with it is a *failure that the form can show.
-func integrationFormOf(form url.Values) (integrationForm, *failure) {
-	f := integrationForm{Name: form.Get("name"), URL: strings.TrimSpace(form.Get("url")),
-		Secret: strings.TrimSpace(form.Get("secret")), Documents: form.Get("documents"),
+// integrationFormOf reads a form. The *failure says what is wrong with it, for the form to show.
+func integrationFormOf(form url.Values) (api.IntegrationInput, *failure) {
+	f := api.IntegrationInput{Name: form.Get("name"), URL: strings.TrimSpace(form.Get("url")),
+		Secret: strings.TrimSpace(form.Get("secret")), Documents: model.DocumentMode(form.Get("documents")),
 		Standard: form.Get("standard") != "", Retry: strings.Fields(form.Get("retry"))}
 	f.Rotate = f.Secret != "" && form.Get("rotate") != ""
 	if form.Get("endFormer") != "" {
@@ -51,28 +30,29 @@ func integrationFormOf(form url.Values) (integrationForm, *failure) {
 	return f, nil
 }
 
-// Gaps are those between attempts, as the form has them.
-func (f integrationForm) Gaps() string { return strings.Join(f.Retry, " ") }
+// Spaced returns a list as a text, with spaces between its items.
+func (view) Spaced(all []string) string { return strings.Join(all, " ") }
 
 // integrationFormPage is the form that adds an integration, or changes one.
 type integrationFormPage struct {
-	Tenant  string
-	Name    string // of the one that is changed; empty: one is added
-	Host    string // where it leads to, without what may be a credential
-	Version string
-	Form    integrationForm
-	Modes   []string
-	Wrong   *failure // why nothing was saved; nil: nothing was refused
+	Tenant   string
+	Name     string // of the one that is changed; empty: one is added
+	Host     string // where it leads to, without what may be a credential
+	Version  string
+	Form     api.IntegrationInput
+	Rotating bool // the former secret signs as well
+	Modes    []model.DocumentMode
+	Wrong    *failure // why nothing was saved; nil: nothing was refused
 }
 
 // documentModes are how an integration gets the documents.
-var documentModes = []string{"rehost", "passthrough", "inline"}
+var documentModes = []model.DocumentMode{model.Rehost, model.Passthrough, model.Inline}
 
 func newIntegration(v *visitor) error {
 	if err := v.get(at("tenants", v.PathValue("tenant")), nil, nil); err != nil {
 		return err
 	}
-	return v.integrationForm(http.StatusOK, integrationFormPage{Form: integrationForm{Secret: newSecret()}})
+	return v.integrationForm(http.StatusOK, integrationFormPage{Form: api.IntegrationInput{Secret: newSecret()}})
 }
 
 // newSecret is one that can't be guessed. It is on the form, so that the receiver knows it before VERIFY is signed with
@@ -107,13 +87,14 @@ func addIntegration(v *visitor) error {
 
 // editIntegration shows the form that changes an integration; with ?secret=new a secret is suggested.
 func editIntegration(v *visitor) error {
-	var stored integrationForm
+	var stored api.Integration
 	name := v.PathValue("name")
 	if err := v.get(at("tenants", v.PathValue("tenant"), "integrations", name), nil, &stored); err != nil {
 		return err
 	}
-	shown := integrationFormPage{Name: name, Host: stored.URL, Version: v.etag, Form: stored}
-	shown.Form.URL = ""
+	shown := integrationFormPage{Name: name, Host: stored.URL, Version: v.etag, Rotating: stored.Rotating,
+		Form: api.IntegrationInput{Documents: stored.Documents, Standard: stored.Standard, InFlight: stored.InFlight,
+			Retry: stored.Retry}}
 	if v.URL.Query().Get("secret") == "new" {
 		shown.Form.Secret, shown.Form.Rotate = newSecret(), true
 	}
@@ -133,7 +114,7 @@ func saveIntegration(v *visitor) error {
 		}
 	}
 	if refused != nil {
-		var stored integrationForm
+		var stored api.Integration
 		if err := v.get(path, nil, &stored); err != nil {
 			return err
 		}

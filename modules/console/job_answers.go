@@ -6,6 +6,7 @@ import (
 	"mime/multipart"
 	"net/http"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/filetype"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/schemas"
@@ -19,23 +20,10 @@ const (
 	maxTexts = schemas.MaxTexts
 )
 
-// answerOf is an answer as the management API checks it.
-type answerOf struct {
-	QuestionID string `json:"questionId"`
-	Value      string `json:"value,omitempty"`
-	File       *sent  `json:"file,omitempty"` // in the place of the value
-}
-
-// sent is what a file is that came with a form.
-type sent struct {
-	MediaType string `json:"mediaType"`
-	Size      int64  `json:"size"`
-}
-
 // filled is what came with a form, by the names of its fields.
 type filled struct {
 	texts map[string][]string
-	files map[string]*sent
+	files map[string]*api.File
 }
 
 // checkJob shows what the Apply API would refuse of what was filled in. Nothing is stored.
@@ -51,20 +39,15 @@ func checkJob(v *visitor) error {
 	if err != nil {
 		return err
 	}
-	answers := []answerOf{}
+	answers := []api.AnswerInput{}
 	for _, f := range shown.fields() {
 		if a, given := form.answerTo(f); given {
 			answers = append(answers, a)
 		}
 	}
-	var found struct {
-		Errors []struct {
-			QuestionID string   `json:"questionId"`
-			Messages   []string `json:"messages"`
-		} `json:"errors"`
-	}
+	var found api.AnswerErrors
 	path := at("tenants", shown.Tenant, "jobs", v.PathValue("id"), "questions", "check")
-	if err := v.post(path, map[string]any{"answers": answers}, &found); err != nil {
+	if err := v.post(path, api.CheckInput{Answers: answers}, &found); err != nil {
 		return err
 	}
 	wrong := map[string][]string{}
@@ -85,7 +68,7 @@ func (v *visitor) readForm() (*filled, error) {
 	if err != nil {
 		return nil, errUnreadable
 	}
-	form, left := &filled{map[string][]string{}, map[string]*sent{}}, int64(maxTexts)
+	form, left := &filled{map[string][]string{}, map[string]*api.File{}}, int64(maxTexts)
 	for range maxParts {
 		part, err := in.NextPart()
 		switch large := new(http.MaxBytesError); {
@@ -117,7 +100,7 @@ func (v *visitor) readForm() (*filled, error) {
 
 // readFile finds out what a file is, by way of a temporary one. Of one that is too large for any question the size is
 // not its own, but too large as well.
-func (v *visitor) readFile(in io.Reader) (s *sent, err error) {
+func (v *visitor) readFile(in io.Reader) (s *api.File, err error) {
 	scratch, err := v.console.Gateway.Runtime.Archive.Files.Scratch()
 	if err != nil {
 		return nil, err
@@ -128,11 +111,11 @@ func (v *visitor) readFile(in io.Reader) (s *sent, err error) {
 		return nil, err
 	}
 	found, err := filetype.Detect(scratch, size)
-	return &sent{found.Name, size}, err
+	return &api.File{MediaType: found.Name, Size: size}, err
 }
 
 // answerTo is what a form has as the answer to a question. It notes in the field what was filled in.
-func (f *filled) answerTo(to *field) (a answerOf, given bool) {
+func (f *filled) answerTo(to *field) (a api.AnswerInput, given bool) {
 	a.QuestionID = to.ID
 	if to.Format == model.File {
 		a.File = f.files[to.Name()]

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 )
 
@@ -22,36 +23,17 @@ func listJobs(v *visitor) error {
 type jobPage struct {
 	Tenant   string
 	Job      model.Job
-	Received struct {
-		Applications int64     `json:"applications"`
-		Latest       time.Time `json:"latest"`
-		Refused      []struct {
-			Question string       `json:"questionId"`
-			Format   model.Format `json:"format"`
-			Count    int64        `json:"count"`
-			LastHour time.Time    `json:"lastHour"`
-		} `json:"refused"`
-	}
-	Days    string     // how far back refused answers are counted
-	Parts   []formPart // the preview form
-	Checked bool       // it was sent
-	Wrong   int        // how many answers the Apply API would refuse
+	Received api.JobReceived
+	Days     string     // how far back refused answers are counted
+	Parts    []formPart // the preview form
+	Checked  bool       // it was sent
+	Wrong    int        // how many answers the Apply API would refuse
 }
 
 // formPart is the job's own questions, or those of a compliance group under its text.
 type formPart struct {
-	Notice *notice // nil: the job's own
+	Notice *api.GroupNotice // nil: the job's own
 	Fields []field
-}
-
-// notice is what applicants are shown before the questions of a compliance group.
-type notice struct {
-	Group   string   `json:"group"`
-	Title   string   `json:"title"`
-	Form    string   `json:"form"`
-	Source  string   `json:"source"`
-	Text    []string `json:"text"`
-	Expired bool     `json:"expired"`
 }
 
 // field is a question with what was filled in. What the Apply API would say against that is in Wrong.
@@ -136,10 +118,7 @@ func (v *visitor) job() (*jobPage, error) {
 	if err := v.get(path+"/received", since, &shown.Received); err != nil {
 		return nil, err
 	}
-	var asked struct {
-		Questions []model.Question `json:"questions"`
-		Groups    []notice         `json:"groups"`
-	}
+	var asked api.JobQuestions
 	if err := v.get(path+"/questions", nil, &asked); err != nil {
 		return nil, err
 	}
@@ -150,7 +129,7 @@ func (v *visitor) job() (*jobPage, error) {
 	for n, q := range asked.Questions {
 		at := 0
 		if q.Group != nil {
-			at = 1 + slices.IndexFunc(asked.Groups, func(g notice) bool { return g.Group == *q.Group })
+			at = 1 + slices.IndexFunc(asked.Groups, func(g api.GroupNotice) bool { return g.Group == *q.Group })
 		}
 		shown.Parts[at].Fields = append(shown.Parts[at].Fields, field{Question: q, N: n})
 	}

@@ -3,17 +3,13 @@ package console
 import (
 	"cmp"
 	"net/url"
-)
 
-// listOf is a page of a list of the management API.
-type listOf[T any] struct {
-	Items []T     `json:"items"`
-	Next  *string `json:"next"`
-}
+	"github.com/hiregate/hiregate/internal/api"
+)
 
 // pageOf gets the page of a list that the visitor asks for. more is the query of the page after it, empty on the last one:
 // of the visitor's own, it keeps what is named.
-func pageOf[T any](v *visitor, path string, query url.Values, into *listOf[T], keep ...string) (more string, err error) {
+func pageOf[T any](v *visitor, path string, query url.Values, into *api.List[T], keep ...string) (more string, err error) {
 	asked := v.URL.Query()
 	if cursor := asked.Get("cursor"); cursor != "" {
 		query.Set("cursor", cursor)
@@ -32,9 +28,9 @@ func pageOf[T any](v *visitor, path string, query url.Values, into *listOf[T], k
 
 // tenantList is a list that each tenant has; without a tenant, the tenants to choose from.
 type tenantList[T any] struct {
-	listOf[T]
+	api.List[T]
 	Tenant  string
-	Tenants []tenant
+	Tenants []api.Tenant
 	More    string // the query of the next page; empty: this is the last one
 }
 
@@ -42,11 +38,11 @@ type tenantList[T any] struct {
 func ofTenant[T any](v *visitor, kind string) (shown tenantList[T], err error) {
 	shown.Tenant = cmp.Or(v.URL.Query().Get("tenant"), v.person.Tenant)
 	if shown.Tenant == "" {
-		var all listOf[tenant]
+		var all api.List[api.Tenant]
 		shown.More, err = pageOf(v, "/v1/tenants", url.Values{}, &all)
 		shown.Tenants = all.Items
 		return shown, err
 	}
-	shown.More, err = pageOf(v, at("tenants", shown.Tenant, kind), url.Values{}, &shown.listOf, "tenant")
+	shown.More, err = pageOf(v, at("tenants", shown.Tenant, kind), url.Values{}, &shown.List, "tenant")
 	return shown, err
 }

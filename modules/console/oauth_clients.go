@@ -4,33 +4,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
+
+	"github.com/hiregate/hiregate/internal/api"
 )
 
-// client is an application that people sign in to, as the management API has it.
-type client struct {
-	ID string `json:"id"`
-	clientForm
-	Secret     string    `json:"secret"` // one that was just made
-	Secrets    int       `json:"secrets"`
-	CreatedAt  time.Time `json:"createdAt"`
-	DisabledAt time.Time `json:"disabledAt"`
-}
-
-// clientForm is what a form says of an application.
-type clientForm struct {
-	Name         string   `json:"name"`
-	RedirectURIs []string `json:"redirectUris"`
-	LogoutURIs   []string `json:"postLogoutRedirectUris"`
-	Algorithm    string   `json:"algorithm"`
-	SecretPost   bool     `json:"secretPost"`
-	RequirePKCE  bool     `json:"requirePkce"`
-	Consent      bool     `json:"consent"`
-}
-
-func clientFormOf(form url.Values) clientForm {
-	return clientForm{Name: form.Get("name"), RedirectURIs: linesOf(form.Get("redirects")),
-		LogoutURIs: linesOf(form.Get("logouts")), Algorithm: form.Get("algorithm"), SecretPost: form.Get("post") != "",
+func clientFormOf(form url.Values) api.OAuthClientSettings {
+	return api.OAuthClientSettings{Name: form.Get("name"), RedirectURIs: linesOf(form.Get("redirects")),
+		PostLogoutRedirectURIs: linesOf(form.Get("logouts")), Algorithm: form.Get("algorithm"), SecretPost: form.Get("post") != "",
 		RequirePKCE: form.Get("pkce") != "", Consent: form.Get("consent") != ""}
 }
 
@@ -48,44 +28,34 @@ func linesOf(text string) []string {
 // Lines is a list as a text, a line each.
 func (view) Lines(all []string) string { return strings.Join(all, "\n") }
 
-// refusedRequest is an authorization request that sign-in refused, as the management API has it.
-type refusedRequest struct {
-	Client      string    `json:"client"`
-	Known       bool      `json:"known"`
-	Reason      string    `json:"reason"`
-	RedirectURI string    `json:"redirectUri"`
-	Count       int64     `json:"count"`
-	LastAt      time.Time `json:"lastAt"`
-}
-
 // refusals are the latest authorization requests that were refused, of a client or of all.
-func (v *visitor) refusals(of string) ([]refusedRequest, error) {
+func (v *visitor) refusals(of string) ([]api.SignInRefusal, error) {
 	query := url.Values{"limit": {"20"}}
 	if of != "" {
 		query.Set("client", of)
 	}
-	var all listOf[refusedRequest]
+	var all api.List[api.SignInRefusal]
 	err := v.get("/v1/sign-in-refusals", query, &all)
 	return all.Items, err
 }
 
 // clientsPage is a page of the applications, and what its form was filled with when it was refused.
 type clientsPage struct {
-	listOf[client]
+	api.List[api.OAuthClient]
 	More     string
-	Refusals []refusedRequest
+	Refusals []api.SignInRefusal
 	ID       string
-	Form     clientForm
+	Form     api.OAuthClientSettings
 	Wrong    *failure // nil: the form was not refused
 }
 
 // listClients shows the applications that people sign in to, and the last authorization requests that were refused.
 func listClients(v *visitor) error {
-	return v.renderClients(http.StatusOK, &clientsPage{Form: clientForm{RequirePKCE: true}})
+	return v.renderClients(http.StatusOK, &clientsPage{Form: api.OAuthClientSettings{RequirePKCE: true}})
 }
 
 func (v *visitor) renderClients(status int, shown *clientsPage) (err error) {
-	shown.More, err = pageOf(v, "/v1/oauth-clients", url.Values{"limit": {"100"}}, &shown.listOf)
+	shown.More, err = pageOf(v, "/v1/oauth-clients", url.Values{"limit": {"100"}}, &shown.List)
 	if err != nil {
 		return err
 	}
@@ -98,11 +68,8 @@ func (v *visitor) renderClients(status int, shown *clientsPage) (err error) {
 // addClient makes an application, and shows its secret, this once.
 func addClient(v *visitor) error {
 	shown := clientsPage{ID: v.PostForm.Get("id"), Form: clientFormOf(v.PostForm)}
-	var made client
-	body := struct {
-		ID string `json:"id"`
-		clientForm
-	}{shown.ID, shown.Form}
+	var made api.OAuthClient
+	body := api.OAuthClientInput{ID: shown.ID, OAuthClientSettings: shown.Form}
 	refused, err := refusal(v.post("/v1/oauth-clients", body, &made))
 	switch {
 	case err != nil:
@@ -116,10 +83,10 @@ func addClient(v *visitor) error {
 
 // clientPage is an application, with a secret that was just made.
 type clientPage struct {
-	Client   client
+	Client   api.OAuthClient
 	Version  string // that the form was made of
-	Refusals []refusedRequest
-	Form     clientForm
+	Refusals []api.SignInRefusal
+	Form     api.OAuthClientSettings
 	Secret   string   // shown this once
 	Wrong    *failure // why the form was refused; nil: it was not
 }
@@ -136,7 +103,7 @@ func (v *visitor) renderClient(status int, shown clientPage, id string) (err err
 	}
 	shown.Version = v.etag
 	if shown.Wrong == nil {
-		shown.Form = shown.Client.clientForm
+		shown.Form = shown.Client.OAuthClientSettings
 	}
 	if shown.Refusals, err = v.refusals(id); err != nil {
 		return err
@@ -162,7 +129,7 @@ func actOnClient(v *visitor) error {
 	path := at("oauth-clients", id)
 	switch action {
 	case "reset":
-		var made client
+		var made api.OAuthClient
 		if err := v.post(path+"/reset", nil, &made); err != nil {
 			return err
 		}

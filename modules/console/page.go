@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/welcome"
 )
 
@@ -121,7 +122,7 @@ func (p view) With(data any) view {
 func (view) Query(encoded string) template.URL { return template.URL(encoded) }
 
 // Percent is a success rate; a dash without any attempt.
-func (view) Percent(r rates) string {
+func (view) Percent(r api.Rates) string {
 	if r.SuccessRate == nil {
 		return "–"
 	}

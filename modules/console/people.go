@@ -5,38 +5,20 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"time"
+
+	"github.com/hiregate/hiregate/internal/api"
 )
 
-// person is somebody who signs in, as the management API has them.
-type person struct {
-	ID string `json:"id"`
-	personForm
-	Password   string    `json:"password"` // one that was just made
-	CreatedAt  time.Time `json:"createdAt"`
-	DisabledAt time.Time `json:"disabledAt"`
-	TOTP       string    `json:"totp"`
-}
-
-// personForm is what a form says of a person.
-type personForm struct {
-	Email         string `json:"email"`
-	EmailVerified bool   `json:"emailVerified"`
-	Name          string `json:"name"`
-	GivenName     string `json:"givenName"`
-	FamilyName    string `json:"familyName"`
-}
-
-func personFormOf(form url.Values) personForm {
-	return personForm{Email: form.Get("email"), EmailVerified: form.Get("verified") != "", Name: form.Get("name"),
+func profileOf(form url.Values) api.UserProfile {
+	return api.UserProfile{Email: form.Get("email"), EmailVerified: form.Get("verified") != "", Name: form.Get("name"),
 		GivenName: form.Get("given"), FamilyName: form.Get("family")}
 }
 
 // peoplePage is a page of the people, and what a form on it was filled with when it was refused.
 type peoplePage struct {
-	listOf[person]
+	api.List[api.User]
 	More   string
-	Form   personForm
+	Form   api.UserProfile
 	Wrong  *failure // nil: no form was refused
 	Sought bool     // nobody has the address that was sought
 }
@@ -45,7 +27,7 @@ type peoplePage struct {
 func listPeople(v *visitor) error { return v.renderPeople(http.StatusOK, new(peoplePage)) }
 
 func (v *visitor) renderPeople(status int, shown *peoplePage) (err error) {
-	if shown.More, err = pageOf(v, "/v1/users", url.Values{"limit": {"100"}}, &shown.listOf); err != nil {
+	if shown.More, err = pageOf(v, "/v1/users", url.Values{"limit": {"100"}}, &shown.List); err != nil {
 		return err
 	}
 	return v.page(status, "people", "People", shown)
@@ -53,8 +35,8 @@ func (v *visitor) renderPeople(status int, shown *peoplePage) (err error) {
 
 // addPerson makes somebody, and shows the password that was made for them, this once.
 func addPerson(v *visitor) error {
-	form := personFormOf(v.PostForm)
-	var made person
+	form := profileOf(v.PostForm)
+	var made api.User
 	switch refused, err := refusal(v.post("/v1/users", form, &made)); {
 	case err != nil:
 		return err
@@ -66,7 +48,7 @@ func addPerson(v *visitor) error {
 
 // findPerson leads to whoever has an e-mail address. That stands in no address of a page.
 func findPerson(v *visitor) error {
-	var found listOf[person]
+	var found api.List[api.User]
 	if err := v.get("/v1/users", url.Values{"email": {v.PostForm.Get("email")}}, &found); err != nil {
 		return err
 	}
@@ -76,19 +58,12 @@ func findPerson(v *visitor) error {
 	return v.redirect(pathOf("people", found.Items[0].ID))
 }
 
-// account is one at another provider.
-type account struct {
-	Issuer   string    `json:"issuer"`
-	Subject  string    `json:"subject"`
-	JoinedAt time.Time `json:"joinedAt"`
-}
-
 // personPage is somebody, with what was just made for them.
 type personPage struct {
-	Person   person
+	Person   api.User
 	Own      bool // it is the visitor's own account, which they don't change
-	Accounts listOf[account]
-	Form     personForm
+	Accounts api.List[api.UpstreamAccount]
+	Form     api.UserProfile
 	Secret   string   // a password that is shown this once
 	Wrong    *failure // why the form was refused; nil: it was not
 }
@@ -108,14 +83,14 @@ func (v *visitor) renderPerson(status int, shown personPage, id string) error {
 	}
 	shown.Own = v.owns(id, shown.Accounts.Items)
 	if shown.Wrong == nil {
-		shown.Form = shown.Person.personForm
+		shown.Form = shown.Person.UserProfile
 	}
 	return v.page(status, "person", "Person", &shown)
 }
 
 // owns reports whether a user, with accounts at other providers, is the visitor.
-func (v *visitor) owns(id string, accounts []account) bool {
-	return v.user != "" && id == v.user || slices.ContainsFunc(accounts, func(a account) bool {
+func (v *visitor) owns(id string, accounts []api.UpstreamAccount) bool {
+	return v.user != "" && id == v.user || slices.ContainsFunc(accounts, func(a api.UpstreamAccount) bool {
 		return a.Issuer == v.issuer && a.Subject == v.subject
 	})
 }
@@ -123,7 +98,7 @@ func (v *visitor) owns(id string, accounts []account) bool {
 // others refuses to change the visitor's own account: who is to be kept out must not let themselves in again, and nobody
 // loses their role by a slip.
 func (v *visitor) others(id string) error {
-	var accounts listOf[account]
+	var accounts api.List[api.UpstreamAccount]
 	if err := v.get(at("users", id, "upstream-accounts"), nil, &accounts); err != nil {
 		return err
 	}
@@ -135,7 +110,7 @@ func (v *visitor) others(id string) error {
 
 // editPerson changes somebody's address and names.
 func editPerson(v *visitor) error {
-	form, id := personFormOf(v.PostForm), v.PathValue("id")
+	form, id := profileOf(v.PostForm), v.PathValue("id")
 	if err := v.others(id); err != nil {
 		return err
 	}
@@ -159,7 +134,7 @@ func actOnPerson(v *visitor) error {
 	var err error
 	switch action {
 	case "reset":
-		var made person
+		var made api.User
 		if err := v.post(user+"/reset", nil, &made); err != nil {
 			return err
 		}

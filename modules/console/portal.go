@@ -3,8 +3,8 @@ package console
 import (
 	"net/http"
 	"net/url"
-	"time"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/gateway"
 )
 
@@ -75,9 +75,8 @@ func (e *export) withoutAddresses() {
 
 // portalPage is the form that makes a link, and the link that was made.
 type portalPage struct {
-	Tenant    string
-	URL       string    `json:"url"` // empty: none was made yet
-	ExpiresAt time.Time `json:"expiresAt"`
+	Tenant     string
+	api.Portal // without a URL: none was made yet
 }
 
 func showPortal(v *visitor) error {
@@ -90,8 +89,8 @@ func showPortal(v *visitor) error {
 // openPortal makes a link, and shows it.
 func openPortal(v *visitor) error {
 	made := portalPage{Tenant: v.PathValue("tenant")}
-	body := map[string]bool{"bodies": v.PostForm.Get("bodies") == "yes"}
-	if err := v.post(at("tenants", made.Tenant, "portal"), body, &made); err != nil {
+	body := api.PortalInput{Bodies: v.PostForm.Get("bodies") == "yes"}
+	if err := v.post(at("tenants", made.Tenant, "portal"), body, &made.Portal); err != nil {
 		return err
 	}
 	return v.page(http.StatusOK, "portal", "Portal", made)

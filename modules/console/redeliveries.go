@@ -7,65 +7,22 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/model"
 )
-
-// redelivery is the redelivery of a range, as the management API has it.
-type redelivery struct {
-	ID          string    `json:"id"`
-	Tenant      string    `json:"tenant"`
-	Integration string    `json:"integration"`
-	Mode        string    `json:"mode"`
-	Since       time.Time `json:"since"`
-	Until       time.Time `json:"until"`
-	Rate        int       `json:"rate"`
-	State       string    `json:"state"`
-	Reason      string    `json:"reason"`
-	Total       int64     `json:"total"`
-	Done        int64     `json:"done"`
-	Failed      int64     `json:"failed"`
-	Waiting     int64     `json:"waiting"`
-	Skipped     int64     `json:"skipped"`
-	CreatedAt   time.Time `json:"createdAt"`
-	EndedAt     time.Time `json:"endedAt"`
-}
-
-// preview is what a redelivery would do.
-type preview struct {
-	Count    int64     `json:"count"`
-	Oldest   time.Time `json:"oldest"`
-	Newest   time.Time `json:"newest"`
-	Expired  int64     `json:"expiredDocuments"`
-	Received int64     `json:"received"`
-	LeftOut  []struct {
-		Why   string `json:"why"`
-		Count int64  `json:"count"`
-	} `json:"leftOut"`
-	Rate    int `json:"rate"`
-	Samples []struct {
-		UUID       string    `json:"uuid"`
-		ReceivedAt time.Time `json:"receivedAt"`
-		Outcome    string    `json:"outcome"`
-		Reason     string    `json:"reason"`
-	} `json:"samples"`
-}
-
-// modes are which exports of a range are redelivered.
-var modes = []string{"failed", "missing", "all"}
-
-// faults are the classes that a redelivery can be narrowed to.
-var faults = []string{"partner_fault", "data_fault", "our_fault"}
 
 // listRedeliveries shows the redeliveries, and the form for another one. The form asks for a preview; only what was
 // previewed can be started.
 func listRedeliveries(v *visitor) error {
 	shown := struct {
-		listOf[redelivery]
+		api.List[api.Redelivery]
 		Query   map[string]string
-		Modes   []string
-		Classes []string
-		Preview *preview
+		Modes   []model.RedeliveryMode
+		Classes []model.Class
+		Preview *api.RedeliveryPreview
 		More    string
-	}{Query: map[string]string{}, Modes: modes, Classes: faults}
+	}{Query: map[string]string{}, Modes: model.RedeliveryModes, Classes: model.Faults}
 	asked := v.URL.Query()
 	for _, name := range []string{"tenant", "integration", "mode", "since", "until", "class", "status", "rate"} {
 		shown.Query[name] = asked.Get(name)
@@ -74,7 +31,7 @@ func listRedeliveries(v *visitor) error {
 		shown.Query["tenant"] = v.person.Tenant
 	}
 	var err error
-	if shown.More, err = pageOf(v, "/v1/redeliveries", url.Values{}, &shown.listOf); err != nil {
+	if shown.More, err = pageOf(v, "/v1/redeliveries", url.Values{}, &shown.List); err != nil {
 		return err
 	}
 	if asked.Get("preview") != "" {
@@ -82,8 +39,8 @@ func listRedeliveries(v *visitor) error {
 		if err != nil {
 			return err
 		}
-		body["dryRun"] = true
-		shown.Preview = new(preview)
+		body.DryRun = true
+		shown.Preview = new(api.RedeliveryPreview)
 		if err := v.post(at("tenants", shown.Query["tenant"], "redeliveries"), body, shown.Preview); err != nil {
 			return err
 		}
@@ -95,9 +52,10 @@ func listRedeliveries(v *visitor) error {
 const fieldTime = "2006-01-02T15:04"
 
 // rangeOf makes the body of a redelivery from the values of the form. Times without a zone are UTC.
-func rangeOf(form url.Values) (map[string]any, error) {
-	body := map[string]any{"integration": form.Get("integration"), "mode": form.Get("mode")}
-	for _, name := range []string{"since", "until"} {
+func rangeOf(form url.Values) (*api.RedeliveryInput, error) {
+	body := &api.RedeliveryInput{Integration: form.Get("integration"), Mode: model.RedeliveryMode(form.Get("mode")),
+		Class: model.Class(form.Get("class"))}
+	for name, field := range map[string]*time.Time{"since": &body.Since, "until": &body.Until} {
 		text := form.Get(name)
 		if text == "" {
 			continue
@@ -108,18 +66,17 @@ func rangeOf(form url.Values) (map[string]any, error) {
 				return nil, &failure{status: http.StatusBadRequest, Text: "WrongTime"}
 			}
 		}
-		body[name] = moment.UTC()
+		*field = moment.UTC()
 	}
-	if class := form.Get("class"); class != "" {
-		body["class"] = class
-	}
-	for name, wrong := range map[string]string{"rate": "WrongRate", "status": "WrongStatus"} {
-		if text := form.Get(name); text != "" {
-			number, err := strconv.Atoi(text)
-			if err != nil {
-				return nil, &failure{status: http.StatusBadRequest, Text: wrong}
+	for _, number := range []struct {
+		name, wrong string
+		field       *int
+	}{{"rate", "WrongRate", &body.Rate}, {"status", "WrongStatus", &body.Status}} {
+		if text := form.Get(number.name); text != "" {
+			var err error
+			if *number.field, err = strconv.Atoi(text); err != nil {
+				return nil, &failure{status: http.StatusBadRequest, Text: number.wrong}
 			}
-			body[name] = number
 		}
 	}
 	return body, nil
@@ -132,7 +89,7 @@ func startRedelivery(v *visitor) error {
 		return err
 	}
 	of := cmp.Or(v.PostFormValue("tenant"), v.person.Tenant)
-	var made redelivery
+	var made api.Redelivery
 	if err := v.post(at("tenants", of, "redeliveries"), body, &made); err != nil {
 		return err
 	}
@@ -141,7 +98,7 @@ func startRedelivery(v *visitor) error {
 
 // showRedelivery shows how far a redelivery is.
 func showRedelivery(v *visitor) error {
-	var shown redelivery
+	var shown api.Redelivery
 	path := at("tenants", v.PathValue("tenant"), "redeliveries", v.PathValue("id"))
 	if err := v.get(path, nil, &shown); err != nil {
 		return err
@@ -160,9 +117,3 @@ func actOnRedelivery(v *visitor) error {
 	}
 	return v.redirect(pathOf("redeliveries", of, id))
 }
-
-// Ended reports whether nothing more will come of it.
-func (r *redelivery) Ended() bool { return !r.EndedAt.IsZero() }
-
-// Progress is how many exports it came to.
-func (r *redelivery) Progress() int64 { return r.Done + r.Failed + r.Waiting + r.Skipped }

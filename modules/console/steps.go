@@ -5,15 +5,16 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 )
 
 // stepList is the workflow of a tenant, and the integrations that helpers can export to.
 type stepList struct {
-	listOf[model.Step]
+	api.List[model.Step]
 	Tenant       string
 	Tag          string // of all steps together
-	Integrations []health
+	Integrations []api.IntegrationHealth
 }
 
 // Helps reports whether the helper of a step names an integration.
@@ -37,7 +38,7 @@ func listSteps(v *visitor) error {
 
 // steps returns all steps of the tenant that the path names.
 func (v *visitor) steps() ([]model.Step, error) {
-	var all listOf[model.Step]
+	var all api.List[model.Step]
 	err := v.get(at("tenants", v.PathValue("tenant"), "steps"), nil, &all)
 	return all.Items, err
 }
@@ -45,7 +46,7 @@ func (v *visitor) steps() ([]model.Step, error) {
 // putSteps replaces all steps.
 func (v *visitor) putSteps(all []model.Step, done string) error {
 	of := v.PathValue("tenant")
-	err := v.call(http.MethodPut, at("tenants", of, "steps"), nil, map[string][]model.Step{"items": all}, nil)
+	err := v.call(http.MethodPut, at("tenants", of, "steps"), nil, api.StepsInput{Items: all}, nil)
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func setHelper(v *visitor) error {
 	if names == nil {
 		names = []string{}
 	}
-	return v.changeHelper(http.MethodPut, map[string][]string{"integrations": names}, "helper")
+	return v.changeHelper(http.MethodPut, model.Helper{Integrations: names}, "helper")
 }
 
 // removeHelper detaches the helper of a step.

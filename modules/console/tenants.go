@@ -4,43 +4,17 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/api"
 )
-
-// tenant is a tenant as the management API has it.
-type tenant struct {
-	ID           string   `json:"id"`
-	Name         string   `json:"name"`
-	Declared     bool     `json:"declared"`
-	Secrets      int      `json:"secrets"`
-	Invalid      string   `json:"invalid"`
-	Integrations []string `json:"integrations"`
-}
-
-// signatures are what a tenant's requests are signed with.
-type signatures struct {
-	Secrets []struct {
-		Number     int       `json:"number"`
-		LastUsedAt time.Time `json:"lastUsedAt"`
-	} `json:"secrets"`
-	Refused struct {
-		Count  int64     `json:"count"`
-		LastAt time.Time `json:"lastAt"`
-	} `json:"refused"`
-}
-
-// requests are those at a tenant's hook, by what became of them.
-type requests struct {
-	Since   time.Time        `json:"since"`
-	Results map[string]int64 `json:"results"`
-}
 
 // listTenants shows the tenants that the visitor sees.
 func listTenants(v *visitor) (err error) {
 	var shown struct {
-		listOf[tenant]
+		api.List[api.Tenant]
 		More string
 	}
-	if shown.More, err = pageOf(v, "/v1/tenants", url.Values{}, &shown.listOf); err != nil {
+	if shown.More, err = pageOf(v, "/v1/tenants", url.Values{}, &shown.List); err != nil {
 		return err
 	}
 	return v.page(http.StatusOK, "tenants", "Tenants", &shown)
@@ -49,16 +23,16 @@ func listTenants(v *visitor) (err error) {
 // showTenant shows a tenant and how its integrations do.
 func showTenant(v *visitor) error {
 	var shown struct {
-		Tenant       tenant
-		Integrations []health
-		Signatures   *signatures // nil: the visitor came by a link
-		Requests     requests
+		Tenant       api.Tenant
+		Integrations []api.IntegrationHealth
+		Signatures   *api.Signatures // nil: the visitor came by a link
+		Requests     api.ReceivedCounts
 	}
 	if err := v.get(at("tenants", v.PathValue("tenant")), nil, &shown.Tenant); err != nil {
 		return err
 	}
 	for _, name := range shown.Tenant.Integrations {
-		var h health
+		var h api.IntegrationHealth
 		if err := v.get(at("tenants", shown.Tenant.ID, "integrations", name, "health"), nil, &h); err != nil {
 			return err
 		}
@@ -77,44 +51,16 @@ func showTenant(v *visitor) error {
 
 // integrationPage is an integration, and what a test export came to, if one was just sent.
 type integrationPage struct {
-	health
-	Retry  catchUp
+	api.IntegrationHours
+	Retry  api.Retry
 	Charts []chart
-	Trial  *trial // nil: none was just sent
-}
-
-// catchUp is how many deliveries wait for their next attempt, and what became of those that were attempted at once.
-type catchUp struct {
-	State    string    `json:"state"`
-	Waiting  int64     `json:"waiting"`
-	Asked    bool      `json:"asked"`
-	Received int64     `json:"received"`
-	Failed   int64     `json:"failed"`
-	Reason   string    `json:"reason"`
-	BeganAt  time.Time `json:"beganAt"`
-}
-
-// Running reports whether they are still attempted.
-func (c *catchUp) Running() bool { return c.State == "running" }
-
-// trial is a test export and what came of it.
-type trial struct {
-	UUID       string            `json:"uuid"`
-	Received   bool              `json:"received"`
-	URL        string            `json:"url"` // scheme and host only
-	Header     map[string]string `json:"header"`
-	Body       string            `json:"body"` // all that it holds is invented
-	SentAt     time.Time         `json:"sentAt"`
-	DurationMs float64           `json:"durationMs"`
-	Status     int               `json:"status"` // 0: no answer came
-	Answer     string            `json:"answer"`
-	Error      string            `json:"error"`
+	Trial  *api.Trial // nil: none was just sent
 }
 
 // showIntegration shows how an integration does.
 func showIntegration(v *visitor) error { return v.integration(http.StatusOK, nil) }
 
-func (v *visitor) integration(status int, sent *trial) error {
+func (v *visitor) integration(status int, sent *api.Trial) error {
 	shown := integrationPage{Trial: sent}
 	of, name := v.PathValue("tenant"), v.PathValue("name")
 	if err := v.get(at("tenants", of, "integrations", name, "retry"), nil, &shown.Retry); err != nil {
@@ -122,7 +68,7 @@ func (v *visitor) integration(status int, sent *trial) error {
 	}
 	path := at("tenants", of, "integrations", name, "health")
 	week := v.console.Gateway.Now().Add(-7 * 24 * time.Hour).UTC().Format(time.RFC3339)
-	if err := v.get(path, url.Values{"since": {week}}, &shown.health); err != nil {
+	if err := v.get(path, url.Values{"since": {week}}, &shown.IntegrationHours); err != nil {
 		return err
 	}
 	now := v.console.Gateway.Now()
@@ -136,7 +82,7 @@ func actOnIntegration(action string) handler {
 	return func(v *visitor) error {
 		var body any
 		if reason := v.PostFormValue("reason"); action == "disable" && reason != "" {
-			body = map[string]string{"reason": reason}
+			body = api.DisableInput{Reason: reason}
 		}
 		of, name := v.PathValue("tenant"), v.PathValue("name")
 		if err := v.post(at("tenants", of, "integrations", name, action), body, nil); err != nil {
@@ -148,7 +94,7 @@ func actOnIntegration(action string) handler {
 
 // testIntegration sends a test export, and shows what came of it.
 func testIntegration(v *visitor) error {
-	var sent trial
+	var sent api.Trial
 	path := at("tenants", v.PathValue("tenant"), "integrations", v.PathValue("name"), "test")
 	if err := v.post(path, nil, &sent); err != nil {
 		return err
@@ -172,7 +118,7 @@ type bar struct {
 	Attempts, Received int64
 }
 
-func chartOf(of string, hours []hour, now time.Time, bars int, each time.Duration) chart {
+func chartOf(of string, hours []api.Hour, now time.Time, bars int, each time.Duration) chart {
 	end := now.UTC().Truncate(each).Add(each)
 	c := chart{Of: of, Bars: make([]bar, bars)}
 	for n := range c.Bars {
