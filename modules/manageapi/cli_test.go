@@ -68,7 +68,7 @@ func TestExportListCommand(t *testing.T) {
 	_, _, err = b.cli("export", "list", "--tenant", "nobody")
 	require.EqualError(t, err, "there is no tenant of that name: nobody")
 	_, _, err = b.cli("export", "list", "--candidate", "c-u-2")
-	require.EqualError(t, err, "--candidate and --integration are names within a tenant: add --tenant")
+	require.EqualError(t, err, "--candidate is a name within a tenant: add --tenant")
 	_, _, err = b.cli("export", "list", "--outcome", "lost")
 	require.ErrorContains(t, err, "exports are found by retrying")
 }

@@ -37,13 +37,20 @@ type Client struct {
 	asked   bool // whether the gateway was asked anything: an error before that is one of what was typed
 }
 
-// ask is Call for a command that shows the answer: with --json it is printed here, as it came, and shown is true; else
-// the command says what it means. It is read into into, unless that is nil.
+// ask calls the API for a command that shows the answer: with --json the answer is printed here, as it came, and shown
+// is true; else the command prints what it read into into, unless that is nil.
 func (a *Client) ask(
 	ctx context.Context, cmd *cobra.Command, method, path string, in, into any,
 ) (shown bool, err error) {
+	return a.askWith(ctx, cmd, method, path, nil, in, into)
+}
+
+// askWith is ask with a header.
+func (a *Client) askWith(
+	ctx context.Context, cmd *cobra.Command, method, path string, header http.Header, in, into any,
+) (shown bool, err error) {
 	var raw json.RawMessage
-	if err := a.Call(ctx, method, path, in, &raw); err != nil {
+	if _, err := a.Send(ctx, method, path, header, in, &raw); err != nil {
 		return false, err
 	}
 	if into != nil {
@@ -55,6 +62,15 @@ func (a *Client) ask(
 		return true, terminal.WriteJSON(cmd.OutOrStdout(), raw)
 	}
 	return false, nil
+}
+
+// do has something done that needs no answer, and prints the line that says so.
+func (a *Client) do(ctx context.Context, cmd *cobra.Command, method, path, said string) error {
+	if err := a.Call(ctx, method, path, nil, nil); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), terminal.Printable(said))
+	return err
 }
 
 // Call asks the gateway's management API and decodes its answer. Without an in, nothing is sent. Its errors are

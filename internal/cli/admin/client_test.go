@@ -40,7 +40,7 @@ func TestWrongArgumentsAreSentences(t *testing.T) {
 		{"write it as TENANT/NAME", Integration, "enable hris"},
 		{`integration name "HRIS"`, Integration, "enable acme/HRIS"},
 		{"integration list takes one tenant at most", Integration, "list acme hris"},
-		{"user totp takes one user, by e-mail address or id", User, "totp"},
+		{"user totp takes one user, such as: hiregate user totp ada@example.com", User, "totp"},
 		{"write host:port, such as localhost:2019", Export, "list --admin localhost"},
 	} {
 		out, hints, err := clitest.Run(t.Context(), test.command(), strings.Fields(test.args)...)

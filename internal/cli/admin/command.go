@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/model"
 )
 
 // group completes a command that only has others, which ask the gateway through one client.
@@ -28,6 +27,8 @@ func group(cmd *cobra.Command, below ...func(*Client) *cobra.Command) *cobra.Com
 		cmd.AddCommand(c)
 		names = append(names, c.Name())
 	}
+	cmd.Long = strings.TrimSpace(cmd.Long + "\n\nThese commands ask the gateway, at Caddy's admin endpoint or through its " +
+		"management API.")
 	cmd.SilenceUsage = true
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -76,50 +77,6 @@ func tenantPath(tenant string, segments ...string) string {
 		path += "/" + terminal.PathSegment(segment)
 	}
 	return path
-}
-
-// cutTenant reads an argument such as TENANT/NAME. A name may have slashes in it. An argument that has no tenant or no
-// name gives the error whose.
-func cutTenant(arg, whose string) (tenant, name string, err error) {
-	tenant, name, ok := strings.Cut(arg, "/")
-	if !ok || name == "" {
-		return "", "", errors.New(whose)
-	}
-	return tenant, name, model.ValidateTenantName(tenant)
-}
-
-// find gives the path of what an argument names.
-type find func(ctx context.Context, a *Client, arg string) (path string, err error)
-
-// at finds what is named by its id, which takes the place of %s in the path.
-func at(path string) find {
-	return func(_ context.Context, _ *Client, id string) (string, error) {
-		return fmt.Sprintf(path, terminal.PathSegment(id)), nil
-	}
-}
-
-// deletion completes a command that deletes what its argument names. done says what that has come to, after the
-// argument. One that removes it for good asks the person at the terminal.
-func deletion(a *Client, find find, done string, cmd *cobra.Command) *cobra.Command {
-	ask := func(context.Context, *cobra.Command, string) error { return nil }
-	if cmd.Name() == "remove" {
-		ask = a.asking(cmd)
-	}
-	cmd.RunE = interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-		path, err := find(ctx, a, args[0])
-		if err != nil {
-			return err
-		}
-		if err := ask(ctx, cmd, args[0]); err != nil {
-			return err
-		}
-		if err := a.Call(ctx, http.MethodDelete, path, nil, nil); err != nil {
-			return err
-		}
-		fmt.Fprintln(cmd.OutOrStdout(), terminal.Printable(args[0]), done)
-		return nil
-	})
-	return cmd
 }
 
 // asking adds the flag --yes to a command that removes something for good, and returns the question whether to. A script

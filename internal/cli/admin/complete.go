@@ -1,9 +1,9 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,34 +17,19 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 )
 
-// completionPatience is how long a shell waits for the gateway.
+// completionPatience limits the time for which a shell waits for the gateway.
 const completionPatience = 2 * time.Second
 
-// mostCompletions is how many names are offered at most.
+// mostCompletions limits the names that are offered.
 const mostCompletions = 200
 
-// completions say what the words of a command's usage stand for: the list of the management API that has them, below a
-// tenant unless it begins with a slash, and the field that names an item.
-var completions = map[string]struct{ list, field string }{
-	"TENANT":                 {"/v1/tenants", "id"},
-	"TENANT/NAME":            {"integrations", "name"},
-	"TENANT/UUID":            {"exports", "id"},
-	"CANDIDATE":              {"candidates", "id"},
-	"NAME":                   {"integrations", "name"},
-	"APPLICATION":            {"job-applications", "id"},
-	"JOBBOARDCODE":           {"jobs", "jobBoardCode"},
-	"STEP":                   {"steps", "id"},
-	"TENANT/ID":              {"redeliveries", "id"},
-	"TENANT/CANDIDATE":       {"candidates", "id"},
-	"TENANT/JOBBOARDCODE":    {"jobs", "jobBoardCode"},
-	"TENANT/APPLICATION":     {"job-applications", "id"},
-	"TENANT/STEP":            {"steps", "id"},
-	"TENANT/USERNAME|ID":     {"api-users", "userName"},
-	"TENANT/CANDIDATE|EMAIL": {"candidates", "id"},
-	"EMAIL|ID":               {"/v1/users", "email"},
-	"CLIENT":                 {"/v1/oauth-clients", "id"},
-	"LABEL|ID":               {"/v1/api-keys", "label"},
-}
+// completed are the kinds of things whose names a shell completes.
+var completed = []*kind{&tenants.kind, &integrations.kind, &exports.kind, &redeliveries.kind, &candidates.kind, &jobs.kind,
+	&applications.kind, &steps.kind, &apiUsers.kind, &users.kind, &oauthClients.kind, &apiKeys.kind}
+
+// ofTenant has the kinds of which flags, or an argument that is not the first one, name one within a tenant.
+var ofTenant = map[string]*kind{"integration": &integrations.kind, "helper": &integrations.kind,
+	"candidate": &candidates.kind, "application": &applications.kind, "job": &jobs.kind, "step": &steps.kind}
 
 // complete proposes what can stand where the cursor is, by the word that the usage has there.
 func (a *Client) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -61,36 +46,40 @@ func (a *Client) complete(cmd *cobra.Command, args []string, typed string) ([]st
 	if word == "FILE" {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	f := cmd.Flags().Lookup("tenant")
-	below := f != nil && f.Value.String() != "" && strings.HasPrefix(word, "TENANT/")
-	if _, known := completions[word]; below || known && slices.Contains(slices.Collect(maps.Values(ofTenant)), word) {
-		return a.proposeOf(cmd, word, typed)
+	if k := ofTenant[strings.ToLower(word)]; k != nil {
+		return a.proposeOf(cmd, k, typed)
 	}
-	return a.propose(cmd, word, typed)
+	for _, k := range completed {
+		if k.arg != word && !strings.HasPrefix(k.arg, word+"|") {
+			continue
+		}
+		if f := cmd.Flags().Lookup("tenant"); f != nil && f.Value.String() != "" && k.inTenant() {
+			return a.proposeOf(cmd, k, typed)
+		}
+		return a.propose(cmd, k, typed)
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
 // propose proposes names of a kind: a tenant first, then what that has.
-func (a *Client) propose(cmd *cobra.Command, word, typed string) ([]string, cobra.ShellCompDirective) {
-	kind, ok := completions[word]
-	if !ok || a.choose(cmd) != nil {
+func (a *Client) propose(cmd *cobra.Command, k *kind, typed string) ([]string, cobra.ShellCompDirective) {
+	if a.choose(cmd) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	if strings.HasPrefix(kind.list, "/") {
-		return a.names(cmd, kind.list, kind.field, "", typed, ""), cobra.ShellCompDirectiveNoFileComp
+	if !k.inTenant() {
+		return a.names(cmd, k, k.at, "", typed, ""), cobra.ShellCompDirectiveNoFileComp
 	}
 	tenant, _, found := strings.Cut(typed, "/")
 	if !found {
-		tenants := completions["TENANT"]
-		return a.names(cmd, tenants.list, tenants.field, "", typed, "/"),
+		return a.names(cmd, &tenants.kind, tenants.at, "", typed, "/"),
 			cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
-	return a.names(cmd, tenantPath(tenant, kind.list), kind.field, tenant+"/", typed, ""),
-		cobra.ShellCompDirectiveNoFileComp
+	return a.names(cmd, k, tenantPath(tenant, k.at), tenant+"/", typed, ""), cobra.ShellCompDirectiveNoFileComp
 }
 
 // names reads those of a list that begin with what was typed. Without an answer there are none: a shell has no place
 // for errors.
-func (a *Client) names(cmd *cobra.Command, list, field, prefix, typed, suffix string) (names []string) {
+func (a *Client) names(cmd *cobra.Command, k *kind, list, prefix, typed, suffix string) (names []string) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionPatience)
 	defer cancel()
 	a.named = true // nothing but names may be printed
@@ -103,7 +92,7 @@ func (a *Client) names(cmd *cobra.Command, list, field, prefix, typed, suffix st
 		for _, raw := range page.Items {
 			var item map[string]json.RawMessage
 			var name string
-			if json.Unmarshal(raw, &item) != nil || json.Unmarshal(item[field], &name) != nil {
+			if json.Unmarshal(raw, &item) != nil || json.Unmarshal(item[cmp.Or(k.id, "id")], &name) != nil {
 				continue
 			}
 			whole := prefix + name + suffix
@@ -141,10 +130,6 @@ func textsOf[T ~string](all []T) []string {
 	return words
 }
 
-// ofTenant are the flags that name what a tenant has, as the word of a usage.
-var ofTenant = map[string]string{"integration": "NAME", "helper": "NAME", "candidate": "CANDIDATE",
-	"application": "APPLICATION", "job": "JOBBOARDCODE", "step": "STEP"}
-
 // completeFlags has the flags completed whose values are known: the words of a set, tenants, and what these have.
 func (a *Client) completeFlags(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -153,16 +138,16 @@ func (a *Client) completeFlags(cmd *cobra.Command) {
 		if !ok {
 			set, ok = words[f.Name]
 		}
-		switch word := ofTenant[f.Name]; {
+		switch k := ofTenant[f.Name]; {
 		case ok:
 			complete = cobra.FixedCompletions(set, cobra.ShellCompDirectiveNoFileComp)
 		case f.Name == "tenant":
 			complete = func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-				return a.propose(cmd, "TENANT", typed)
+				return a.propose(cmd, &tenants.kind, typed)
 			}
-		case word != "":
+		case k != nil:
 			complete = func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-				return a.proposeOf(cmd, word, typed)
+				return a.proposeOf(cmd, k, typed)
 			}
 		case strings.HasSuffix(f.Name, "-file"), f.Value.Type() == "bool":
 			return // files are what a shell completes by itself
@@ -175,7 +160,7 @@ func (a *Client) completeFlags(cmd *cobra.Command) {
 }
 
 // proposeOf proposes what the tenant has that the flag --tenant or the first argument names.
-func (a *Client) proposeOf(cmd *cobra.Command, word, typed string) ([]string, cobra.ShellCompDirective) {
+func (a *Client) proposeOf(cmd *cobra.Command, k *kind, typed string) ([]string, cobra.ShellCompDirective) {
 	tenant := ""
 	if f := cmd.Flags().Lookup("tenant"); f != nil {
 		tenant = f.Value.String()
@@ -186,7 +171,7 @@ func (a *Client) proposeOf(cmd *cobra.Command, word, typed string) ([]string, co
 	if tenant == "" {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	all, _ := a.propose(cmd, word, tenant+"/"+typed)
+	all, _ := a.propose(cmd, k, tenant+"/"+typed)
 	for i := range all {
 		all[i] = strings.TrimPrefix(all[i], tenant+"/")
 	}

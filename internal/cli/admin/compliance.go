@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/compliance"
 	"github.com/hiregate/hiregate/internal/model"
@@ -18,9 +19,7 @@ func Compliance() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "compliance",
 		Short: "Shows the report on the compliance groups",
-		Long: `Reports on what applicants answered to the questions of the compliance groups.
-
-These commands ask the gateway, at Caddy's admin endpoint or through its management API.`,
+		Long:  `Reports on what applicants answered to the questions of the compliance groups.`,
 		Example: `  hiregate compliance show initech
   hiregate compliance show initech --job NURSE-1 --json`,
 	}, complianceShow)
@@ -28,8 +27,8 @@ These commands ask the gateway, at Caddy's admin endpoint or through its managem
 
 func complianceShow(a *Client) *cobra.Command {
 	var job string
-	cmd := &cobra.Command{
-		Use:   "show TENANT",
+	cmd := tenants.verb(a, &cobra.Command{
+		Use:   "show",
 		Short: "Counts the applicants' answers to the compliance groups' questions",
 		Long: `Counts what the applicants for a job, or for all jobs of a tenant together, answered to the
 questions of the compliance groups. Nobody's answer can be read off it: fewer than five people are
@@ -38,21 +37,18 @@ from the number of applications or from the reports of other jobs.
 
 Who reads a report is in the gateway's log.`,
 		Args: terminal.Exactly(1, "whose applicants? name the tenant, such as: hiregate compliance show initech"),
-		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			if err := model.ValidateTenantName(args[0]); err != nil {
-				return err
-			}
-			path := tenantPath(args[0], "compliance-report")
-			if job != "" {
-				path += "?job=" + url.QueryEscape(job)
-			}
-			var all struct{ Groups []model.ComplianceGroupReport }
-			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &all); shown || err != nil {
-				return err
-			}
-			return printReports(cmd, all.Groups)
-		}),
-	}
+	}, func(ctx context.Context, cmd *cobra.Command, path string, _ []string) error {
+		query := url.Values{}
+		if job != "" {
+			query.Set("job", job)
+		}
+		var all api.ComplianceReport
+		path += "/compliance-report?" + query.Encode()
+		if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &all); shown || err != nil {
+			return err
+		}
+		return printReports(cmd, all.Groups)
+	})
 	cmd.Flags().StringVar(&job, "job", "", "job board code of one job (default: all jobs together)")
 	return cmd
 }

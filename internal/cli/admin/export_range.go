@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,7 +50,7 @@ func (a *Client) eachExport(ctx context.Context, f *exportRange, query url.Value
 	if f.undelivered {
 		query.Set("undelivered", "true")
 	}
-	if err := setTimes(query, f.since, f.until); err != nil {
+	if err := cmp.Or(setTime(query, "since", f.since), setTime(query, "until", f.until)); err != nil {
 		return err
 	}
 	for none := true; ; {
@@ -58,7 +59,7 @@ func (a *Client) eachExport(ctx context.Context, f *exportRange, query url.Value
 			return err
 		}
 		for _, raw := range page.Items {
-			var e exportRow
+			var e exportItem
 			if err := json.Unmarshal(raw, &e); err != nil {
 				return fmt.Errorf("reading what the gateway answered: %w", err)
 			}

@@ -51,7 +51,7 @@ redeliver. Before it starts, it says how many exports were received already, and
 			if err != nil {
 				return err
 			}
-			var before, after exportRow
+			var before, after exportItem
 			if err := a.Call(ctx, http.MethodGet, path, nil, &before); err != nil {
 				return err
 			}
@@ -65,7 +65,7 @@ redeliver. Before it starts, it says how many exports were received already, and
 			in := struct {
 				Integrations []string `json:"integrations,omitempty"`
 			}{integrations}
-			var res redelivered
+			var res restarted
 			shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/redeliver", in, &res)
 			if err != nil {
 				return err
@@ -91,10 +91,10 @@ redeliver. Before it starts, it says how many exports were received already, and
 				if res.attempted(&before, &after) || time.Now().After(end) || !wait.For(ctx, redeliverLook) {
 					break
 				}
-				after = exportRow{}
+				after = exportItem{}
 			}
 			fmt.Fprintln(out)
-			return cmp.Or(after.print(out), res.failed(&before, &after))
+			return cmp.Or(exports.print(out, &after), res.failed(&before, &after))
 		}),
 	}
 	fl := cmd.Flags()
@@ -105,17 +105,17 @@ redeliver. Before it starts, it says how many exports were received already, and
 	return cmd
 }
 
-// redeliverLook is how often the command looks whether the attempts were made.
+// redeliverLook is the interval in which the command looks whether the attempts were made.
 const redeliverLook = 200 * time.Millisecond
 
-// redelivered is what became of a request to deliver an export again.
-type redelivered struct {
+// restarted has the integrations that an export goes to again.
+type restarted struct {
 	Round            int
 	Started, Hurried []string
 }
 
 // attemptsAt counts the attempts at an integration in all rounds, and finds the latest delivery to it.
-func (e *exportRow) attemptsAt(integration string) (attempts int, latest deliveryRow) {
+func attemptsAt(e *exportItem, integration string) (attempts int, latest delivery) {
 	for _, d := range e.Deliveries { // by round
 		if d.Integration == integration {
 			attempts, latest = attempts+d.Attempts, d
@@ -125,11 +125,11 @@ func (e *exportRow) attemptsAt(integration string) (attempts int, latest deliver
 }
 
 // failed says where an attempt that was asked for was made and not received; nil: nowhere.
-func (r *redelivered) failed(before, after *exportRow) error {
+func (r *restarted) failed(before, after *exportItem) error {
 	var where []string
 	for _, integration := range slices.Concat(r.Started, r.Hurried) {
-		former, _ := before.attemptsAt(integration)
-		attempts, latest := after.attemptsAt(integration)
+		former, _ := attemptsAt(before, integration)
+		attempts, latest := attemptsAt(after, integration)
 		if o := model.Outcome(latest.Outcome); attempts > former && o != model.Delivered {
 			where = append(where, fmt.Sprintf("%s did not receive it: %s", integration, terminal.Printable(latest.Reason)))
 		}
@@ -141,10 +141,10 @@ func (r *redelivered) failed(before, after *exportRow) error {
 }
 
 // attempted reports whether each attempt that was asked for was made, or nothing is to come of it.
-func (r *redelivered) attempted(before, after *exportRow) bool {
+func (r *restarted) attempted(before, after *exportItem) bool {
 	for _, integration := range slices.Concat(r.Started, r.Hurried) {
-		former, _ := before.attemptsAt(integration)
-		attempts, latest := after.attemptsAt(integration)
+		former, _ := attemptsAt(before, integration)
+		attempts, latest := attemptsAt(after, integration)
 		if o := model.Outcome(latest.Outcome); attempts <= former && !o.Final() && o != model.Held {
 			return false
 		}

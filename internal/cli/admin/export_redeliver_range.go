@@ -41,7 +41,7 @@ func (f *rangeFlags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.detach, "detach", false, "don't wait for the end of the redelivery")
 }
 
-// input is what the gateway is asked for.
+// input returns the request for the redelivery.
 func (f *rangeFlags) input(integrations []string) (map[string]any, error) {
 	if f.tenant == "" || len(integrations) != 1 || f.since == "" {
 		return nil, errors.New("name one export, such as acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11, or a range: " +
@@ -99,20 +99,20 @@ func (a *Client) redeliverRange(ctx context.Context, cmd *cobra.Command, f *rang
 		fmt.Fprintln(cmd.ErrOrStderr(), p.again())
 	}
 	in["dryRun"] = false
-	var j redeliveryRow
-	if err := a.Call(ctx, http.MethodPost, path, in, &j); err != nil {
+	j := new(redelivery)
+	if err := a.Call(ctx, http.MethodPost, path, in, j); err != nil {
 		return err
 	}
 	path = tenantPath(f.tenant, "redeliveries", j.ID)
 	if !f.detach {
-		if err := a.follow(ctx, cmd.ErrOrStderr(), path, &j); err != nil {
+		if err := a.follow(ctx, cmd.ErrOrStderr(), path, j); err != nil {
 			return err
 		}
 	}
-	if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &j); err != nil {
+	if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, j); err != nil {
 		return err
 	} else if !shown {
-		fmt.Fprintf(cmd.OutOrStdout(), "redelivery %s of %d exports is %s: %s\n", j.name(), j.Total, j.State, j.counts())
+		fmt.Fprintf(cmd.OutOrStdout(), "redelivery %s of %d exports is %s: %s\n", j.Tenant+"/"+j.ID, j.Total, j.State, redelivered(j))
 	}
 	if j.Failed > 0 {
 		return fmt.Errorf("%d exports failed: hiregate export list --tenant %s --integration %s --outcome failed "+
@@ -121,7 +121,6 @@ func (a *Client) redeliverRange(ctx context.Context, cmd *cobra.Command, f *rang
 	return nil
 }
 
-// rangePreview is what a redelivery would come to.
 type rangePreview struct {
 	Count, ExpiredDocuments, Received int64
 	Oldest, Newest                    time.Time
@@ -175,20 +174,20 @@ func (p *rangePreview) print(cmd *cobra.Command, to model.Place) error {
 	return nil
 }
 
-// followEvery is how often a redelivery is looked at that a command follows.
+// followEvery is the interval in which a command looks how far something is.
 const followEvery = 500 * time.Millisecond
 
 // follow waits until a redelivery has ended, and nothing that it began is on its way any more; or somebody paused it. A
 // person at the terminal sees how far it is. An interrupt ends the wait, not the redelivery.
-func (a *Client) follow(ctx context.Context, w io.Writer, path string, j *redeliveryRow) error {
+func (a *Client) follow(ctx context.Context, w io.Writer, path string, j *redelivery) error {
 	person := terminal.IsTerminal(os.Stderr)
 	for j.State == model.RedeliveryRunning || j.State != model.RedeliveryPaused && j.Waiting > 0 {
 		if person {
-			fmt.Fprintf(w, "\r\x1b[K%s", j.bar())
+			fmt.Fprintf(w, "\r\x1b[K%s", bar(j))
 		}
 		if !wait.For(ctx, followEvery) {
 			return fmt.Errorf("the redelivery goes on: hiregate redelivery show %[1]s shows it, and hiregate redelivery "+
-				"cancel %[1]s ends it", j.name())
+				"cancel %[1]s ends it", j.Tenant+"/"+j.ID)
 		}
 		if err := a.Call(ctx, http.MethodGet, path, nil, j); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("the redelivery goes on, but can't be followed: %w", err)
@@ -201,12 +200,12 @@ func (a *Client) follow(ctx context.Context, w io.Writer, path string, j *redeli
 }
 
 // bar shows how far a redelivery is, in a line.
-func (j *redeliveryRow) bar() string {
+func bar(j *redelivery) string {
 	const width = 30
 	ended, total := j.Done+j.Failed+j.Skipped, max(j.Total, 1)
 	n := int(min(ended*width/total, width))
 	bar := fmt.Sprintf("[%s%s] %d of %d, %s", strings.Repeat("#", n), strings.Repeat(" ", width-n), ended, j.Total,
-		j.counts())
+		redelivered(j))
 	if j.Reason != "" {
 		bar += "; " + terminal.Printable(j.Reason)
 	}

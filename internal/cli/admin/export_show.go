@@ -14,7 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 )
 
-type attemptRow struct {
+type attempt struct {
 	Number     int       `json:"number"`
 	StartedAt  time.Time `json:"startedAt"`
 	DurationMs float64   `json:"durationMs"`
@@ -32,29 +32,21 @@ type attemptRow struct {
 	Manual bool `json:"manual"`
 }
 
-// tried is who had the attempt made.
-func (a *attemptRow) tried() string {
-	if a.Manual {
-		return "manual"
-	}
-	return "automatic"
-}
-
-// phases say what of the time went where, those that there were.
-func (a *attemptRow) phases() string {
+// phases says how long the parts of an attempt took that there were.
+func phases(a *attempt) string {
 	var parts []string
 	for _, one := range []struct {
 		name string
 		ms   float64
 	}{{"dns", a.Phases.DNS}, {"connect", a.Phases.Connect}, {"tls", a.Phases.TLS}, {"first byte", a.Phases.FirstByte}} {
 		if one.ms > 0 {
-			parts = append(parts, one.name+" "+terminal.FormatDuration(time.Duration(one.ms*float64(time.Millisecond))))
+			parts = append(parts, one.name+" "+terminal.FormatDuration(milliseconds(one.ms)))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-type documentRow struct {
+type document struct {
 	Position  int       `json:"position"`
 	State     string    `json:"state"`
 	Reason    string    `json:"reason"`
@@ -88,11 +80,11 @@ data, and the URLs of documents that are in it are credentials: who reads it is 
 			if body {
 				return a.printBody(ctx, cmd, path)
 			}
-			var e exportRow
+			var e exportItem
 			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &e); shown || err != nil {
 				return err
 			}
-			return e.print(cmd.OutOrStdout())
+			return exports.print(cmd.OutOrStdout(), &e)
 		}),
 	}
 	cmd.Flags().BoolVar(&body, "body", false, "print the body of the export, which is personal data; the audit notes it")
@@ -111,52 +103,11 @@ func (a *Client) printBody(ctx context.Context, cmd *cobra.Command, path string)
 	return err
 }
 
-// print shows the export to a person: a table for each thing it has.
-func (e *exportRow) print(w io.Writer) error {
-	state, tenant := e.State, e.Tenant
-	if e.Removed {
-		tenant += " (not configured)"
-	}
-	switch e.State {
-	case "waiting":
-		state = e.waits()
-	case "fault":
-		state = "our fault: " + e.Fault
-	}
-	table := terminal.NewTable(w)
-	table.Row("uuid", e.ID)
-	table.Row("tenant", tenant)
-	table.Row("received", e.ReceivedAt)
-	if e.Author != nil {
-		table.Row("triggered by", e.Author)
-	}
-	table.Row("candidate", e.Candidate)
-	table.Row("body", fmt.Sprintf("%d bytes", e.Size))
-	table.Row("sha256", e.SHA256)
-	table.Row("attachments", e.Attachments)
-	table.Row("round", e.Round)
-	table.Row("workflow", e.Workflow)
-	if e.WorkflowURL != "" {
-		table.Row("in Temporal's UI", e.WorkflowURL)
-	}
-	table.Row("state", terminal.State(state))
-	if e.Reason != "" {
-		table.Row("reason", e.Reason)
-	}
-	table.Row("dispatched", e.DispatchedAt)
-	if e.Quarantined {
-		table.Row("quarantine", fmt.Sprintf("it breaks the schema; release it with hiregate export release %s/%s", e.Tenant,
-			e.ID))
-	}
-	if !e.ErasedAt.IsZero() {
-		table.Row("erased", e.ErasedAt)
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
+// printExport prints what an export has beside its fields, a table for each.
+func printExport(w io.Writer, e *exportItem) error {
 	if len(e.Findings) > 0 {
 		fmt.Fprintln(w)
-		table = terminal.NewTable(w, "at", "rule", "found")
+		table := terminal.NewTable(w, "at", "rule", "found")
 		for _, f := range e.Findings {
 			table.Row(f.Pointer, terminal.ID(f.Rule), terminal.Reason(f.Found))
 		}
@@ -164,12 +115,12 @@ func (e *exportRow) print(w io.Writer) error {
 			return err
 		}
 	}
-	if err := e.printDeliveries(w); err != nil {
+	if err := printDeliveries(w, e); err != nil {
 		return err
 	}
 	if len(e.Documents) > 0 {
 		fmt.Fprintln(w)
-		table = terminal.NewTable(w, "document", "state", "tries", "bytes", "type", "fetched", "sha256", "reason")
+		table := terminal.NewTable(w, "document", "state", "tries", "bytes", "type", "fetched", "sha256", "reason")
 		for _, d := range e.Documents {
 			table.Row(d.Position, terminal.State(d.State), d.Tries, d.Size, d.MimeType, d.FetchedAt, d.SHA256, terminal.Reason(d.Reason))
 		}
@@ -181,14 +132,14 @@ func (e *exportRow) print(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	table = terminal.NewTable(w, "at", "who", "did")
+	table := terminal.NewTable(w, "at", "who", "did")
 	for _, entry := range e.Audit {
 		table.Row(entry.At, terminal.ID(entry.Author.String()), terminal.State(entry.Action))
 	}
 	return table.Flush()
 }
 
-func (e *exportRow) printDeliveries(w io.Writer) error {
+func printDeliveries(w io.Writer, e *exportItem) error {
 	attempts := false
 	if len(e.Deliveries) == 0 {
 		return nil
@@ -204,11 +155,11 @@ func (e *exportRow) printDeliveries(w io.Writer) error {
 		return err
 	}
 	for _, d := range e.Deliveries {
-		if received := e.received(d.Integration); d.Current && len(received) > 1 {
+		if received := received(e, d.Integration); d.Current && len(received) > 1 {
 			fmt.Fprintf(w, "\n%s received it %d times:\n", d.Integration, len(received))
 			table = terminal.NewTable(w)
 			for _, one := range received {
-				table.Row("", one.UpdatedAt, e.asked(one))
+				table.Row("", one.UpdatedAt, askedBy(e, one))
 			}
 			if err := table.Flush(); err != nil {
 				return err
@@ -221,7 +172,7 @@ func (e *exportRow) printDeliveries(w io.Writer) error {
 	fmt.Fprintln(w)
 	for _, d := range e.Deliveries {
 		for _, a := range d.History {
-			if err := a.print(w, &d); err != nil {
+			if err := printAttempt(w, &d, &a); err != nil {
 				return err
 			}
 		}
@@ -229,8 +180,8 @@ func (e *exportRow) printDeliveries(w io.Writer) error {
 	return nil
 }
 
-// asked is who asked for a delivery, named as in the audit of the export where that has them.
-func (e *exportRow) asked(d *deliveryRow) string {
+// askedBy says who asked for a delivery, named as in the audit of the export where that has them.
+func askedBy(e *exportItem, d *delivery) string {
 	author := model.Author{Actor: d.BegunBy}
 	for _, entry := range e.Audit {
 		if entry.Actor == d.BegunBy && !entry.Claimed { // several may claim to be behind one actor
@@ -248,18 +199,22 @@ func (e *exportRow) asked(d *deliveryRow) string {
 	return fmt.Sprintf("in round %d", d.Round)
 }
 
-// print shows an attempt narrow: what it was on one line, and below it where it went and what came back.
-func (a *attemptRow) print(w io.Writer, d *deliveryRow) error {
-	took := terminal.FormatDuration(time.Duration(a.DurationMs * float64(time.Millisecond)))
+// printAttempt prints an attempt narrow: what it was on one line, and below it where it went and what came back.
+func printAttempt(w io.Writer, d *delivery, a *attempt) error {
+	took := terminal.FormatDuration(milliseconds(a.DurationMs))
 	status := "no answer"
 	if a.Status > 0 {
 		status = terminal.StatusText(a.Status)
 	}
-	fmt.Fprintf(w, "%s, round %d, attempt %d (%s): %s, took %s: %s\n", d.Integration, d.Round, a.Number, a.tried(),
+	made := "automatic"
+	if a.Manual {
+		made = "manual"
+	}
+	fmt.Fprintf(w, "%s, round %d, attempt %d (%s): %s, took %s: %s\n", d.Integration, d.Round, a.Number, made,
 		a.StartedAt.UTC().Format(time.RFC3339), took, status)
 	table := terminal.NewTable(w)
 	for _, line := range []struct{ name, value string }{
-		{"  error", a.Error}, {"  address", a.Address}, {"  phases", a.phases()},
+		{"  error", a.Error}, {"  address", a.Address}, {"  phases", phases(a)},
 		{"  header", head(strings.ReplaceAll(strings.TrimSpace(a.Header), "\n", "; "))}, {"  answer", head(a.Answer)},
 	} {
 		if line.value != "" {
@@ -269,10 +224,10 @@ func (a *attemptRow) print(w io.Writer, d *deliveryRow) error {
 	return table.Flush()
 }
 
-// maxHead is in characters.
+// maxHead is the length of a head in characters.
 const maxHead = 300
 
-// head is as much of an answer as a line takes.
+// head returns as much of an answer as a line takes.
 func head(answer string) string {
 	n := 0
 	for i := range answer {

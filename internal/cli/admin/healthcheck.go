@@ -47,7 +47,7 @@ else 1. The image's HEALTHCHECK runs it.`,
 			if len(args) == 1 {
 				url = args[0]
 			}
-			said, err := health(cmd.Context(), url)
+			said, err := checkHealth(cmd.Context(), url)
 			if err == nil {
 				fmt.Fprintln(cmd.OutOrStdout(), said)
 			}
@@ -60,8 +60,8 @@ else 1. The image's HEALTHCHECK runs it.`,
 	return cmd
 }
 
-// health asks for a gateway's health. What it returns, and its errors, are sentences.
-func health(ctx context.Context, url string) (string, error) {
+// checkHealth asks a gateway how it is. It returns a sentence, and its errors are sentences, too.
+func checkHealth(ctx context.Context, url string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, healthzPatience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

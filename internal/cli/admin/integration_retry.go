@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,8 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/wait"
 )
 
-// catchUpRow is how far it is to attempt at once what waits for an integration.
-type catchUpRow struct {
+type catchUp struct {
 	State    string `json:"state"`
 	Waiting  int64  `json:"waiting"`
 	Received int64  `json:"received"`
@@ -24,8 +24,8 @@ type catchUpRow struct {
 
 func integrationRetry(a *Client) *cobra.Command {
 	var detach bool
-	cmd := &cobra.Command{
-		Use:   "retry TENANT/NAME",
+	cmd := integrations.verb(a, &cobra.Command{
+		Use:   "retry",
 		Short: "Attempts all exports at once that wait for their next attempt at an integration",
 		Long: `Attempts all exports at once that wait for their next attempt at an integration: after its partner was
 repaired. The oldest are first, and no more are under way than the integration's in_flight says. It
@@ -35,41 +35,36 @@ After an outage that happens by itself with the first export that is received; n
 that the partner refused because of their data (422).
 
 It exits with 1 if exports failed again.`,
-		Args: terminal.Exactly(1, "integration retry takes one integration, such as: hiregate integration retry acme/hris"),
-		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			tenant, name, err := integrationOf(args[0])
-			if err != nil {
+	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
+		var c catchUp
+		path += "/retry"
+		if err := a.Call(ctx, http.MethodPost, path, nil, &c); err != nil {
+			return err
+		}
+		waited := c.Waiting
+		if !detach && waited > 0 {
+			if err := a.countDown(ctx, cmd.ErrOrStderr(), path, &c); err != nil {
 				return err
 			}
-			var c catchUpRow
-			path := tenantPath(tenant, "integrations", name, "retry")
-			if err := a.Call(ctx, http.MethodPost, path, nil, &c); err != nil {
-				return err
-			}
-			waited := c.Waiting
-			if !detach && waited > 0 {
-				if err := a.countDown(ctx, cmd.ErrOrStderr(), path, &c); err != nil {
-					return err
-				}
-			}
-			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &c); err != nil {
-				return err
-			} else if !shown {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s/%s: %s\n", tenant, name, c.said(waited))
-			}
-			if c.Failed > 0 || c.Reason != "" {
-				return fmt.Errorf("exports failed again, or were not attempted: they keep their schedule; hiregate export "+
-					"list --tenant %s --integration %s --outcome retrying lists them", tenant, name)
-			}
-			return nil
-		}),
-	}
+		}
+		if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &c); err != nil {
+			return err
+		} else if !shown {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", args[0], caughtUp(&c, waited))
+		}
+		if c.Failed > 0 || c.Reason != "" {
+			tenant, name, _ := strings.Cut(args[0], "/")
+			return fmt.Errorf("exports failed again, or were not attempted: they keep their schedule; hiregate export "+
+				"list --tenant %s --integration %s --outcome retrying lists them", tenant, name)
+		}
+		return nil
+	})
 	cmd.Flags().BoolVar(&detach, "detach", false, "don't wait until all were attempted")
 	return cmd
 }
 
-// said says in a line what became of the exports that waited.
-func (c *catchUpRow) said(waited int64) string {
+// caughtUp says in a line what became of the exports that waited.
+func caughtUp(c *catchUp, waited int64) string {
 	switch {
 	case waited == 0:
 		return "no export waits for its next attempt"
@@ -85,7 +80,7 @@ func (c *catchUpRow) said(waited int64) string {
 
 // countDown waits until all that waited was attempted. A person at the terminal sees how many still wait. An interrupt
 // ends the wait, not the attempts.
-func (a *Client) countDown(ctx context.Context, w io.Writer, path string, c *catchUpRow) error {
+func (a *Client) countDown(ctx context.Context, w io.Writer, path string, c *catchUp) error {
 	person := terminal.IsTerminal(os.Stderr)
 	waited := c.Waiting
 	count := func(end string) {

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -13,8 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
-// trialRow is what came of a test export.
-type trialRow struct {
+type trial struct {
 	UUID       string            `json:"uuid"`
 	Received   bool              `json:"received"`
 	Class      string            `json:"class"`
@@ -30,8 +30,8 @@ type trialRow struct {
 }
 
 func integrationTest(a *Client) *cobra.Command {
-	return &cobra.Command{
-		Use:   "test TENANT/NAME",
+	return integrations.verb(a, &cobra.Command{
+		Use:   "test",
 		Short: "Sends one marked test export and shows what was answered",
 		Long: `Sends one export of an invented candidate to an integration, whether that is configured or
 disabled: signed, with the headers and the document mode of every export, and a UUID that begins
@@ -39,35 +39,27 @@ with test-. It is tried once and stored nowhere, and changes nothing about the i
 shows the body that was sent, too.
 
 It exits with 1 if the export was not received.`,
-		Args: terminal.Exactly(1, "integration test takes one integration, such as: hiregate integration test acme/hris"),
-		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			tenant, name, err := integrationOf(args[0])
-			if err != nil {
-				return err
-			}
-			var t trialRow
-			shown, err := a.ask(ctx, cmd, http.MethodPost, tenantPath(tenant, "integrations", name, "test"), nil, &t)
-			if err != nil {
-				return err
-			}
-			if !shown {
-				if err := t.print(cmd); err != nil {
-					return err
-				}
-			}
-			if !t.Received {
-				return fmt.Errorf("%s/%s did not receive the test export: %s", tenant, name, terminal.Printable(t.Error))
-			}
-			if !shown {
-				fmt.Fprintf(cmd.OutOrStdout(), "\n%s/%s received the test export\n", tenant, name)
-			}
-			return nil
-		}),
-	}
+	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
+		var t trial
+		shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/test", nil, &t)
+		if !shown && err == nil {
+			err = printTrial(cmd.OutOrStdout(), &t)
+		}
+		if err != nil {
+			return err
+		}
+		if !t.Received {
+			return fmt.Errorf("%s did not receive the test export: %s", args[0], terminal.Printable(t.Error))
+		}
+		if !shown {
+			fmt.Fprintf(cmd.OutOrStdout(), "\n%s received the test export\n", args[0])
+		}
+		return nil
+	})
 }
 
-func (t *trialRow) print(cmd *cobra.Command) error {
-	table := terminal.NewTable(cmd.OutOrStdout())
+func printTrial(w io.Writer, t *trial) error {
+	table := terminal.NewTable(w)
 	table.Row("to", t.URL)
 	table.Row("uuid", t.UUID)
 	table.Row("body", fmt.Sprintf("%d bytes, documents %s", len(t.Body), t.Documents))
@@ -75,7 +67,7 @@ func (t *trialRow) print(cmd *cobra.Command) error {
 		table.Row(name, t.Header[name])
 	}
 	table.Row("sent", t.SentAt)
-	table.Row("took", time.Duration(t.DurationMs*float64(time.Millisecond)))
+	table.Row("took", milliseconds(t.DurationMs))
 	if t.Status > 0 {
 		table.Row("status", terminal.StatusText(t.Status))
 		table.Row("answer", head(t.Answer))

@@ -12,29 +12,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/model"
 )
 
 // maxPage is the largest page that the management API gives.
 const maxPage = 500
 
-// pages is a list of the management API, as commands print it.
+// pages reads a list of the management API, page by page.
 type pages struct {
-	path   string
-	query  url.Values
-	limit  int                       // how many to list at most
-	all    bool                      // list all of them
-	choose func(args []string) error // sets path and query by the arguments and flags; nil: they are set
-}
-
-// pagesOf is a list of what a tenant has, which is the command's argument.
-func pagesOf(resource string) *pages {
-	p := new(pages)
-	p.choose = func(args []string) error {
-		p.path = tenantPath(args[0], resource)
-		return model.ValidateTenantName(args[0])
-	}
-	return p
+	path  string
+	query url.Values
+	limit int  // how many to list at most
+	all   bool // list all of them
 }
 
 // onePage is a page of a list as the management API answers it.
@@ -81,31 +69,6 @@ func (p *pages) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&p.all, "all", false, "list all of them")
 }
 
-// listing completes a command that prints a list of the management API: columns are the table's, row gives an item's
-// cells.
-func listing[T any](a *Client, p *pages, cmd *cobra.Command, columns []string, row func(*T) []any) *cobra.Command {
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if p.choose != nil {
-			if err := p.choose(args); err != nil {
-				return err
-			}
-		}
-		ctx, stop := terminal.Interruptible(cmd)
-		defer stop()
-		table := terminal.NewTable(cmd.OutOrStdout(), columns...)
-		return p.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
-			item := new(T)
-			if err := json.Unmarshal(raw, item); err != nil {
-				return err
-			}
-			table.Row(row(item)...)
-			return nil
-		})
-	}
-	p.flags(cmd)
-	return cmd
-}
-
 // print reads page after page; each item is printed as JSON, or handed to row.
 func (p *pages) print(
 	ctx context.Context, cmd *cobra.Command, a *Client, table *terminal.Table, row func(raw json.RawMessage) error,
@@ -115,9 +78,6 @@ func (p *pages) print(
 	}
 	if p.limit < 1 {
 		return errors.New("--limit must be at least 1")
-	}
-	if p.query == nil {
-		p.query = url.Values{}
 	}
 	more := true
 	for left := p.limit; more && (p.all || left > 0); {

@@ -20,20 +20,15 @@ func Step() *cobra.Command {
 		Use:   "step",
 		Short: "Lists, shows, sets and removes the steps of a hiring workflow, and their helpers",
 		Long: `Lists, shows, sets and removes the steps of a tenant's hiring workflow. A step may have a helper,
-which exports a candidate when one of their job applications enters the step.
-
-These commands ask the gateway, at Caddy's admin endpoint or through its management API.`,
+which exports a candidate when one of their job applications enters the step.`,
 		Example: `  hiregate step list initech
   hiregate step set initech/hired --name Hired --category hired --helper payroll
   hiregate step set initech/interview --name Interview --position 1
   hiregate step remove initech/interview`,
-	}, stepList, stepShow, stepSet, stepRemove)
+	}, steps.list, stepShow, stepSet, stepRemove)
 }
 
-var stepResource = resource{word: "step", path: "steps", arg: "TENANT/STEP", example: "initech/hired"}
-
-// stepRow is a step as the management API has it.
-type stepRow struct {
+type step struct {
 	ID        string      `json:"id"`
 	Name      string      `json:"name"`
 	Category  string      `json:"category,omitempty"`
@@ -46,47 +41,50 @@ type stepHelper struct {
 	Integrations []string `json:"integrations"` // empty: every configured one
 }
 
-func (s *stepRow) exportsTo() string {
-	switch {
-	case s.Helper == nil:
-		return ""
-	case len(s.Helper.Integrations) == 0:
-		return "every configured integration"
-	}
-	return strings.Join(s.Helper.Integrations, ", ")
+var steps = noun[step]{
+	kind:     kind{command: "step", at: "steps", arg: "TENANT/STEP", example: "initech/hired"},
+	listHelp: help{short: "Lists the steps of a tenant, in the order of its workflow"},
+	columns:  []string{"step", "name", "category", "helper exports to", "updated"},
+	fields: func(s *step) []field {
+		exportsTo := ""
+		switch {
+		case s.Helper == nil:
+		case len(s.Helper.Integrations) == 0:
+			exportsTo = "every configured integration"
+		default:
+			exportsTo = strings.Join(s.Helper.Integrations, ", ")
+		}
+		return []field{
+			{"step", s.ID},
+			{"name", s.Name},
+			{"category", s.Category},
+			{"position", s.Position},
+			{"helper exports to", exportsTo},
+			{"updated", s.UpdatedAt},
+		}
+	},
 }
 
-func stepList(a *Client) *cobra.Command {
-	return listing(a, pagesOf("steps"), &cobra.Command{
-		Use:   "list TENANT",
-		Short: "Lists the steps of a tenant, in the order of its workflow",
-		Args:  terminal.Exactly(1, "step list takes one tenant, such as: hiregate step list initech"),
-	}, []string{"step", "name", "category", "helper exports to", "updated"}, func(s *stepRow) []any {
-		return []any{s.ID, s.Name, s.Category, s.exportsTo(), s.UpdatedAt}
-	})
-}
-
-// workflow is the whole of a tenant's steps, which the management API takes and gives together.
+// workflow holds all steps of a tenant, which the management API reads and replaces together.
 type workflow struct {
 	path  string
 	tag   string
-	items []*stepRow
+	items []*step
 }
 
-// workflowOf reads the steps of the tenant in TENANT/STEP, and the place of the step among them; -1: it is none.
+// workflowOf reads the steps of the tenant in TENANT/STEP, and finds the step among them. place is -1 where it is none.
 func workflowOf(ctx context.Context, a *Client, arg string) (w *workflow, id string, place int, err error) {
-	if _, err := stepResource.pathOf(arg); err != nil {
-		return nil, "", 0, err
-	}
-	tenant, id, _ := strings.Cut(arg, "/")
-	w = &workflow{path: tenantPath(tenant, "steps")}
-	var list struct{ Items []*stepRow }
-	header, err := a.Send(ctx, http.MethodGet, w.path, nil, nil, &list)
+	path, id, err := steps.split(arg)
 	if err != nil {
 		return nil, "", 0, err
 	}
-	w.items, w.tag = list.Items, header.Get("ETag")
-	return w, id, slices.IndexFunc(w.items, func(s *stepRow) bool { return s.ID == id }), nil
+	var list struct{ Items []*step }
+	header, err := a.Send(ctx, http.MethodGet, path, nil, nil, &list)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	w = &workflow{path: path, tag: header.Get("ETag"), items: list.Items}
+	return w, id, slices.IndexFunc(w.items, func(s *step) bool { return s.ID == id }), nil
 }
 
 // put stores the steps, unless they have changed since they were read.
@@ -108,44 +106,25 @@ func (w *workflow) put(ctx context.Context, a *Client) error {
 	return err
 }
 
-func noStep(arg, id string) error {
-	tenant, _, _ := strings.Cut(arg, "/")
-	return fmt.Errorf("tenant %s has no step %s: hiregate step list %s shows those it has", tenant, terminal.Printable(id),
-		tenant)
-}
-
 func stepShow(a *Client) *cobra.Command {
-	return &cobra.Command{
-		Use:   "show " + stepResource.arg,
-		Short: "Shows a step, with its helper",
-		Args:  stepResource.one("step", "show"),
-		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+	return steps.verb(a, &cobra.Command{Use: "show", Short: "Shows a step, with its helper"},
+		func(ctx context.Context, cmd *cobra.Command, _ string, args []string) error {
 			return showStep(ctx, cmd, a, args[0])
-		}),
-	}
+		})
 }
 
 // showStep shows a step as it is stored.
 func showStep(ctx context.Context, cmd *cobra.Command, a *Client, arg string) error {
-	w, id, place, err := workflowOf(ctx, a, arg)
-	if err != nil {
+	w, _, place, err := workflowOf(ctx, a, arg)
+	switch {
+	case err != nil:
 		return err
+	case place < 0:
+		return steps.none(arg)
+	case a.json:
+		return terminal.WriteJSON(cmd.OutOrStdout(), w.items[place])
 	}
-	if place < 0 {
-		return noStep(arg, id)
-	}
-	s := w.items[place]
-	if a.json {
-		return terminal.WriteJSON(cmd.OutOrStdout(), s)
-	}
-	table := terminal.NewTable(cmd.OutOrStdout())
-	table.Row("step", s.ID)
-	table.Row("name", s.Name)
-	table.Row("category", s.Category)
-	table.Row("position", s.Position)
-	table.Row("helper exports to", s.exportsTo())
-	table.Row("updated", s.UpdatedAt)
-	return table.Flush()
+	return steps.print(cmd.OutOrStdout(), w.items[place])
 }
 
 func stepSet(a *Client) *cobra.Command {
@@ -153,63 +132,61 @@ func stepSet(a *Client) *cobra.Command {
 	var position int
 	var helpers []string
 	var all, none bool
-	cmd := &cobra.Command{
-		Use:   "set " + stepResource.arg,
+	cmd := steps.verb(a, &cobra.Command{
+		Use:   "set",
 		Short: "Makes a step, or changes what the flags name of one",
 		Long: `Makes a step at the end of the workflow, or at --position, or changes what the flags name of one;
 all else of it stays. --helper gives the step a helper, which from then on exports a candidate to
 the named integrations each time one of their job applications enters the step; --helper-to-all
 exports to every configured integration; --no-helper removes the helper.`,
-		Args: stepResource.one("step", "set"),
-		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			if none && (all || len(helpers) > 0) || all && len(helpers) > 0 {
-				return errors.New("--helper, --helper-to-all and --no-helper exclude each other: leave all but one out")
+	}, func(ctx context.Context, cmd *cobra.Command, _ string, args []string) error {
+		if none && (all || len(helpers) > 0) || all && len(helpers) > 0 {
+			return errors.New("--helper, --helper-to-all and --no-helper exclude each other: leave all but one out")
+		}
+		w, id, place, err := workflowOf(ctx, a, args[0])
+		if err != nil {
+			return err
+		}
+		changed := cmd.Flags().Changed
+		s := &step{ID: id, Name: id}
+		if place < 0 {
+			place = len(w.items)
+		} else {
+			s = w.items[place]
+			w.items = slices.Delete(w.items, place, place+1)
+		}
+		if changed("name") {
+			s.Name = name
+		}
+		if changed("category") {
+			s.Category = category
+		}
+		if changed("position") {
+			if position < 0 || position > len(w.items) {
+				return fmt.Errorf("--position must be from 0 to %d", len(w.items))
 			}
-			w, id, place, err := workflowOf(ctx, a, args[0])
-			if err != nil {
-				return err
-			}
-			changed := cmd.Flags().Changed
-			s := &stepRow{ID: id, Name: id}
-			if place < 0 {
-				place = len(w.items)
-			} else {
-				s = w.items[place]
-				w.items = slices.Delete(w.items, place, place+1)
-			}
-			if changed("name") {
-				s.Name = name
-			}
-			if changed("category") {
-				s.Category = category
-			}
-			if changed("position") {
-				if position < 0 || position > len(w.items) {
-					return fmt.Errorf("--position must be from 0 to %d", len(w.items))
-				}
-				place = position
-			}
-			w.items = slices.Insert(w.items, place, s)
-			if err := w.put(ctx, a); err != nil {
-				return err
-			}
-			helper := w.path + "/" + terminal.PathSegment(id) + "/helper"
-			switch {
-			case none && s.Helper != nil:
-				err = a.Call(ctx, http.MethodDelete, helper, nil, nil)
-			case all || len(helpers) > 0:
-				err = a.Call(ctx, http.MethodPut, helper, stepHelper{append([]string{}, helpers...)}, nil)
-			}
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return showStep(ctx, cmd, a, args[0])
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is set\n", terminal.Printable(args[0]))
-			return nil
-		}),
-	}
+			place = position
+		}
+		w.items = slices.Insert(w.items, place, s)
+		if err := w.put(ctx, a); err != nil {
+			return err
+		}
+		helper := w.path + "/" + terminal.PathSegment(id) + "/helper"
+		switch {
+		case none && s.Helper != nil:
+			err = a.Call(ctx, http.MethodDelete, helper, nil, nil)
+		case all || len(helpers) > 0:
+			err = a.Call(ctx, http.MethodPut, helper, stepHelper{append([]string{}, helpers...)}, nil)
+		}
+		if err != nil {
+			return err
+		}
+		if a.json {
+			return showStep(ctx, cmd, a, args[0])
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s is set\n", terminal.Printable(args[0]))
+		return nil
+	})
 	fl := cmd.Flags()
 	fl.StringVar(&name, "name", "", "name for people (default of a new step: its id)")
 	fl.StringVar(&category, "category", "", "category, such as hired")
@@ -222,29 +199,27 @@ exports to every configured integration; --no-helper removes the helper.`,
 
 func stepRemove(a *Client) *cobra.Command {
 	var ask func(context.Context, *cobra.Command, string) error
-	cmd := &cobra.Command{
-		Use:   "remove " + stepResource.arg,
+	cmd := steps.verb(a, &cobra.Command{
+		Use:   "remove",
 		Short: "Removes a step, with its helper",
-		Args:  stepResource.one("step", "remove"),
-		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			w, id, place, err := workflowOf(ctx, a, args[0])
-			if err != nil {
-				return err
-			}
-			if place < 0 {
-				return noStep(args[0], id)
-			}
-			if err := ask(ctx, cmd, args[0]); err != nil {
-				return err
-			}
-			w.items = slices.Delete(w.items, place, place+1)
-			if err := w.put(ctx, a); err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is removed\n", terminal.Printable(args[0]))
-			return nil
-		}),
-	}
+	}, func(ctx context.Context, cmd *cobra.Command, _ string, args []string) error {
+		w, _, place, err := workflowOf(ctx, a, args[0])
+		if err != nil {
+			return err
+		}
+		if place < 0 {
+			return steps.none(args[0])
+		}
+		if err := ask(ctx, cmd, args[0]); err != nil {
+			return err
+		}
+		w.items = slices.Delete(w.items, place, place+1)
+		if err := w.put(ctx, a); err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s is removed\n", terminal.Printable(args[0]))
+		return nil
+	})
 	ask = a.asking(cmd)
 	return cmd
 }

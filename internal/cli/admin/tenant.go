@@ -3,11 +3,9 @@ package admin
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,51 +21,129 @@ func Tenant() *cobra.Command {
 		Use:   "tenant",
 		Short: "Lists, shows, sets and removes tenants",
 		Long: `Lists and shows the tenants of a running gateway, and makes, changes and removes those that are
-kept in its database. Tenants of the Caddyfile are changed there.
-
-These commands ask the gateway, at Caddy's admin endpoint or through its management API.`,
+kept in its database. Tenants of the Caddyfile are changed there.`,
 		Example: `  hiregate tenant list
   hiregate tenant set initech --name "Initech" --secret-file initech.secret
   hiregate tenant remove initech`,
-	}, tenantList, tenantShow, tenantSet, tenantRemove, tenantPortal)
+	}, tenants.list, tenantShow, tenantSet, tenantRemove, tenantPortal)
 }
 
-// tenantRow is what the tables show of a tenant.
-type tenantRow struct {
-	ID           string    `json:"id"`
-	Name         string    `json:"name"`
-	Declared     bool      `json:"declared"`
-	Secrets      int       `json:"secrets"`
-	Invalid      string    `json:"invalid"`
-	UpdatedAt    time.Time `json:"updatedAt"`
-	Integrations []string  `json:"integrations"`
-
-	Rate json.RawMessage `json:"rate"` // sent back as it came
+type tenant struct {
+	ID           string          `json:"id"`
+	Name         string          `json:"name"`
+	Declared     bool            `json:"declared"`
+	Secrets      int             `json:"secrets"`
+	Invalid      string          `json:"invalid"`
+	UpdatedAt    time.Time       `json:"updatedAt"`
+	Integrations []string        `json:"integrations"`
+	Rate         json.RawMessage `json:"rate"`
 }
 
-func tenantList(a *Client) *cobra.Command {
-	return listing(a, &pages{path: "/v1/tenants"}, &cobra.Command{
-		Use:   "list",
-		Short: "Lists the tenants",
-		Args:  terminal.Exactly(0, "tenant list takes no argument"),
-	}, []string{"tenant", "name", "kept in", "secrets", "invalid exports", "updated"}, func(t *tenantRow) []any {
-		return []any{t.ID, t.Name, t.keptIn(), t.Secrets, t.Invalid, t.UpdatedAt}
+type tenantInput struct {
+	Name    string          `json:"name"`
+	Secrets *[]string       `json:"secrets"`
+	Invalid string          `json:"invalid"`
+	Rate    json.RawMessage `json:"rate"`
+	Restore bool            `json:"restore"`
+}
+
+type signatures struct {
+	Secrets []struct {
+		Number     int       `json:"number"`
+		LastUsedAt time.Time `json:"lastUsedAt"`
+	} `json:"secrets"`
+	Refused struct {
+		Count  int64     `json:"count"`
+		LastAt time.Time `json:"lastAt"`
+	} `json:"refused"`
+}
+
+// shownTenant is a tenant with the signatures of its requests, which have an address of their own.
+type shownTenant struct {
+	tenant
+	signatures *signatures // nil: in a list
+}
+
+var tenants = noun[shownTenant]{
+	kind:     kind{command: "tenant", at: "/v1/tenants", arg: "TENANT", example: "initech", valid: model.ValidateTenantName},
+	listHelp: help{short: "Lists the tenants"},
+	columns:  []string{"tenant", "name", "kept in", "secrets", "invalid exports", "updated"},
+	fields: func(t *shownTenant) []field {
+		keptIn := "database"
+		if t.Declared {
+			keptIn = "Caddyfile"
+		}
+		fields := []field{
+			{"tenant", t.ID},
+			{"name", t.Name},
+			{"kept in", keptIn},
+			{"secrets", inList{t.Secrets}},
+			{"invalid exports", t.Invalid},
+			{"integrations", strings.Join(t.Integrations, ", ")},
+			{"updated", t.UpdatedAt},
+		}
+		if t.signatures != nil {
+			fields = slices.Insert(fields, len(fields)-1, t.signatures.fields()...)
+		}
+		return fields
+	},
+}
+
+func (s *signatures) fields() (all []field) {
+	for _, secret := range s.Secrets {
+		var used any = "never"
+		if !secret.LastUsedAt.IsZero() {
+			used = secret.LastUsedAt
+		}
+		all = append(all, field{fmt.Sprintf("secret %d last used", secret.Number), used})
+	}
+	return append(all, field{"wrong signatures", s.Refused.Count}, field{"the last one", s.Refused.LastAt})
+}
+
+func tenantShow(a *Client) *cobra.Command {
+	return tenants.verb(a, &cobra.Command{
+		Use:   "show",
+		Short: "Shows a tenant, and when its inbound secrets were last used",
+		Long: `Shows a tenant, when each of its inbound secrets was last used, and how many requests were signed with none
+of them. Uses are stored once a minute. A rotation can end when the old secret is used no more.`,
+	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
+		var rawTenant, rawSignatures json.RawMessage
+		if err := a.Call(ctx, http.MethodGet, path, nil, &rawTenant); err != nil {
+			return err
+		}
+		if err := a.Call(ctx, http.MethodGet, path+"/signatures", nil, &rawSignatures); err != nil {
+			return err
+		}
+		all, shown := map[string]json.RawMessage{}, shownTenant{signatures: new(signatures)}
+		if json.Unmarshal(rawTenant, &all) != nil || json.Unmarshal(rawTenant, &shown.tenant) != nil ||
+			json.Unmarshal(rawSignatures, shown.signatures) != nil {
+			return a.elsewhere(strange)
+		}
+		if a.json {
+			all["signatures"] = rawSignatures
+			return terminal.WriteJSON(cmd.OutOrStdout(), all)
+		}
+		return tenants.print(cmd.OutOrStdout(), &shown)
 	})
 }
 
-func (t *tenantRow) keptIn() string {
-	if t.Declared {
-		return "Caddyfile"
-	}
-	return "database"
+var tenantSettings = settings[tenant, tenantInput]{
+	kept: func(t *tenant) tenantInput { return tenantInput{Name: t.Name, Invalid: t.Invalid, Rate: t.Rate} },
+	flags: []setting[tenantInput]{
+		{"name", func(t *tenantInput) any { return &t.Name }, "name for people"},
+		{"invalid", func(t *tenantInput) any { return &t.Invalid },
+			"what becomes of exports that break the schema: refuse (default) or quarantine"},
+		{"restore", func(t *tenantInput) any { return &t.Restore },
+			"bring a removed tenant back, with what is kept of it"},
+	},
 }
 
 func tenantSet(a *Client) *cobra.Command {
-	var name, invalid string
+	var in tenantInput
 	var files []string
-	var none, restore bool
-	cmd := &cobra.Command{
-		Use:   "set TENANT",
+	var none bool
+	cmd := tenants.verb(a, &cobra.Command{
+		Use:   "set",
 		Short: "Makes a tenant, or changes it",
 		Long: `Makes a tenant in the gateway's database, or changes what the flags name of one; all else of it
 stays. Its inbound signing secrets are read from files, each the secret alone, so that they show
@@ -78,104 +154,50 @@ bring that tenant back with --restore.`,
 		Example: `  hiregate tenant set initech --name "Initech" --secret-file initech.secret
   hiregate tenant set initech --secret-file initech.secret --secret-file initech-next.secret
   hiregate tenant set initech --invalid quarantine`,
-		Args: terminal.Exactly(1, "tenant set takes one tenant, such as: hiregate tenant set initech --name Initech"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := model.ValidateTenantName(args[0]); err != nil {
-				return err
-			}
-			if none && len(files) > 0 {
-				return errors.New("--secret-file and --no-secret exclude each other: leave one out")
-			}
-			changed := map[string]any{}
-			if cmd.Flags().Changed("name") {
-				changed["name"] = name
-			}
-			if cmd.Flags().Changed("invalid") {
-				changed["invalid"] = invalid
-			}
-			if restore {
-				changed["restore"] = true
-			}
-			if none {
-				changed["secrets"] = []string{}
-			}
-			if len(files) > 0 {
-				secrets, err := readSecrets(cmd.InOrStdin(), files)
-				if err != nil {
-					return err
-				}
-				changed["secrets"] = secrets
-			}
-			return changeTenant(cmd, a, args[0], changed)
-		},
-	}
-	fl := cmd.Flags()
-	fl.StringVar(&name, "name", "", "name for people")
-	fl.StringArrayVar(&files, "secret-file", nil, "file with an inbound signing secret; repeat it for a second one")
-	fl.BoolVar(&none, "no-secret", false, "remove the secrets it has: it receives no exports any more")
-	fl.BoolVar(&restore, "restore", false, "bring a removed tenant back, with what is kept of it")
-	fl.StringVar(&invalid, "invalid", "", "what becomes of exports that break the schema: refuse (default) or quarantine")
+	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
+		if none && len(files) > 0 {
+			return errBothWays("secret-file", "no-secret")
+		}
+		secrets, err := readSecrets(cmd.InOrStdin(), files)
+		if err != nil {
+			return err
+		}
+		unchanged, _, err := tenantSettings.keep(ctx, a, cmd, path, &in)
+		if err != nil {
+			return err
+		}
+		if none || len(files) > 0 { // else those stay that there are
+			in.Secrets = &secrets
+		}
+		var after tenant
+		if shown, err := a.askWith(ctx, cmd, http.MethodPut, path, unchanged, in, &after); shown || err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "tenant %s is set, with %d secrets\n", args[0], after.Secrets)
+		return nil
+	})
+	tenantSettings.add(cmd.Flags(), &in)
+	cmd.Flags().StringArrayVar(&files, "secret-file", nil, "file with an inbound signing secret; repeat it for a second one")
+	cmd.Flags().BoolVar(&none, "no-secret", false, "remove the secrets it has: it receives no exports any more")
 	return cmd
 }
 
-// changeTenant makes a tenant, or changes it. The gateway puts all settings in the place of those there are, but for
-// secrets that are left out, since no answer shows them: those that stay are sent as they were, unless
-// they have changed since.
-func changeTenant(cmd *cobra.Command, a *Client, name string, changed map[string]any) error {
-	ctx, stop := terminal.Interruptible(cmd)
-	defer stop()
-	path := tenantPath(name)
-	in, unchanged := map[string]any{}, http.Header{}
-	var before, after tenantRow
-	header, err := a.Send(ctx, http.MethodGet, path, nil, nil, &before)
-	missing := new(Refusal)
-	switch {
-	case err == nil:
-		in["name"], in["invalid"], in["rate"] = before.Name, before.Invalid, before.Rate
-		if tag := header.Get("ETag"); tag != "" {
-			unchanged.Set("If-Match", tag)
-		}
-	case errors.As(err, &missing) && missing.Status == http.StatusNotFound:
-		unchanged.Set("If-None-Match", "*")
-	default:
-		return err
-	}
-	maps.Copy(in, changed)
-	var raw json.RawMessage
-	if _, err := a.Send(ctx, http.MethodPut, path, unchanged, in, &raw); err != nil {
-		return err
-	}
-	if a.json {
-		return terminal.WriteJSON(cmd.OutOrStdout(), raw)
-	}
-	if err := json.Unmarshal(raw, &after); err != nil {
-		return fmt.Errorf("reading what the gateway answered: %w", err)
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "tenant %s is set, with %d secrets\n", name, after.Secrets)
-	return nil
-}
-
 func tenantRemove(a *Client) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "remove TENANT",
+	var ask func(context.Context, *cobra.Command, string) error
+	cmd := tenants.verb(a, &cobra.Command{
+		Use:   "remove",
 		Short: "Removes a tenant; what it had stays",
 		Long: `Removes a tenant that has no integration any more, with its users of the Apply API, and revokes
 its API keys. Its exports, candidates, jobs and applications stay, and the answer says so. No
 other tenant gets its name meanwhile; "tenant set --restore" brings it back.`,
-		Args: terminal.Exactly(1, "tenant remove takes one tenant, such as: hiregate tenant remove initech"),
-	}
-	ask := a.asking(cmd)
-	cmd.RunE = interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-		if err := model.ValidateTenantName(args[0]); err != nil {
-			return err
-		}
+	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
 		if err := ask(ctx, cmd, args[0]); err != nil {
 			return err
 		}
 		var removal struct {
 			Kept []string `json:"kept"`
 		}
-		if shown, err := a.ask(ctx, cmd, http.MethodDelete, tenantPath(args[0]), nil, &removal); shown || err != nil {
+		if shown, err := a.ask(ctx, cmd, http.MethodDelete, path, nil, &removal); shown || err != nil {
 			return err
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "tenant %s is removed\n", args[0])
@@ -185,17 +207,30 @@ other tenant gets its name meanwhile; "tenant set --restore" brings it back.`,
 		}
 		return nil
 	})
+	ask = a.asking(cmd)
 	return cmd
 }
 
-// readSecrets reads several, each from a file of its own.
-func readSecrets(in io.Reader, files []string) (secrets []string, err error) {
-	for _, file := range files {
-		secret, err := terminal.ReadSecret(in, file)
-		if err != nil {
-			return nil, err
+func tenantPortal(a *Client) *cobra.Command {
+	var bodies bool
+	cmd := tenants.verb(a, &cobra.Command{
+		Use:   "portal",
+		Short: "Makes a link with which a partner sees its exports in the console",
+		Long: `Makes a link to the console that works for an hour. Whoever has it sees the exports and the
+integrations of the tenant and may redeliver its exports, without signing in.`,
+	}, func(ctx context.Context, cmd *cobra.Command, path string, _ []string) error {
+		var made struct {
+			URL       string    `json:"url"`
+			ExpiresAt time.Time `json:"expiresAt"`
 		}
-		secrets = append(secrets, secret)
-	}
-	return secrets, nil
+		in := map[string]bool{"bodies": bodies}
+		if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/portal", in, &made); shown || err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\nIt works until %s.\n", made.URL,
+			made.ExpiresAt.UTC().Format("2006-01-02 15:04 UTC"))
+		return nil
+	})
+	cmd.Flags().BoolVar(&bodies, "bodies", false, "the bodies of exports, which are personal data, may be seen as well")
+	return cmd
 }

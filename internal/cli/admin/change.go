@@ -1,0 +1,69 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// setting is a flag of the command set, which gives a field of I.
+type setting[I any] struct {
+	flag  string
+	field func(*I) any // a *string, *bool, *int or *[]string
+	help  string
+}
+
+// settings are the flags of a command set that changes what they name, and keeps all else. T is what the management API
+// answers, I what it takes.
+type settings[T, I any] struct {
+	flags []setting[I]
+	kept  func(*T) I // what is stored, as it is sent back
+}
+
+// add adds the flags to a command. They give the fields of in.
+func (s *settings[T, I]) add(fl *pflag.FlagSet, in *I) {
+	for _, f := range s.flags {
+		switch to := f.field(in).(type) {
+		case *string:
+			fl.StringVar(to, f.flag, "", f.help)
+		case *bool:
+			fl.BoolVar(to, f.flag, false, f.help)
+		case *int:
+			fl.IntVar(to, f.flag, 0, f.help)
+		case *[]string:
+			fl.StringArrayVar(to, f.flag, nil, f.help)
+		}
+	}
+}
+
+// keep puts into in, beside what the flags gave, the settings of what is stored at path. made reports that nothing is:
+// in has what the flags gave then. The header of the PUT or POST that follows has it refused where that has changed
+// meanwhile.
+func (s *settings[T, I]) keep(
+	ctx context.Context, a *Client, cmd *cobra.Command, path string, in *I,
+) (unchanged http.Header, made bool, err error) {
+	var before T
+	header, err := a.Send(ctx, http.MethodGet, path, nil, nil, &before)
+	if refused := new(Refusal); errors.As(err, &refused) && refused.Status == http.StatusNotFound {
+		return http.Header{"If-None-Match": {"*"}}, true, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	given, next := *in, s.kept(&before)
+	for _, f := range s.flags {
+		if cmd.Flags().Changed(f.flag) {
+			reflect.ValueOf(f.field(&next)).Elem().Set(reflect.ValueOf(f.field(&given)).Elem())
+		}
+	}
+	*in = next
+	unchanged = http.Header{}
+	if tag := header.Get("ETag"); tag != "" {
+		unchanged.Set("If-Match", tag)
+	}
+	return unchanged, false, nil
+}
