@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
@@ -25,18 +25,7 @@ no key is needed.`,
 	}, apiKeys.list, apiKeys.show, apiKeySet, apiKeys.remove)
 }
 
-type apiKey struct {
-	ID         string    `json:"id"`
-	Label      string    `json:"label"`
-	Tenant     string    `json:"tenant"`
-	Role       string    `json:"role"`
-	Key        string    `json:"key"`
-	CreatedAt  time.Time `json:"createdAt"`
-	RevokedAt  time.Time `json:"revokedAt"`
-	LastUsedAt time.Time `json:"lastUsedAt"`
-}
-
-var apiKeys = noun[apiKey]{
+var apiKeys = noun[api.APIKey]{
 	kind: kind{command: "api-key", word: "key", at: "/v1/api-keys", arg: "LABEL|ID", id: "label",
 		other: liveKey},
 	listHelp:   help{short: "Lists the keys, those that are revoked among them"},
@@ -44,7 +33,7 @@ var apiKeys = noun[apiKey]{
 	removeHelp: help{short: "Revokes a key"},
 	removed:    "is revoked",
 	columns:    []string{"id", "label", "opens", "role", "created", "last used", "revoked"},
-	fields: func(k *apiKey) []field {
+	fields: func(k *api.APIKey) []field {
 		return []field{
 			{"id", k.ID},
 			{"label", terminal.ID(k.Label)},
@@ -61,7 +50,7 @@ const allTenants = "all tenants"
 
 // liveKey returns the id of the key with a label that is not revoked; empty: there is none.
 func liveKey(ctx context.Context, a *Client, label string) (id string, err error) {
-	err = each(ctx, a, "/v1/api-keys", func(k *apiKey) error {
+	err = each(ctx, a, "/v1/api-keys", func(k *api.APIKey) error {
 		if k.Label != label || !k.RevokedAt.IsZero() {
 			return nil
 		}
@@ -76,11 +65,7 @@ func liveKey(ctx context.Context, a *Client, label string) (id string, err error
 }
 
 func apiKeySet(a *Client) *cobra.Command {
-	var in struct {
-		Label  string `json:"label"`
-		Tenant string `json:"tenant"`
-		Role   string `json:"role"`
-	}
+	var in api.APIKeyInput
 	cmd := &cobra.Command{
 		Use:   "set LABEL",
 		Short: "Makes a key, and shows it this once",
@@ -103,7 +88,7 @@ compliance reads the report on the compliance groups, and nothing else.`,
 				return fmt.Errorf("there is a key labelled %s: choose another label, or remove that one with "+
 					"hiregate api-key remove %s", terminal.Printable(in.Label), before)
 			}
-			var k apiKey
+			var k api.APIKey
 			revoke := func() string { return "hiregate api-key remove " + terminal.Printable(k.ID) }
 			shown, err := a.reveal(ctx, cmd, apiKeys.at, in, &k, func() (key, replace string) {
 				return k.Key, "revoke it with `" + revoke() + "`, and make another"
@@ -117,6 +102,6 @@ compliance reads the report on the compliance groups, and nothing else.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&in.Tenant, "tenant", "", "the only tenant it opens (default: all of them)")
-	fl.StringVar(&in.Role, "role", "viewer", "viewer, operator, admin or compliance")
+	fl.StringVar((*string)(&in.Role), "role", "viewer", "viewer, operator, admin or compliance")
 	return cmd
 }

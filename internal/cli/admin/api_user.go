@@ -3,10 +3,10 @@ package admin
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
@@ -25,16 +25,7 @@ running gateway's Apply API, which the directive apply_api serves; and gives the
 	}, apiUsers.list, apiUsers.show, apiUserSet, apiUsers.disable, apiUserEnable)
 }
 
-type apiUser struct {
-	ID         string    `json:"id"`
-	Tenant     string    `json:"tenant"`
-	UserName   string    `json:"userName"`
-	Password   string    `json:"password"`
-	CreatedAt  time.Time `json:"createdAt"`
-	DisabledAt time.Time `json:"disabledAt"`
-}
-
-var apiUsers = noun[apiUser]{
+var apiUsers = noun[api.APIUser]{
 	kind: kind{command: "api-user", word: "API user", at: "api-users", arg: "TENANT/USERNAME|ID",
 		example: "initech/partner@example.com", id: "userName", email: "userName"},
 	listHelp:   help{short: "Lists the users of a tenant, those who are disabled among them"},
@@ -42,7 +33,7 @@ var apiUsers = noun[apiUser]{
 	removeHelp: help{short: "Keeps a user out, and ends their tokens"},
 	removed:    "is disabled",
 	columns:    []string{"user name", "id", "created", "disabled"},
-	fields: func(u *apiUser) []field {
+	fields: func(u *api.APIUser) []field {
 		return []field{
 			{"user name", u.UserName},
 			{"id", terminal.ID(u.ID)},
@@ -70,14 +61,14 @@ that were issued to them end. One who is disabled stays so.`,
 			if err != nil {
 				return err
 			}
-			in := map[string]string{}
-			if in["password"], err = password.read(cmd.InOrStdin()); err != nil {
+			var in api.APIUserInput
+			if in.Password, err = password.read(cmd.InOrStdin()); err != nil {
 				return err
 			}
 			if path != "" {
-				return apiUserMade(ctx, cmd, a, path+"/reset", in, "has another password, and needs a new token")
+				return apiUserMade(ctx, cmd, a, path+"/reset", in.PasswordInput, "has another password, and needs a new token")
 			}
-			if path, in["userName"], err = apiUsers.split(args[0]); err != nil {
+			if path, in.UserName, err = apiUsers.split(args[0]); err != nil {
 				return err
 			}
 			return apiUserMade(ctx, cmd, a, path, in, "may apply")
@@ -89,7 +80,7 @@ that were issued to them end. One who is disabled stays so.`,
 
 // apiUserMade asks for a user who may get a new password.
 func apiUserMade(ctx context.Context, cmd *cobra.Command, a *Client, path string, in any, done string) error {
-	var u apiUser
+	var u api.APIUser
 	whose := func() string { return terminal.Printable(u.Tenant + "/" + u.UserName) }
 	shown, err := a.reveal(ctx, cmd, path, in, &u, func() (password, replace string) {
 		return u.Password, "make another with `hiregate api-user set " + whose() + " --new-password`"

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
 )
@@ -62,12 +62,6 @@ func applicationSet(a *Client) *cobra.Command {
 	return applications.set(a, `{"candidate":"c-zoe","jobBoardCode":"NURSE-1","languageCode":"en"}`)
 }
 
-type entered struct {
-	Step      string    `json:"step"`
-	EnteredAt time.Time `json:"enteredAt"`
-	Export    string    `json:"export"`
-}
-
 func applicationEnter(a *Client) *cobra.Command {
 	return applications.verb(a, &cobra.Command{
 		Use:   "enter STEP",
@@ -75,8 +69,8 @@ func applicationEnter(a *Client) *cobra.Command {
 		Args: terminal.Exactly(2, "application enter takes a job application and a step, such as: "+
 			"hiregate application enter initech/a-zoe hired"),
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
-		var e entered
-		in := map[string]string{"step": args[1]}
+		var e api.Transition
+		in := api.TransitionInput{Step: args[1]}
 		if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/transitions", in, &e); shown || err != nil {
 			return err
 		}

@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
 )
@@ -60,30 +60,13 @@ func candidateSet(a *Client) *cobra.Command {
 	return byID.set(a, `{"name":{"given":"Zoë","family":"Park"},"email":["zoe@example.com"]}`)
 }
 
-type exported struct {
-	UUID       string `json:"uuid"`
-	Deliveries []struct {
-		Integration string    `json:"integration"`
-		Outcome     string    `json:"outcome"`
-		Reason      string    `json:"reason"`
-		NextAt      time.Time `json:"nextAt"`
-	} `json:"deliveries"`
-}
-
 func candidateExport(a *Client) *cobra.Command {
-	var integration, application string
+	var in api.ExportInput
 	cmd := candidates.verb(a, &cobra.Command{
 		Use:   "export",
 		Short: "Exports a candidate, and shows what came of the first attempt",
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
-		in := map[string]string{}
-		if integration != "" {
-			in["integration"] = integration
-		}
-		if application != "" {
-			in["jobApplication"] = application
-		}
-		var e exported
+		var e api.Exported
 		if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/exports", in, &e); shown || err != nil {
 			return err
 		}
@@ -95,8 +78,8 @@ func candidateExport(a *Client) *cobra.Command {
 		}
 		return table.Flush()
 	})
-	cmd.Flags().StringVar(&integration, "integration", "", "integration to export to (default: every configured one)")
-	cmd.Flags().StringVar(&application, "application", "",
+	cmd.Flags().StringVar(&in.Integration, "integration", "", "integration to export to (default: every configured one)")
+	cmd.Flags().StringVar(&in.JobApplication, "application", "",
 		"the job application that the export is about, when there are several")
 	return cmd
 }

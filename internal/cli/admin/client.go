@@ -15,7 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/problem"
 )
 
 const (
@@ -154,15 +156,12 @@ type Refusal struct {
 
 // refused makes a sentence of an error answer: the gateway's own, or that of whatever else listens there.
 func (a *Client) refused(answer *http.Response) error {
-	var said struct {
-		Detail     string   `json:"detail"` // of our problems
-		Findings   []string `json:"findings"`
-		Transcript struct {
-			DurationMs float64 `json:"durationMs"`
-			Answer     string  `json:"answer"`
-		} `json:"transcript"`
-		Error string `json:"error"` // of Caddy itself
-	}
+	var findings []string
+	var transcript api.Transcript
+	said := struct {
+		problem.Problem        // of a gateway
+		Error           string // of Caddy itself
+	}{Problem: problem.Problem{Findings: &findings, Transcript: &transcript}}
 	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxRefusal))
 	if err != nil {
 		return a.unreached(err)
@@ -173,13 +172,13 @@ func (a *Client) refused(answer *http.Response) error {
 	case said.Detail != "":
 		var sentence strings.Builder
 		sentence.WriteString(terminal.Printable(said.Detail))
-		if t := said.Transcript; t.DurationMs > 0 {
-			fmt.Fprintf(&sentence, " (after %s)", terminal.FormatDuration(time.Duration(t.DurationMs*float64(time.Millisecond))))
+		if transcript.DurationMs > 0 {
+			fmt.Fprintf(&sentence, " (after %s)", terminal.FormatDuration(milliseconds(transcript.DurationMs)))
 		}
-		if t := said.Transcript; t.Answer != "" {
-			sentence.WriteString("; the answer began: " + terminal.Printable(t.Answer))
+		if transcript.Answer != "" {
+			sentence.WriteString("; the answer began: " + terminal.Printable(transcript.Answer))
 		}
-		for _, finding := range said.Findings {
+		for _, finding := range findings {
 			if !strings.Contains(said.Detail, finding) {
 				sentence.WriteString("\n  " + terminal.Printable(finding))
 			}

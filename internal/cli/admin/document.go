@@ -8,10 +8,10 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/documents"
 )
@@ -28,27 +28,14 @@ func Document() *cobra.Command {
 	}, uploads.list, uploads.show, documentSet, uploads.remove)
 }
 
-type upload struct {
-	ID           string    `json:"id"`
-	Application  string    `json:"jobApplication"`
-	FileName     string    `json:"fileName"`
-	MediaType    string    `json:"mediaType"`
-	Descriptions []string  `json:"descriptions"`
-	Size         int64     `json:"size"`
-	SHA256       string    `json:"sha256"`
-	CreatedAt    time.Time `json:"createdAt"`
-	Scan         string    `json:"scan"`
-	Finding      string    `json:"finding"`
-}
-
 // uploads are the documents of job applications.
-var uploads = noun[upload]{
+var uploads = noun[api.Document]{
 	kind: kind{command: "document", at: "documents", under: &applications.kind, arg: "TENANT/APPLICATION/DOCUMENT",
 		example: "initech/a-zoe/resume"},
 	listHelp:   help{short: "Lists the documents of a job application"},
 	removeHelp: help{short: "Removes a document of a job application"},
 	columns:    []string{"document", "file", "type", "bytes", "added", "scan", "descriptions"},
-	fields: func(d *upload) []field {
+	fields: func(d *api.Document) []field {
 		return []field{
 			{"document", d.ID},
 			{"application", d.Application},
@@ -93,7 +80,7 @@ document is never changed: remove it first.`,
 		query := url.Values{"id": {id}, "description": descriptions}
 		// A Document object keeps the file's name, often a person's, out of the address.
 		object := map[string]any{"content": raw, "fileName": name, "mimeType": media}
-		var d upload
+		var d api.Document
 		if shown, err := a.ask(ctx, cmd, http.MethodPost, list+"?"+query.Encode(), object, &d); shown || err != nil {
 			return err
 		}

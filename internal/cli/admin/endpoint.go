@@ -13,7 +13,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	osuser "os/user"
+	"os/user"
 	"strconv"
 	"strings"
 	"syscall"
@@ -102,7 +102,7 @@ func (a *Client) endpoint() (*destination, error) {
 // osUser is who runs the command, for the audit of the gateway. It is what anybody may claim: nobody checks it.
 func osUser() string {
 	name := "user " + strconv.Itoa(os.Getuid())
-	if u, err := osuser.Current(); err == nil && u.Username != "" {
+	if u, err := user.Current(); err == nil && u.Username != "" {
 		name = u.Username
 	}
 	if before := os.Getenv("SUDO_USER"); before != "" && before != name {

@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
-	"github.com/hiregate/hiregate/schemas"
 )
 
 // Export returns the command `hiregate export`, which lists, shows, redelivers, releases and erases exports.
@@ -28,7 +27,7 @@ it lacks.`,
 	}, exports.list, exportShow, exportRedeliver, exportRelease, exportErase, exportStrays)
 }
 
-var exports = noun[exportItem]{
+var exports = noun[api.ExportDetail]{
 	kind:     kind{command: "export", at: "exports", all: true, arg: "TENANT/UUID", example: "acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"},
 	listHelp: help{short: "Lists exports, newest first"},
 	filters: []filter{
@@ -52,58 +51,16 @@ var exports = noun[exportItem]{
 	below:   printExport,
 }
 
-type exportItem struct {
-	ID           string     `json:"id"`
-	Tenant       string     `json:"tenant"`
-	Removed      bool       `json:"tenantRemoved"`
-	ReceivedAt   time.Time  `json:"receivedAt"`
-	Candidate    string     `json:"candidate"`
-	Attachments  int        `json:"attachments"`
-	Size         int64      `json:"size"`
-	SHA256       string     `json:"sha256"`
-	Round        int        `json:"round"`
-	Workflow     string     `json:"workflow"`
-	WorkflowURL  string     `json:"workflowUrl"`
-	State        string     `json:"state"`
-	DispatchedAt time.Time  `json:"dispatchedAt"`
-	Reason       string     `json:"reason"`
-	Fault        string     `json:"fault"`
-	Quarantined  bool       `json:"quarantined"`
-	ErasedAt     time.Time  `json:"erasedAt"`
-	Deliveries   []delivery `json:"deliveries"`
-	Documents    []document `json:"documents"`
-
-	Author *model.Author      `json:"author"`
-	Audit  []model.AuditEntry `json:"audit"`
-
-	Findings []schemas.Finding `json:"findings"`
-}
-
-type delivery struct {
-	Integration string    `json:"integration"`
-	Round       int       `json:"round"`
-	Current     bool      `json:"current"`
-	Outcome     string    `json:"outcome"`
-	Class       string    `json:"class"`
-	Attempts    int       `json:"attempts"`
-	Reason      string    `json:"reason"`
-	UpdatedAt   time.Time `json:"updatedAt"`
-	NextAt      time.Time `json:"nextAt"`
-	BegunBy     string    `json:"begunBy"`
-	Redelivery  string    `json:"redelivery"`
-	History     []attempt `json:"history"`
-}
-
 // exportFields are the fields of an export. Some are there only where there is something to say.
-func exportFields(e *exportItem) []field {
-	state, tenant := e.State, e.Tenant
+func exportFields(e *api.ExportDetail) []field {
+	state, tenant := string(e.State), e.Tenant
 	if e.Removed {
 		tenant += " (not configured)"
 	}
 	switch e.State {
-	case "waiting":
+	case api.ExportWaiting:
 		state = waits(e)
-	case "fault":
+	case api.ExportFault:
 		state = "our fault: " + e.Fault
 	}
 	quarantine := ""
@@ -133,9 +90,9 @@ func exportFields(e *exportItem) []field {
 }
 
 // received returns the deliveries that an integration received, the first one first.
-func received(e *exportItem, integration string) (received []*delivery) {
+func received(e *api.ExportDetail, integration string) (received []*api.DeliveryDetail) {
 	for n, d := range e.Deliveries {
-		if d.Integration == integration && d.Outcome == string(model.Delivered) {
+		if d.Integration == integration && d.Outcome == model.Delivered {
 			received = append(received, &e.Deliveries[n])
 		}
 	}
@@ -143,9 +100,9 @@ func received(e *exportItem, integration string) (received []*delivery) {
 }
 
 // standing says in a few words where an export is: at each integration, in the latest round that went there.
-func standing(e *exportItem) string {
+func standing(e *api.ExportDetail) string {
 	var words []string
-	if e.State == "fault" {
+	if e.State == api.ExportFault {
 		words = append(words, "our fault: "+e.Fault)
 	}
 	if e.Quarantined {
@@ -155,20 +112,20 @@ func standing(e *exportItem) string {
 		if !d.Current || e.Fault != "" && d.Reason == e.Fault { // which is said above
 			continue
 		}
-		stands := d.Integration + " " + d.Outcome
+		stands := d.Integration + " " + string(d.Outcome)
 		if d.Attempts > 1 {
 			stands += fmt.Sprintf(" (%d attempts)", d.Attempts)
 		}
-		if n := len(received(e, d.Integration)); n > 1 && d.Outcome == string(model.Delivered) {
+		if n := len(received(e, d.Integration)); n > 1 && d.Outcome == model.Delivered {
 			stands += fmt.Sprintf(" %d times", n)
 		}
-		if o := model.Outcome(d.Outcome); !o.Final() && d.Reason != "" {
+		if !d.Outcome.Final() && d.Reason != "" {
 			stands += ": " + d.Reason
 		}
 		words = append(words, stands)
 	}
 	switch {
-	case e.State == "waiting":
+	case e.State == api.ExportWaiting:
 		words = append(words, waits(e))
 	case e.Removed:
 		words = append(words, "the tenant is not configured")
@@ -180,7 +137,7 @@ func standing(e *exportItem) string {
 }
 
 // waits says what an export waits for that is not on its way.
-func waits(e *exportItem) string {
+func waits(e *api.ExportDetail) string {
 	if e.Removed {
 		return "waits for its tenant, which is not configured"
 	}

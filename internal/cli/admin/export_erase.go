@@ -8,25 +8,19 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
 )
 
 type exportEraseFlags struct {
 	exportRange
-	candidate   string
-	cancel, yes bool
-}
-
-// erasure is what the gateway answers of an export that is to be erased.
-type erasure struct {
-	ID       string    `json:"id"`
-	ErasedAt time.Time `json:"erasedAt"`
-	Refused  string    `json:"refused"`
+	candidate string
+	yes       bool
+	api.EraseInput
 }
 
 func exportErase(a *Client) *cobra.Command {
@@ -61,11 +55,8 @@ management API.`,
 					return err
 				}
 			}
-			e := &erasing{Client: a, cmd: cmd, in: map[string]any{},
+			e := &erasing{Client: a, cmd: cmd, in: f.EraseInput,
 				table: terminal.NewTable(cmd.OutOrStdout(), "export", "erased", "why not")}
-			if f.cancel {
-				e.in["cancel"] = true
-			}
 			err := e.run(ctx, f, args)
 			if !a.json {
 				err = errors.Join(e.table.Flush(), err)
@@ -80,7 +71,7 @@ management API.`,
 	fl := cmd.Flags()
 	f.exportRange.add(cmd, "erase")
 	fl.StringVar(&f.candidate, "candidate", "", "erase all exports about the candidate with this id")
-	fl.BoolVar(&f.cancel, "cancel", false, "end first what is held, in quarantine, on its way or waiting")
+	fl.BoolVar(&f.Cancel, "cancel", false, "end first what is held, in quarantine, on its way or waiting")
 	fl.BoolVar(&f.yes, "yes", false, "erase without asking: it can't be undone")
 	return cmd
 }
@@ -102,7 +93,7 @@ func (f *exportEraseFlags) question(exports []string) string {
 type erasing struct {
 	*Client
 	cmd     *cobra.Command
-	in      map[string]any
+	in      api.EraseInput
 	table   *terminal.Table
 	refused int
 }
@@ -149,10 +140,10 @@ func (e *erasing) candidate(ctx context.Context, tenant, id string) error {
 	if err := model.ValidateTenantName(tenant); err != nil {
 		return err
 	}
-	e.in["candidate"] = id
+	in := api.EraseCandidateInput{Candidate: id, EraseInput: e.in}
 	none := true
 	for query := (url.Values{}); ; {
-		page, err := e.page(ctx, http.MethodPost, tenantPath(tenant, "erasures"), query, e.in)
+		page, err := e.page(ctx, http.MethodPost, tenantPath(tenant, "erasures"), query, in)
 		if err != nil {
 			return err
 		}
@@ -176,7 +167,7 @@ func (e *erasing) candidate(ctx context.Context, tenant, id string) error {
 
 // show shows what became of an export: with --json as it came.
 func (e *erasing) show(tenant string, raw json.RawMessage) error {
-	var one erasure
+	var one api.Erasure
 	if err := json.Unmarshal(raw, &one); err != nil {
 		return fmt.Errorf("reading what the gateway answered: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
@@ -60,7 +61,7 @@ func (a *Client) findExport(ctx context.Context, arg string) (path, name string,
 	}
 	var found []string
 	for _, raw := range page.Items {
-		var e exportItem
+		var e api.Export
 		if err := json.Unmarshal(raw, &e); err != nil {
 			return "", "", a.elsewhere(strange)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 )
 
@@ -59,7 +60,7 @@ func (a *Client) eachExport(ctx context.Context, f *exportRange, query url.Value
 			return err
 		}
 		for _, raw := range page.Items {
-			var e exportItem
+			var e api.Export
 			if err := json.Unmarshal(raw, &e); err != nil {
 				return fmt.Errorf("reading what the gateway answered: %w", err)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/wait"
@@ -51,22 +52,19 @@ redeliver. Before it starts, it says how many exports were received already, and
 			if err != nil {
 				return err
 			}
-			var before, after exportItem
+			var before, after api.ExportDetail
 			if err := a.Call(ctx, http.MethodGet, path, nil, &before); err != nil {
 				return err
 			}
 			for _, d := range before.Deliveries {
 				named := len(integrations) == 0 || slices.Contains(integrations, d.Integration)
-				if !a.json && named && d.Current && d.Outcome == string(model.Delivered) {
+				if !a.json && named && d.Current && d.Outcome == model.Delivered {
 					fmt.Fprintf(cmd.ErrOrStderr(), "%s received this export at %s: it arrives there once more\n", d.Integration,
 						d.UpdatedAt.UTC().Format(time.RFC3339))
 				}
 			}
-			in := struct {
-				Integrations []string `json:"integrations,omitempty"`
-			}{integrations}
-			var res restarted
-			shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/redeliver", in, &res)
+			var res api.Redelivered
+			shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/redeliver", api.RedeliverInput{Integrations: integrations}, &res)
 			if err != nil {
 				return err
 			}
@@ -88,13 +86,13 @@ redeliver. Before it starts, it says how many exports were received already, and
 				if err := a.Call(ctx, http.MethodGet, path, nil, &after); err != nil {
 					return err
 				}
-				if res.attempted(&before, &after) || time.Now().After(end) || !wait.For(ctx, redeliverLook) {
+				if attempted(&res, &before, &after) || time.Now().After(end) || !wait.For(ctx, redeliverLook) {
 					break
 				}
-				after = exportItem{}
+				after = api.ExportDetail{}
 			}
 			fmt.Fprintln(out)
-			return cmp.Or(exports.print(out, &after), res.failed(&before, &after))
+			return cmp.Or(exports.print(out, &after), failed(&res, &before, &after))
 		}),
 	}
 	fl := cmd.Flags()
@@ -108,14 +106,8 @@ redeliver. Before it starts, it says how many exports were received already, and
 // redeliverLook is the interval in which the command looks whether the attempts were made.
 const redeliverLook = 200 * time.Millisecond
 
-// restarted has the integrations that an export goes to again.
-type restarted struct {
-	Round            int
-	Started, Hurried []string
-}
-
-// attemptsAt counts the attempts at an integration in all rounds, and finds the latest delivery to it.
-func attemptsAt(e *exportItem, integration string) (attempts int, latest delivery) {
+// attemptsAt counts the attempts at an integration in all rounds, and finds the latest api.DeliveryDetail to it.
+func attemptsAt(e *api.ExportDetail, integration string) (attempts int, latest api.DeliveryDetail) {
 	for _, d := range e.Deliveries { // by round
 		if d.Integration == integration {
 			attempts, latest = attempts+d.Attempts, d
@@ -125,12 +117,12 @@ func attemptsAt(e *exportItem, integration string) (attempts int, latest deliver
 }
 
 // failed says where an attempt that was asked for was made and not received; nil: nowhere.
-func (r *restarted) failed(before, after *exportItem) error {
+func failed(r *api.Redelivered, before, after *api.ExportDetail) error {
 	var where []string
 	for _, integration := range slices.Concat(r.Started, r.Hurried) {
 		former, _ := attemptsAt(before, integration)
 		attempts, latest := attemptsAt(after, integration)
-		if o := model.Outcome(latest.Outcome); attempts > former && o != model.Delivered {
+		if attempts > former && latest.Outcome != model.Delivered {
 			where = append(where, fmt.Sprintf("%s did not receive it: %s", integration, terminal.Printable(latest.Reason)))
 		}
 	}
@@ -141,13 +133,13 @@ func (r *restarted) failed(before, after *exportItem) error {
 }
 
 // attempted reports whether each attempt that was asked for was made, or nothing is to come of it.
-func (r *restarted) attempted(before, after *exportItem) bool {
+func attempted(r *api.Redelivered, before, after *api.ExportDetail) bool {
 	for _, integration := range slices.Concat(r.Started, r.Hurried) {
 		former, _ := attemptsAt(before, integration)
 		attempts, latest := attemptsAt(after, integration)
-		if o := model.Outcome(latest.Outcome); attempts <= former && !o.Final() && o != model.Held {
+		if attempts <= former && !latest.Outcome.Final() && latest.Outcome != model.Held {
 			return false
 		}
 	}
-	return after.State != "waiting"
+	return after.State != api.ExportWaiting
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/wait"
@@ -20,9 +21,9 @@ import (
 
 // rangeFlags choose the exports of a range.
 type rangeFlags struct {
-	tenant, since, until, mode, outcome, class string
-	status, rate                               int
-	dryRun, detach                             bool
+	tenant, since, until string
+	detach               bool
+	api.RedeliveryInput
 }
 
 func (f *rangeFlags) add(cmd *cobra.Command) {
@@ -31,45 +32,39 @@ func (f *rangeFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.since, "since", "", "redeliver those received since then: a time such as 2026-11-20T12:00:00Z, or "+
 		"how long ago, such as 24h")
 	fl.StringVar(&f.until, "until", "", "and before then, written like --since (default: now)")
-	fl.StringVar(&f.mode, "mode", "", "failed: what failed or expired (default); missing: what was never addressed to "+
+	fl.StringVar((*string)(&f.Mode), "mode", "", "failed: what failed or expired (default); missing: what was never addressed to "+
 		"the integration; all: these, and what was delivered, which arrives once more")
-	fl.StringVar(&f.outcome, "outcome", "", "only those whose last delivery ended so: delivered, failed or expired")
-	fl.StringVar(&f.class, "class", "", "only those whose last delivery failed so: partner_fault, data_fault or our_fault")
-	fl.IntVar(&f.status, "status", 0, "only those whose last attempt was answered with this HTTP status")
-	fl.IntVar(&f.rate, "rate", 0, "exports a second (default: half of the integration's in_flight)")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "show which exports that would be, and redeliver nothing")
+	fl.StringVar((*string)(&f.Outcome), "outcome", "", "only those whose last delivery ended so: delivered, failed or expired")
+	fl.StringVar((*string)(&f.Class), "class", "", "only those whose last delivery failed so: partner_fault, data_fault or our_fault")
+	fl.IntVar(&f.Status, "status", 0, "only those whose last attempt was answered with this HTTP status")
+	fl.IntVar(&f.Rate, "rate", 0, "exports a second (default: half of the integration's in_flight)")
+	fl.BoolVar(&f.DryRun, "dry-run", false, "show which exports that would be, and redeliver nothing")
 	fl.BoolVar(&f.detach, "detach", false, "don't wait for the end of the redelivery")
 }
 
 // input returns the request for the redelivery.
-func (f *rangeFlags) input(integrations []string) (map[string]any, error) {
+func (f *rangeFlags) input(integrations []string) (*api.RedeliveryInput, error) {
 	if f.tenant == "" || len(integrations) != 1 || f.since == "" {
 		return nil, errors.New("name one export, such as acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11, or a range: " +
 			"--tenant acme --integration hris --since 24h")
 	}
-	in := map[string]any{"integration": integrations[0], "dryRun": f.dryRun}
+	in := f.RedeliveryInput
+	in.Integration = integrations[0]
 	now := time.Now()
-	for name, text := range map[string]string{"since": f.since, "until": f.until} {
-		if text == "" {
+	for _, flag := range []struct {
+		name, text string
+		to         *time.Time
+	}{{"since", f.since, &in.Since}, {"until", f.until, &in.Until}} {
+		if flag.text == "" {
 			continue
 		}
-		at, err := terminal.ParseTime(text, now)
+		at, err := terminal.ParseTime(flag.text, now)
 		if err != nil {
-			return nil, fmt.Errorf("--%s: %w", name, err)
+			return nil, fmt.Errorf("--%s: %w", flag.name, err)
 		}
-		in[name] = at
+		*flag.to = at
 	}
-	for name, text := range map[string]string{"mode": f.mode, "outcome": f.outcome, "class": f.class} {
-		if text != "" {
-			in[name] = text
-		}
-	}
-	for name, n := range map[string]int{"status": f.status, "rate": f.rate} {
-		if n != 0 {
-			in[name] = n
-		}
-	}
-	return in, model.ValidateTenantName(f.tenant)
+	return &in, model.ValidateTenantName(f.tenant)
 }
 
 // redeliverRange previews or begins the redelivery of a range, and follows it to its end.
@@ -79,13 +74,13 @@ func (a *Client) redeliverRange(ctx context.Context, cmd *cobra.Command, f *rang
 		return err
 	}
 	path, to := tenantPath(f.tenant, "redeliveries"), model.Place{Tenant: f.tenant, Integration: integrations[0]}
-	var p rangePreview
-	in["dryRun"] = true
-	if f.dryRun {
+	var p api.RedeliveryPreview
+	in.DryRun = true
+	if f.DryRun {
 		if shown, err := a.ask(ctx, cmd, http.MethodPost, path, in, &p); shown || err != nil {
 			return err
 		}
-		return p.print(cmd, to)
+		return printPreview(cmd, &p, to)
 	}
 	if err := a.Call(ctx, http.MethodPost, path, in, &p); err != nil {
 		return err
@@ -96,10 +91,10 @@ func (a *Client) redeliverRange(ctx context.Context, cmd *cobra.Command, f *rang
 			cmp.Or(nothing.Nothing(to), "no export was received in this time"))
 	}
 	if p.Received > 0 && !a.json {
-		fmt.Fprintln(cmd.ErrOrStderr(), p.again())
+		fmt.Fprintln(cmd.ErrOrStderr(), arriveAgain(&p))
 	}
-	in["dryRun"] = false
-	j := new(redelivery)
+	in.DryRun = false
+	j := new(api.Redelivery)
 	if err := a.Call(ctx, http.MethodPost, path, in, j); err != nil {
 		return err
 	}
@@ -121,31 +116,20 @@ func (a *Client) redeliverRange(ctx context.Context, cmd *cobra.Command, f *rang
 	return nil
 }
 
-type rangePreview struct {
-	Count, ExpiredDocuments, Received int64
-	Oldest, Newest                    time.Time
-	Rate                              int
-	LeftOut                           []model.LeftOut
-	Samples                           []struct {
-		UUID, Outcome, Reason string
-		ReceivedAt            time.Time
-	}
-}
-
-// again says how many exports arrive once more.
-func (p *rangePreview) again() string {
+// arriveAgain says how many exports arrive once more.
+func arriveAgain(p *api.RedeliveryPreview) string {
 	return fmt.Sprintf("%d of these %d exports were received already, and arrive once more", p.Received, p.Count)
 }
 
-// print shows the preview of a redelivery to an integration.
-func (p *rangePreview) print(cmd *cobra.Command, to model.Place) error {
+// printPreview shows the preview of a redelivery to an integration.
+func printPreview(cmd *cobra.Command, p *api.RedeliveryPreview, to model.Place) error {
 	out := cmd.OutOrStdout()
 	table := terminal.NewTable(out)
 	table.Row("exports", p.Count)
 	table.Row("oldest", p.Oldest)
 	table.Row("newest", p.Newest)
 	table.Row("received already", p.Received)
-	table.Row("expired documents", fmt.Sprintf("of %d exports", p.ExpiredDocuments))
+	table.Row("expired documents", fmt.Sprintf("of %d exports", p.Expired))
 	takes := time.Duration((p.Count+int64(p.Rate)-1)/int64(p.Rate)) * time.Second
 	table.Row("rate", fmt.Sprintf("%d a second: it takes %s at least", p.Rate, takes))
 	if err := table.Flush(); err != nil {
@@ -168,7 +152,7 @@ func (p *rangePreview) print(cmd *cobra.Command, to model.Place) error {
 		}
 	}
 	if p.Received > 0 {
-		fmt.Fprintln(out, "\n"+p.again()+".")
+		fmt.Fprintln(out, "\n"+arriveAgain(p)+".")
 	}
 	fmt.Fprintln(cmd.ErrOrStderr(), "Nothing was redelivered: leave out --dry-run to do so.")
 	return nil
@@ -179,7 +163,7 @@ const followEvery = 500 * time.Millisecond
 
 // follow waits until a redelivery has ended, and nothing that it began is on its way any more; or somebody paused it. A
 // person at the terminal sees how far it is. An interrupt ends the wait, not the redelivery.
-func (a *Client) follow(ctx context.Context, w io.Writer, path string, j *redelivery) error {
+func (a *Client) follow(ctx context.Context, w io.Writer, path string, j *api.Redelivery) error {
 	person := terminal.IsTerminal(os.Stderr)
 	for j.State == model.RedeliveryRunning || j.State != model.RedeliveryPaused && j.Waiting > 0 {
 		if person {
@@ -200,7 +184,7 @@ func (a *Client) follow(ctx context.Context, w io.Writer, path string, j *redeli
 }
 
 // bar shows how far a redelivery is, in a line.
-func bar(j *redelivery) string {
+func bar(j *api.Redelivery) string {
 	const width = 30
 	ended, total := j.Done+j.Failed+j.Skipped, max(j.Total, 1)
 	n := int(min(ended*width/total, width))

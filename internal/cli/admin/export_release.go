@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
@@ -68,9 +69,7 @@ func (r *releasing) one(ctx context.Context, named string) error {
 	if err != nil {
 		return err
 	}
-	var res struct {
-		Released []string `json:"released"`
-	}
+	var res api.Released
 	if shown, err := r.ask(ctx, r.cmd, http.MethodPost, path+"/release", nil, &res); shown || err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,30 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/schemas"
 )
 
-type attempt struct {
-	Number     int       `json:"number"`
-	StartedAt  time.Time `json:"startedAt"`
-	DurationMs float64   `json:"durationMs"`
-	Status     int       `json:"status"`
-	Error      string    `json:"error"`
-	Answer     string    `json:"answer"`
-	Header     string    `json:"header"`
-	Address    string    `json:"address"`
-	Phases     struct {
-		DNS       float64 `json:"dnsMs"`
-		Connect   float64 `json:"connectMs"`
-		TLS       float64 `json:"tlsMs"`
-		FirstByte float64 `json:"firstByteMs"`
-	} `json:"phases"`
-	Manual bool `json:"manual"`
-}
-
 // phases says how long the parts of an attempt took that there were.
-func phases(a *attempt) string {
+func phases(a *api.Attempt) string {
 	var parts []string
 	for _, one := range []struct {
 		name string
@@ -44,17 +29,6 @@ func phases(a *attempt) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-type document struct {
-	Position  int       `json:"position"`
-	State     string    `json:"state"`
-	Reason    string    `json:"reason"`
-	Tries     int       `json:"tries"`
-	Size      int64     `json:"size"`
-	MimeType  string    `json:"mimeType"`
-	SHA256    string    `json:"sha256"`
-	FetchedAt time.Time `json:"fetchedAt"`
 }
 
 func exportShow(a *Client) *cobra.Command {
@@ -80,7 +54,7 @@ data, and the URLs of documents that are in it are credentials: who reads it is 
 			if body {
 				return a.printBody(ctx, cmd, path)
 			}
-			var e exportItem
+			var e api.ExportDetail
 			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &e); shown || err != nil {
 				return err
 			}
@@ -93,9 +67,7 @@ data, and the URLs of documents that are in it are credentials: who reads it is 
 
 // printBody prints the body of the export at a path.
 func (a *Client) printBody(ctx context.Context, cmd *cobra.Command, path string) error {
-	var e struct {
-		Body string `json:"body"`
-	}
+	var e api.ExportBody
 	if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/body", nil, &e); shown || err != nil {
 		return err
 	}
@@ -104,11 +76,15 @@ func (a *Client) printBody(ctx context.Context, cmd *cobra.Command, path string)
 }
 
 // printExport prints what an export has beside its fields, a table for each.
-func printExport(w io.Writer, e *exportItem) error {
+func printExport(w io.Writer, e *api.ExportDetail) error {
+	var findings []schemas.Finding
 	if len(e.Findings) > 0 {
+		if err := json.Unmarshal(e.Findings, &findings); err != nil {
+			return fmt.Errorf("reading what the gateway answered: %w", err)
+		}
 		fmt.Fprintln(w)
 		table := terminal.NewTable(w, "at", "rule", "found")
-		for _, f := range e.Findings {
+		for _, f := range findings {
 			table.Row(f.Pointer, terminal.ID(f.Rule), terminal.Reason(f.Found))
 		}
 		if err := table.Flush(); err != nil {
@@ -139,7 +115,7 @@ func printExport(w io.Writer, e *exportItem) error {
 	return table.Flush()
 }
 
-func printDeliveries(w io.Writer, e *exportItem) error {
+func printDeliveries(w io.Writer, e *api.ExportDetail) error {
 	attempts := false
 	if len(e.Deliveries) == 0 {
 		return nil
@@ -181,7 +157,7 @@ func printDeliveries(w io.Writer, e *exportItem) error {
 }
 
 // askedBy says who asked for a delivery, named as in the audit of the export where that has them.
-func askedBy(e *exportItem, d *delivery) string {
+func askedBy(e *api.ExportDetail, d *api.DeliveryDetail) string {
 	author := model.Author{Actor: d.BegunBy}
 	for _, entry := range e.Audit {
 		if entry.Actor == d.BegunBy && !entry.Claimed { // several may claim to be behind one actor
@@ -200,7 +176,7 @@ func askedBy(e *exportItem, d *delivery) string {
 }
 
 // printAttempt prints an attempt narrow: what it was on one line, and below it where it went and what came back.
-func printAttempt(w io.Writer, d *delivery, a *attempt) error {
+func printAttempt(w io.Writer, d *api.DeliveryDetail, a *api.Attempt) error {
 	took := terminal.FormatDuration(milliseconds(a.DurationMs))
 	status := "no answer"
 	if a.Status > 0 {

@@ -5,29 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
-
-// straysRow is what the gateway answers of strays.
-type straysRow struct {
-	Count  int `json:"count"`
-	Looked int `json:"looked"`
-	leftOut
-	Items []struct {
-		Workflow  string    `json:"workflow"`
-		StartedAt time.Time `json:"startedAt"`
-	} `json:"items"`
-}
-
-// leftOut are the open workflows that were not compared with the database.
-type leftOut struct {
-	Young int  `json:"young"` // than a minute
-	More  bool `json:"more"`  // older ones
-}
 
 func exportStrays(a *Client) *cobra.Command {
 	var end, yes bool
@@ -65,7 +48,7 @@ restored: ask their services for them first. What the database has of a group of
 }
 
 func (a *Client) listStrays(ctx context.Context, cmd *cobra.Command) error {
-	var s straysRow
+	var s api.Strays
 	if shown, err := a.ask(ctx, cmd, http.MethodGet, "/v1/strays", nil, &s); shown || err != nil {
 		return err
 	}
@@ -89,14 +72,11 @@ func (a *Client) listStrays(ctx context.Context, cmd *cobra.Command) error {
 	if s.Count > len(s.Items) {
 		fmt.Fprintf(w, "and %d more\n", s.Count-len(s.Items))
 	}
-	return s.say(cmd)
+	return sayLeftOut(cmd, s.Young, s.More)
 }
 
 func (a *Client) endStrays(ctx context.Context, cmd *cobra.Command) error {
-	var res struct {
-		Ended int `json:"ended"`
-		leftOut
-	}
+	var res api.EndedStrays
 	if shown, err := a.ask(ctx, cmd, http.MethodPost, "/v1/strays/end", nil, &res); shown || err != nil {
 		return err
 	}
@@ -106,16 +86,17 @@ func (a *Client) endStrays(ctx context.Context, cmd *cobra.Command) error {
 	} else {
 		fmt.Fprintf(cmd.OutOrStdout(), "Workflows that were ended: %d\n", res.Ended)
 	}
-	return res.say(cmd)
+	return sayLeftOut(cmd, res.Young, res.More)
 }
 
-// say says how many there are, if any.
-func (l leftOut) say(cmd *cobra.Command) error {
-	if l.Young > 0 {
+// sayLeftOut says how many open workflows were not compared with the database, as they are younger than a minute, and
+// whether there are more than that.
+func sayLeftOut(cmd *cobra.Command, young int, more bool) error {
+	if young > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "Open workflows that were not compared, as they are younger than a minute: %d. Look "+
-			"again in a minute.\n", l.Young)
+			"again in a minute.\n", young)
 	}
-	if l.More {
+	if more {
 		fmt.Fprintln(cmd.ErrOrStderr(), "There are older open workflows, which were not compared: look again once these have "+
 			"ended.")
 	}

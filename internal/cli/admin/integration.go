@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
 )
@@ -35,64 +36,13 @@ and goes out after it is enabled.`,
 		integrationEnable, integrations.remove)
 }
 
-type integration struct {
-	Tenant    string   `json:"tenant"`
-	Name      string   `json:"name"`
-	State     string   `json:"state"`
-	URL       string   `json:"url"`
-	Documents string   `json:"documents"`
-	Standard  bool     `json:"standardWebhooks"`
-	InFlight  int      `json:"inFlight"`
-	Retry     []string `json:"retry"`
-}
-
-type integrationInput struct {
-	URL       string   `json:"url"`
-	Secret    string   `json:"secret"`
-	Former    *string  `json:"formerSecret"`
-	Documents string   `json:"documents"`
-	Standard  bool     `json:"standardWebhooks"`
-	InFlight  int      `json:"inFlight"`
-	Retry     []string `json:"retry"`
-}
-
-type health struct {
-	integration
-	State         string    `json:"state"`
-	Reason        string    `json:"reason"`
-	Since         time.Time `json:"since"`
-	Waiting       int64     `json:"waiting"`
-	OldestWaiting time.Time `json:"oldestWaiting"`
-	LastSuccess   time.Time `json:"lastSuccess"`
-	Failures      int64     `json:"consecutiveFailures"`
-	Breaker       struct {
-		State     string    `json:"state"`
-		NextProbe time.Time `json:"nextProbe"`
-	} `json:"breaker"`
-	Day   rates  `json:"lastDay"`
-	Week  rates  `json:"lastWeek"`
-	Hours []hour `json:"hours"`
-}
-
-type hour struct {
-	Begin time.Time `json:"hour"`
-	rates
-}
-
-type rates struct {
-	Attempts    int64    `json:"attempts"`
-	SuccessRate *float64 `json:"successRate"`
-	P50         float64  `json:"p50Ms"`
-	P95         float64  `json:"p95Ms"`
-}
-
-var integrations = noun[health]{
+var integrations = noun[api.IntegrationHours]{
 	kind: kind{command: "integration", at: "integrations", all: true, arg: "TENANT/NAME", example: "acme/hris", id: "name",
 		valid: model.ValidateIntegrationName},
 	listHelp:   help{short: "Lists the integrations of a tenant, or of all tenants, and whether they are configured"},
 	removeHelp: help{short: "Removes an integration and ends the deliveries that are on their way to it"},
 	columns:    []string{"integration", "state", "since", "waiting", "oldest waiting", "last success", "url", "reason"},
-	fields: func(i *health) []field {
+	fields: func(i *api.IntegrationHours) []field {
 		breaker := i.Breaker.State
 		if !i.Breaker.NextProbe.IsZero() {
 			breaker += ", next probe " + i.Breaker.NextProbe.UTC().Format(time.RFC3339)
@@ -109,32 +59,32 @@ var integrations = noun[health]{
 			{"last success", i.LastSuccess},
 			{"failures in a row", i.Failures},
 			{"breaker", breaker},
-			{"24 h", i.Day.String()},
-			{"7 d", i.Week.String()},
+			{"24 h", ratesOf(&i.Day)},
+			{"7 d", ratesOf(&i.Week)},
 		}
 	},
-	below: func(w io.Writer, i *health) error {
+	below: func(w io.Writer, i *api.IntegrationHours) error {
 		if len(i.Hours) == 0 {
 			return nil
 		}
 		fmt.Fprintln(w)
 		table := terminal.NewTable(w, "hour", "attempts", "delivered", "p50", "p95")
 		for _, h := range i.Hours {
-			table.Row(h.Begin, h.Attempts, share(&h.rates), milliseconds(h.P50), milliseconds(h.P95))
+			table.Row(h.Begin, h.Attempts, share(&h.Rates), milliseconds(h.P50), milliseconds(h.P95))
 		}
 		return table.Flush()
 	},
 }
 
 // share returns how many of the attempts were received, in percent; empty without any.
-func share(r *rates) string {
+func share(r *api.Rates) string {
 	if r.SuccessRate == nil {
 		return ""
 	}
 	return fmt.Sprintf("%.4g %%", 100**r.SuccessRate)
 }
 
-func (r *rates) String() string {
+func ratesOf(r *api.Rates) string {
 	return fmt.Sprintf("%d attempts, %s delivered, p50 %s, p95 %s", r.Attempts, share(r),
 		terminal.FormatDuration(milliseconds(r.P50)), terminal.FormatDuration(milliseconds(r.P95)))
 }
@@ -156,7 +106,7 @@ failures in a row its breaker opens: an attempt is made every 15 seconds at most
 		if err := setTime(query, "since", since); err != nil {
 			return err
 		}
-		var i health
+		var i api.IntegrationHours
 		if shown, err := a.ask(ctx, cmd, http.MethodGet, path+"/health?"+query.Encode(), nil, &i); shown || err != nil {
 			return err
 		}
@@ -168,7 +118,7 @@ failures in a row its breaker opens: an attempt is made every 15 seconds at most
 }
 
 func integrationDisable(a *Client) *cobra.Command {
-	var reason string
+	var in api.DisableInput
 	cmd := integrations.verb(a, &cobra.Command{
 		Use:   "disable",
 		Short: "Holds what comes for an integration until it is enabled",
@@ -176,7 +126,6 @@ func integrationDisable(a *Client) *cobra.Command {
 database: its exports are accepted and held, also after a restart or a reload, until hiregate
 integration enable. An attempt that is under way comes to its end.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
-		in := map[string]string{"reason": reason}
 		if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/disable", in, nil); shown || err != nil {
 			return err
 		}
@@ -184,7 +133,7 @@ integration enable. An attempt that is under way comes to its end.`,
 			args[0])
 		return nil
 	})
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the people who look at what is held; no personal data")
+	cmd.Flags().StringVar(&in.Reason, "reason", "", "why, for the people who look at what is held; no personal data")
 	return cmd
 }
 
@@ -196,12 +145,12 @@ func integrationEnable(a *Client) *cobra.Command {
 one that is not configured yet and would be verified later. What is held for it goes out once it
 answers VERIFY with 200.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
-		var i integration
+		var i api.Integration
 		if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/enable", nil, &i); shown || err != nil {
 			return err
 		}
 		what := "VERIFY is on its way; what is held goes out once that is answered with 200"
-		if i.State == string(model.Configured) {
+		if i.State == model.Configured {
 			what = "it is configured; what is held goes out by itself within a minute"
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", args[0], what)
@@ -214,10 +163,10 @@ answers VERIFY with 200.`,
 // configuration then. The command has done its work: without an answer it prints nothing.
 func (a *Client) sayMissed(ctx context.Context, cmd *cobra.Command, arg string) {
 	tenant, name, _ := strings.Cut(arg, "/")
-	since := time.Now().Add(-7 * 24 * time.Hour)
-	var missed struct{ Count int64 }
-	err := a.Call(ctx, http.MethodPost, tenantPath(tenant, "redeliveries"), map[string]any{
-		"integration": name, "since": since, "mode": model.RedeliverMissing, "dryRun": true}, &missed)
+	in := api.RedeliveryInput{Integration: name, Since: time.Now().Add(-7 * 24 * time.Hour), Mode: model.RedeliverMissing,
+		DryRun: true}
+	var missed api.RedeliveryPreview
+	err := a.Call(ctx, http.MethodPost, tenantPath(tenant, "redeliveries"), in, &missed)
 	if err == nil && missed.Count > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d exports of the last 7 days were never addressed to it; to deliver them: "+
 			"hiregate export redeliver --tenant %s --integration %s --since 7d --mode missing\n", missed.Count, tenant,
@@ -225,23 +174,23 @@ func (a *Client) sayMissed(ctx context.Context, cmd *cobra.Command, arg string) 
 	}
 }
 
-var integrationSettings = settings[integration, integrationInput]{
-	kept: func(i *integration) integrationInput {
-		return integrationInput{Documents: i.Documents, Standard: i.Standard, InFlight: i.InFlight, Retry: i.Retry}
+var integrationSettings = settings[api.Integration, api.IntegrationInput]{
+	kept: func(i *api.Integration) api.IntegrationInput {
+		return api.IntegrationInput{Documents: i.Documents, Standard: i.Standard, InFlight: i.InFlight, Retry: i.Retry}
 	},
-	flags: []setting[integrationInput]{
-		{"url", func(i *integrationInput) any { return &i.URL },
+	flags: []setting[api.IntegrationInput]{
+		{"url", func(i *api.IntegrationInput) any { return &i.URL },
 			"the webhook's address; it must hold an identifier, in its path or its query"},
-		{"documents", func(i *integrationInput) any { return (*string)(&i.Documents) },
+		{"documents", func(i *api.IntegrationInput) any { return (*string)(&i.Documents) },
 			"how documents reach it: rehost (default), passthrough or inline"},
-		{"standard-webhooks", func(i *integrationInput) any { return &i.Standard },
+		{"standard-webhooks", func(i *api.IntegrationInput) any { return &i.Standard },
 			"add the signature headers of the Standard Webhooks specification"},
-		{"in-flight", func(i *integrationInput) any { return &i.InFlight }, "how many attempts may be under way at once"},
+		{"in-flight", func(i *api.IntegrationInput) any { return &i.InFlight }, "how many attempts may be under way at once"},
 	},
 }
 
 func integrationSet(a *Client) *cobra.Command {
-	var in integrationInput
+	var in api.IntegrationInput
 	var file, former string
 	var endFormer bool
 	var retry []string
@@ -287,11 +236,11 @@ reads it from standard input.`,
 		if cmd.Flags().Changed("retry") {
 			in.Retry = retry
 		}
-		var after integration
+		var after api.Integration
 		if shown, err := a.askWith(ctx, cmd, http.MethodPut, path, unchanged, in, &after); shown || err != nil {
 			return err
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s is set, and %s\n", args[0], strings.ReplaceAll(after.State, "_", " "))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s is set, and %s\n", args[0], strings.ReplaceAll(string(after.State), "_", " "))
 		if made {
 			a.sayMissed(ctx, cmd, args[0])
 		}

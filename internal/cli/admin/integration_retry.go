@@ -10,17 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/wait"
 )
-
-type catchUp struct {
-	State    string `json:"state"`
-	Waiting  int64  `json:"waiting"`
-	Received int64  `json:"received"`
-	Failed   int64  `json:"failed"`
-	Reason   string `json:"reason"`
-}
 
 func integrationRetry(a *Client) *cobra.Command {
 	var detach bool
@@ -36,7 +29,7 @@ that the partner refused because of their data (422).
 
 It exits with 1 if exports failed again.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
-		var c catchUp
+		var c api.Retry
 		path += "/retry"
 		if err := a.Call(ctx, http.MethodPost, path, nil, &c); err != nil {
 			return err
@@ -64,7 +57,7 @@ It exits with 1 if exports failed again.`,
 }
 
 // caughtUp says in a line what became of the exports that waited.
-func caughtUp(c *catchUp, waited int64) string {
+func caughtUp(c *api.Retry, waited int64) string {
 	switch {
 	case waited == 0:
 		return "no export waits for its next attempt"
@@ -80,7 +73,7 @@ func caughtUp(c *catchUp, waited int64) string {
 
 // countDown waits until all that waited was attempted. A person at the terminal sees how many still wait. An interrupt
 // ends the wait, not the attempts.
-func (a *Client) countDown(ctx context.Context, w io.Writer, path string, c *catchUp) error {
+func (a *Client) countDown(ctx context.Context, w io.Writer, path string, c *api.Retry) error {
 	person := terminal.IsTerminal(os.Stderr)
 	waited := c.Waiting
 	count := func(end string) {

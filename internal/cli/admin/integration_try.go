@@ -7,27 +7,12 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
-
-type trial struct {
-	UUID       string            `json:"uuid"`
-	Received   bool              `json:"received"`
-	Class      string            `json:"class"`
-	URL        string            `json:"url"`
-	Documents  string            `json:"documents"`
-	Header     map[string]string `json:"header"`
-	Body       string            `json:"body"`
-	SentAt     time.Time         `json:"sentAt"`
-	DurationMs float64           `json:"durationMs"`
-	Status     int               `json:"status"`
-	Answer     string            `json:"answer"`
-	Error      string            `json:"error"`
-}
 
 func integrationTest(a *Client) *cobra.Command {
 	return integrations.verb(a, &cobra.Command{
@@ -40,7 +25,7 @@ shows the body that was sent, too.
 
 It exits with 1 if the export was not received.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
-		var t trial
+		var t api.Trial
 		shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/test", nil, &t)
 		if !shown && err == nil {
 			err = printTrial(cmd.OutOrStdout(), &t)
@@ -58,7 +43,7 @@ It exits with 1 if the export was not received.`,
 	})
 }
 
-func printTrial(w io.Writer, t *trial) error {
+func printTrial(w io.Writer, t *api.Trial) error {
 	table := terminal.NewTable(w)
 	table.Row("to", t.URL)
 	table.Row("uuid", t.UUID)

@@ -8,10 +8,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
@@ -30,38 +30,14 @@ gateway, which the directive signin serves, and renews their secrets.`,
 	}, oauthClients.list, oauthClients.show, oauthClientSet, oauthClients.disable, oauthClientRefusals)
 }
 
-type oauthSettings struct {
-	Name                   string   `json:"name"`
-	RedirectURIs           []string `json:"redirectUris"`
-	PostLogoutRedirectURIs []string `json:"postLogoutRedirectUris"`
-	Algorithm              string   `json:"algorithm"`
-	SecretPost             bool     `json:"secretPost"`
-	RequirePKCE            bool     `json:"requirePkce"`
-	Consent                bool     `json:"consent"`
-}
-
-type oauthClient struct {
-	ID string `json:"id"`
-	oauthSettings
-	Secret     string    `json:"secret"`
-	Secrets    int       `json:"secrets"`
-	CreatedAt  time.Time `json:"createdAt"`
-	DisabledAt time.Time `json:"disabledAt"`
-}
-
-type newOAuthClient struct {
-	ID string `json:"id"`
-	oauthSettings
-}
-
-var oauthClients = noun[oauthClient]{
+var oauthClients = noun[api.OAuthClient]{
 	kind:       kind{command: "oauth-client", word: "OAuth client", at: "/v1/oauth-clients", arg: "CLIENT", example: "payroll"},
 	listHelp:   help{short: "Lists the applications, those that are disabled among them"},
 	showHelp:   help{short: "Shows an application, without its secrets"},
 	removeHelp: help{short: "Disables an application, and revokes what was issued to it"},
 	removed:    "is disabled",
 	columns:    []string{"id", "name", "algorithm", "secrets", "created", "disabled"},
-	fields: func(c *oauthClient) []field {
+	fields: func(c *api.OAuthClient) []field {
 		return slices.Concat([]field{
 			{"id", c.ID},
 			{"name", c.Name},
@@ -77,25 +53,25 @@ var oauthClients = noun[oauthClient]{
 	},
 }
 
-var oauthClientSettings = settings[oauthClient, oauthSettings]{
-	kept: func(c *oauthClient) oauthSettings { return c.oauthSettings },
-	flags: []setting[oauthSettings]{
-		{"name", func(s *oauthSettings) any { return &s.Name },
+var oauthClientSettings = settings[api.OAuthClient, api.OAuthClientSettings]{
+	kept: func(c *api.OAuthClient) api.OAuthClientSettings { return c.OAuthClientSettings },
+	flags: []setting[api.OAuthClientSettings]{
+		{"name", func(s *api.OAuthClientSettings) any { return &s.Name },
 			"what people know the application as (default of a new one: its id)"},
-		{"redirect-uri", func(s *oauthSettings) any { return &s.RedirectURIs },
+		{"redirect-uri", func(s *api.OAuthClientSettings) any { return &s.RedirectURIs },
 			"where people are sent after signing in; repeat it for further ones"},
-		{"post-logout-redirect-uri", func(s *oauthSettings) any { return &s.PostLogoutRedirectURIs },
+		{"post-logout-redirect-uri", func(s *api.OAuthClientSettings) any { return &s.PostLogoutRedirectURIs },
 			"where people may be sent after signing out; repeat it for further ones"},
-		{"algorithm", func(s *oauthSettings) any { return (*string)(&s.Algorithm) },
+		{"algorithm", func(s *api.OAuthClientSettings) any { return &s.Algorithm },
 			"what its ID tokens are signed with: RS256 (default) or ES256"},
-		{"secret-post", func(s *oauthSettings) any { return &s.SecretPost }, "it may send its secret in the body as well"},
-		{"require-pkce", func(s *oauthSettings) any { return &s.RequirePKCE }, "it must use PKCE"},
-		{"consent", func(s *oauthSettings) any { return &s.Consent }, "people are asked before it learns who they are"},
+		{"secret-post", func(s *api.OAuthClientSettings) any { return &s.SecretPost }, "it may send its secret in the body as well"},
+		{"require-pkce", func(s *api.OAuthClientSettings) any { return &s.RequirePKCE }, "it must use PKCE"},
+		{"consent", func(s *api.OAuthClientSettings) any { return &s.Consent }, "people are asked before it learns who they are"},
 	},
 }
 
 func oauthClientSet(a *Client) *cobra.Command {
-	var in oauthSettings
+	var in api.OAuthClientSettings
 	var renew, endFormer bool
 	cmd := oauthClients.verb(a, &cobra.Command{
 		Use:   "set",
@@ -112,7 +88,7 @@ that was disabled may ask again, with the new secret alone.`,
 		case renew && endFormer:
 			return errors.New("--new-secret and --end-former are two steps: the application needs the new secret in between")
 		case renew:
-			return oauthSecretMade(ctx, cmd, a, path+"/reset", map[string]string{})
+			return oauthSecretMade(ctx, cmd, a, path+"/reset", api.OAuthSecretInput{})
 		case endFormer && a.json:
 			return errors.New("--end-former shows nothing: leave --json out")
 		case endFormer:
@@ -127,7 +103,7 @@ that was disabled may ask again, with the new secret alone.`,
 				"--redirect-uri https://app.example.com/callback")
 		case made:
 			in.Name = cmp.Or(in.Name, id)
-			return oauthSecretMade(ctx, cmd, a, oauthClients.at, newOAuthClient{id, in})
+			return oauthSecretMade(ctx, cmd, a, oauthClients.at, api.OAuthClientInput{ID: id, OAuthClientSettings: in})
 		}
 		if shown, err := a.askWith(ctx, cmd, http.MethodPut, path, unchanged, in, nil); shown || err != nil {
 			return err
@@ -143,7 +119,7 @@ that was disabled may ask again, with the new secret alone.`,
 
 // oauthSecretMade asks for a client with a new secret.
 func oauthSecretMade(ctx context.Context, cmd *cobra.Command, a *Client, path string, in any) error {
-	var c oauthClient
+	var c api.OAuthClient
 	shown, err := a.reveal(ctx, cmd, path, in, &c, func() (secret, replace string) {
 		replace = "make another with `hiregate oauth-client set " + terminal.Printable(c.ID) + " --new-secret`"
 		if c.Secrets > 1 {
@@ -163,22 +139,14 @@ func oauthSecretMade(ctx context.Context, cmd *cobra.Command, a *Client, path st
 	return nil
 }
 
-type signInRefusal struct {
-	Client      string    `json:"client"`
-	Reason      string    `json:"reason"`
-	RedirectURI string    `json:"redirectUri"`
-	Count       int       `json:"count"`
-	LastAt      time.Time `json:"lastAt"`
-}
-
-var signInRefusals = noun[signInRefusal]{
+var signInRefusals = noun[api.SignInRefusal]{
 	kind: kind{command: "oauth-client", at: "/v1/sign-in-refusals"},
 	listHelp: help{"Lists the sign-ins that were refused, since their client or redirect URI is not known",
 		`Lists the authorization requests that were refused in the last 90 days, the latest first: of a
 client that is unknown or disabled, or with a redirect URI that is not byte for byte one of the
 client's. Each kind is listed once, with its number.`},
 	columns: []string{"last", "client", "reason", "redirect uri", "count"},
-	fields: func(r *signInRefusal) []field {
+	fields: func(r *api.SignInRefusal) []field {
 		reason := strings.NewReplacer("_", " ", "redirect_uri", "redirect URI").Replace(r.Reason)
 		return []field{
 			{"last", r.LastAt},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
@@ -25,14 +26,8 @@ type pages struct {
 	all   bool // list all of them
 }
 
-// onePage is a page of a list as the management API answers it.
-type onePage struct {
-	Items []json.RawMessage `json:"items"`
-	Next  *string           `json:"next"` // the cursor of the next one; nil: it is the last
-}
-
 // page asks for the page that query says.
-func (a *Client) page(ctx context.Context, method, path string, query url.Values, in any) (page onePage, err error) {
+func (a *Client) page(ctx context.Context, method, path string, query url.Values, in any) (page api.List[json.RawMessage], err error) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Redelivery returns the command `hiregate redelivery`, which follows and steers the redeliveries of ranges.
@@ -24,32 +24,14 @@ and cancels them. They run in the gateway, also through restarts.`,
 	}, redeliveries.list, redeliveries.show, redeliveryPause, redeliveryResume, redeliveryCancel)
 }
 
-type redelivery struct {
-	ID          string                `json:"id"`
-	Tenant      string                `json:"tenant"`
-	Integration string                `json:"integration"`
-	Mode        string                `json:"mode"`
-	Since       time.Time             `json:"since"`
-	Until       time.Time             `json:"until"`
-	Rate        int                   `json:"rate"`
-	State       model.RedeliveryState `json:"state"`
-	Reason      string                `json:"reason"`
-	Total       int64                 `json:"total"`
-	Done        int64                 `json:"done"`
-	Failed      int64                 `json:"failed"`
-	Waiting     int64                 `json:"waiting"`
-	Skipped     int64                 `json:"skipped"`
-	CreatedAt   time.Time             `json:"createdAt"`
-}
-
-var redeliveries = noun[redelivery]{
+var redeliveries = noun[api.Redelivery]{
 	kind: kind{command: "redelivery", at: "redeliveries", all: true, arg: "TENANT/ID",
 		example: "acme/019d3c5e-7d6a-7b3f-9b0c-0c6f3f2b7a11"},
 	listHelp: help{short: "Lists the redeliveries of a tenant, or of all tenants, newest first"},
 	showHelp: help{short: "Shows how far a redelivery is"},
 	columns: []string{"redelivery", "integration", "mode", "begun", "state", "exports", "delivered", "failed",
 		"on their way", "skipped"},
-	fields: func(r *redelivery) []field {
+	fields: func(r *api.Redelivery) []field {
 		return []field{
 			{"redelivery", r.Tenant + "/" + r.ID},
 			{"integration", terminal.ID(r.Integration)},
@@ -71,7 +53,7 @@ var redeliveries = noun[redelivery]{
 }
 
 // redelivered says in a line what became of the exports of a redelivery.
-func redelivered(r *redelivery) string {
+func redelivered(r *api.Redelivery) string {
 	return fmt.Sprintf("%d delivered, %d failed, %d on their way, %d skipped", r.Done, r.Failed, r.Waiting, r.Skipped)
 }
 
@@ -92,7 +74,7 @@ func redeliveryCancel(a *Client) *cobra.Command {
 func redeliveryTo(a *Client, verb, short, done string) *cobra.Command {
 	return redeliveries.verb(a, &cobra.Command{Use: verb, Short: short},
 		func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
-			var r redelivery
+			var r api.Redelivery
 			shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/"+verb, nil, &r)
 			if !shown && err == nil {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s %s: %s\n", terminal.Printable(args[0]), done, redelivered(&r))

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Status returns the command `hiregate status`, which says what needs a person.
@@ -33,10 +33,10 @@ since when, how many exports it concerns and the command that helps.`,
 		Args:         terminal.Exactly(0, "status takes no argument"),
 		SilenceUsage: true,
 		RunE: a.judged(interruptible(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
-			var s status
+			var s api.GatewayStatus
 			shown, err := a.ask(ctx, cmd, http.MethodGet, "/v1/status", nil, &s)
 			if err == nil && !shown {
-				err = s.print(cmd.OutOrStdout())
+				err = printStatus(cmd.OutOrStdout(), &s)
 			}
 			if err == nil && check && len(s.Needs) > 0 {
 				return fmt.Errorf("things that need you: %d", len(s.Needs))
@@ -50,13 +50,7 @@ since when, how many exports it concerns and the command that helps.`,
 	return cmd
 }
 
-type status struct {
-	Needs        []model.Need `json:"needs"`
-	Integrations []health     `json:"integrations"`
-	Omitted      int          `json:"omitted"`
-}
-
-func (s *status) print(w io.Writer) error {
+func printStatus(w io.Writer, s *api.GatewayStatus) error {
 	for _, need := range s.Needs {
 		fmt.Fprintf(w, "%s\n  %s\n", terminal.Printable(need.Sentence), terminal.Printable(need.Action))
 	}

@@ -7,11 +7,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Step returns the command `hiregate step`.
@@ -28,24 +29,11 @@ which exports a candidate when one of their job applications enters the step.`,
 	}, steps.list, stepShow, stepSet, stepRemove)
 }
 
-type step struct {
-	ID        string      `json:"id"`
-	Name      string      `json:"name"`
-	Category  string      `json:"category,omitempty"`
-	Helper    *stepHelper `json:"helper,omitempty"`
-	Position  int         `json:"position"`
-	UpdatedAt time.Time   `json:"updatedAt"`
-}
-
-type stepHelper struct {
-	Integrations []string `json:"integrations"` // empty: every configured one
-}
-
-var steps = noun[step]{
+var steps = noun[model.Step]{
 	kind:     kind{command: "step", at: "steps", arg: "TENANT/STEP", example: "initech/hired"},
 	listHelp: help{short: "Lists the steps of a tenant, in the order of its workflow"},
 	columns:  []string{"step", "name", "category", "helper exports to", "updated"},
-	fields: func(s *step) []field {
+	fields: func(s *model.Step) []field {
 		exportsTo := ""
 		switch {
 		case s.Helper == nil:
@@ -69,7 +57,7 @@ var steps = noun[step]{
 type workflow struct {
 	path  string
 	tag   string
-	items []*step
+	items []model.Step
 }
 
 // workflowOf reads the steps of the tenant in TENANT/STEP, and finds the step among them. place is -1 where it is none.
@@ -78,31 +66,22 @@ func workflowOf(ctx context.Context, a *Client, arg string) (w *workflow, id str
 	if err != nil {
 		return nil, "", 0, err
 	}
-	var list struct{ Items []*step }
+	var list api.List[model.Step]
 	header, err := a.Send(ctx, http.MethodGet, path, nil, nil, &list)
 	if err != nil {
 		return nil, "", 0, err
 	}
 	w = &workflow{path: path, tag: header.Get("ETag"), items: list.Items}
-	return w, id, slices.IndexFunc(w.items, func(s *step) bool { return s.ID == id }), nil
+	return w, id, slices.IndexFunc(w.items, func(s model.Step) bool { return s.ID == id }), nil
 }
 
 // put stores the steps, unless they have changed since they were read.
 func (w *workflow) put(ctx context.Context, a *Client) error {
-	type sent struct {
-		ID       string `json:"id"`
-		Name     string `json:"name"`
-		Category string `json:"category,omitempty"`
-	}
-	items := []sent{}
-	for _, s := range w.items {
-		items = append(items, sent{s.ID, s.Name, s.Category})
-	}
 	unchanged := http.Header{"If-None-Match": {"*"}}
 	if w.tag != "" {
 		unchanged = http.Header{"If-Match": {w.tag}}
 	}
-	_, err := a.Send(ctx, http.MethodPut, w.path, unchanged, map[string]any{"items": items}, nil)
+	_, err := a.Send(ctx, http.MethodPut, w.path, unchanged, api.StepsInput{Items: w.items}, nil)
 	return err
 }
 
@@ -124,7 +103,7 @@ func showStep(ctx context.Context, cmd *cobra.Command, a *Client, arg string) er
 	case a.json:
 		return terminal.WriteJSON(cmd.OutOrStdout(), w.items[place])
 	}
-	return steps.print(cmd.OutOrStdout(), w.items[place])
+	return steps.print(cmd.OutOrStdout(), &w.items[place])
 }
 
 func stepSet(a *Client) *cobra.Command {
@@ -139,7 +118,7 @@ func stepSet(a *Client) *cobra.Command {
 all else of it stays. --helper gives the step a helper, which from then on exports a candidate to
 the named integrations each time one of their job applications enters the step; --helper-to-all
 exports to every configured integration; --no-helper removes the helper.`,
-	}, func(ctx context.Context, cmd *cobra.Command, _ string, args []string) error {
+	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
 		if none && (all || len(helpers) > 0) || all && len(helpers) > 0 {
 			return errors.New("--helper, --helper-to-all and --no-helper exclude each other: leave all but one out")
 		}
@@ -148,7 +127,7 @@ exports to every configured integration; --no-helper removes the helper.`,
 			return err
 		}
 		changed := cmd.Flags().Changed
-		s := &step{ID: id, Name: id}
+		s := model.Step{ID: id, Name: id}
 		if place < 0 {
 			place = len(w.items)
 		} else {
@@ -167,19 +146,18 @@ exports to every configured integration; --no-helper removes the helper.`,
 			}
 			place = position
 		}
+		had := s.Helper != nil
+		if all || len(helpers) > 0 {
+			s.Helper = &model.Helper{Integrations: append([]string{}, helpers...)}
+		}
 		w.items = slices.Insert(w.items, place, s)
 		if err := w.put(ctx, a); err != nil {
 			return err
 		}
-		helper := w.path + "/" + terminal.PathSegment(id) + "/helper"
-		switch {
-		case none && s.Helper != nil:
-			err = a.Call(ctx, http.MethodDelete, helper, nil, nil)
-		case all || len(helpers) > 0:
-			err = a.Call(ctx, http.MethodPut, helper, stepHelper{append([]string{}, helpers...)}, nil)
-		}
-		if err != nil {
-			return err
+		if none && had {
+			if err := a.Call(ctx, http.MethodDelete, path+"/helper", nil, nil); err != nil {
+				return err
+			}
 		}
 		if a.json {
 			return showStep(ctx, cmd, a, args[0])

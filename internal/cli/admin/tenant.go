@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
 )
@@ -28,40 +28,10 @@ kept in its database. Tenants of the Caddyfile are changed there.`,
 	}, tenants.list, tenantShow, tenantSet, tenantRemove, tenantPortal)
 }
 
-type tenant struct {
-	ID           string          `json:"id"`
-	Name         string          `json:"name"`
-	Declared     bool            `json:"declared"`
-	Secrets      int             `json:"secrets"`
-	Invalid      string          `json:"invalid"`
-	UpdatedAt    time.Time       `json:"updatedAt"`
-	Integrations []string        `json:"integrations"`
-	Rate         json.RawMessage `json:"rate"`
-}
-
-type tenantInput struct {
-	Name    string          `json:"name"`
-	Secrets *[]string       `json:"secrets"`
-	Invalid string          `json:"invalid"`
-	Rate    json.RawMessage `json:"rate"`
-	Restore bool            `json:"restore"`
-}
-
-type signatures struct {
-	Secrets []struct {
-		Number     int       `json:"number"`
-		LastUsedAt time.Time `json:"lastUsedAt"`
-	} `json:"secrets"`
-	Refused struct {
-		Count  int64     `json:"count"`
-		LastAt time.Time `json:"lastAt"`
-	} `json:"refused"`
-}
-
 // shownTenant is a tenant with the signatures of its requests, which have an address of their own.
 type shownTenant struct {
-	tenant
-	signatures *signatures // nil: in a list
+	api.Tenant
+	signatures *api.Signatures // nil: in a list
 }
 
 var tenants = noun[shownTenant]{
@@ -83,13 +53,14 @@ var tenants = noun[shownTenant]{
 			{"updated", t.UpdatedAt},
 		}
 		if t.signatures != nil {
-			fields = slices.Insert(fields, len(fields)-1, t.signatures.fields()...)
+			fields = slices.Insert(fields, len(fields)-1, signatureFields(t.signatures)...)
 		}
 		return fields
 	},
 }
 
-func (s *signatures) fields() (all []field) {
+// signatureFields says when the secrets of a tenant were last used.
+func signatureFields(s *api.Signatures) (all []field) {
 	for _, secret := range s.Secrets {
 		var used any = "never"
 		if !secret.LastUsedAt.IsZero() {
@@ -114,8 +85,8 @@ of them. Uses are stored once a minute. A rotation can end when the old secret i
 		if err := a.Call(ctx, http.MethodGet, path+"/signatures", nil, &rawSignatures); err != nil {
 			return err
 		}
-		all, shown := map[string]json.RawMessage{}, shownTenant{signatures: new(signatures)}
-		if json.Unmarshal(rawTenant, &all) != nil || json.Unmarshal(rawTenant, &shown.tenant) != nil ||
+		all, shown := map[string]json.RawMessage{}, shownTenant{signatures: new(api.Signatures)}
+		if json.Unmarshal(rawTenant, &all) != nil || json.Unmarshal(rawTenant, &shown.Tenant) != nil ||
 			json.Unmarshal(rawSignatures, shown.signatures) != nil {
 			return a.elsewhere(strange)
 		}
@@ -127,19 +98,21 @@ of them. Uses are stored once a minute. A rotation can end when the old secret i
 	})
 }
 
-var tenantSettings = settings[tenant, tenantInput]{
-	kept: func(t *tenant) tenantInput { return tenantInput{Name: t.Name, Invalid: t.Invalid, Rate: t.Rate} },
-	flags: []setting[tenantInput]{
-		{"name", func(t *tenantInput) any { return &t.Name }, "name for people"},
-		{"invalid", func(t *tenantInput) any { return &t.Invalid },
+var tenantSettings = settings[api.Tenant, api.TenantInput]{
+	kept: func(t *api.Tenant) api.TenantInput {
+		return api.TenantInput{Name: t.Name, Invalid: t.Invalid, Rate: t.Rate}
+	},
+	flags: []setting[api.TenantInput]{
+		{"name", func(t *api.TenantInput) any { return &t.Name }, "name for people"},
+		{"invalid", func(t *api.TenantInput) any { return &t.Invalid },
 			"what becomes of exports that break the schema: refuse (default) or quarantine"},
-		{"restore", func(t *tenantInput) any { return &t.Restore },
+		{"restore", func(t *api.TenantInput) any { return &t.Restore },
 			"bring a removed tenant back, with what is kept of it"},
 	},
 }
 
 func tenantSet(a *Client) *cobra.Command {
-	var in tenantInput
+	var in api.TenantInput
 	var files []string
 	var none bool
 	cmd := tenants.verb(a, &cobra.Command{
@@ -169,7 +142,7 @@ bring that tenant back with --restore.`,
 		if none || len(files) > 0 { // else those stay that there are
 			in.Secrets = &secrets
 		}
-		var after tenant
+		var after api.Tenant
 		if shown, err := a.askWith(ctx, cmd, http.MethodPut, path, unchanged, in, &after); shown || err != nil {
 			return err
 		}
@@ -194,9 +167,7 @@ other tenant gets its name meanwhile; "tenant set --restore" brings it back.`,
 		if err := ask(ctx, cmd, args[0]); err != nil {
 			return err
 		}
-		var removal struct {
-			Kept []string `json:"kept"`
-		}
+		var removal api.TenantRemoval
 		if shown, err := a.ask(ctx, cmd, http.MethodDelete, path, nil, &removal); shown || err != nil {
 			return err
 		}
@@ -212,18 +183,14 @@ other tenant gets its name meanwhile; "tenant set --restore" brings it back.`,
 }
 
 func tenantPortal(a *Client) *cobra.Command {
-	var bodies bool
+	var in api.PortalInput
 	cmd := tenants.verb(a, &cobra.Command{
 		Use:   "portal",
 		Short: "Makes a link with which a partner sees its exports in the console",
 		Long: `Makes a link to the console that works for an hour. Whoever has it sees the exports and the
 integrations of the tenant and may redeliver its exports, without signing in.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, _ []string) error {
-		var made struct {
-			URL       string    `json:"url"`
-			ExpiresAt time.Time `json:"expiresAt"`
-		}
-		in := map[string]bool{"bodies": bodies}
+		var made api.Portal
 		if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/portal", in, &made); shown || err != nil {
 			return err
 		}
@@ -231,6 +198,6 @@ integrations of the tenant and may redeliver its exports, without signing in.`,
 			made.ExpiresAt.UTC().Format("2006-01-02 15:04 UTC"))
 		return nil
 	})
-	cmd.Flags().BoolVar(&bodies, "bodies", false, "the bodies of exports, which are personal data, may be seen as well")
+	cmd.Flags().BoolVar(&in.Bodies, "bodies", false, "the bodies of exports, which are personal data, may be seen as well")
 	return cmd
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
@@ -28,18 +28,7 @@ or by id.`,
 	}, users.list, users.show, userSet, users.disable, userTOTP, userUnlink)
 }
 
-type user struct {
-	ID            string    `json:"id"`
-	Email         string    `json:"email"`
-	EmailVerified bool      `json:"emailVerified"`
-	Name          string    `json:"name"`
-	Password      string    `json:"password"`
-	CreatedAt     time.Time `json:"createdAt"`
-	DisabledAt    time.Time `json:"disabledAt"`
-	TOTP          string    `json:"totp"`
-}
-
-var users = noun[user]{
+var users = noun[api.User]{
 	kind:     kind{command: "user", at: "/v1/users", arg: "EMAIL|ID", example: "ada@example.com", id: "email", email: "email"},
 	listHelp: help{short: "Lists the users, those who are disabled among them"},
 	removeHelp: help{"Disables a user, and ends what they are signed in to",
@@ -47,7 +36,7 @@ var users = noun[user]{
 know their id; user set --new-password lets them in again.`},
 	removed: "is disabled",
 	columns: []string{"id", "e-mail", "name", "created", "disabled", "totp"},
-	fields: func(u *user) []field {
+	fields: func(u *api.User) []field {
 		return []field{
 			{"id", u.ID},
 			{"e-mail", terminal.ID(u.Email)},
@@ -62,14 +51,7 @@ know their id; user set --new-password lets them in again.`},
 
 func userSet(a *Client) *cobra.Command {
 	var password passwordFlags
-	var in struct {
-		Email         string `json:"email"`
-		EmailVerified bool   `json:"emailVerified"`
-		Name          string `json:"name"`
-		GivenName     string `json:"givenName"`
-		FamilyName    string `json:"familyName"`
-		Password      string `json:"password,omitempty"`
-	}
+	var in api.UserInput
 	cmd := &cobra.Command{
 		Use:   "set " + users.arg,
 		Short: "Makes a user, or gives one another password",
@@ -94,7 +76,7 @@ signed in to ends, and one who was disabled may sign in again.`,
 				return err
 			}
 			if path != "" {
-				return userMade(ctx, cmd, a, path+"/reset", map[string]string{"password": in.Password})
+				return userMade(ctx, cmd, a, path+"/reset", in.PasswordInput)
 			}
 			in.Email = args[0]
 			if in.Name == "" {
@@ -121,7 +103,7 @@ func joined(given, family string) string {
 
 // userMade asks for a user who may get a new password.
 func userMade(ctx context.Context, cmd *cobra.Command, a *Client, path string, in any) error {
-	var u user
+	var u api.User
 	shown, err := a.reveal(ctx, cmd, path, in, &u, func() (password, replace string) {
 		return u.Password, "make another with `hiregate user set " + terminal.Printable(u.ID) + " --new-password`"
 	})
