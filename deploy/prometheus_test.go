@@ -33,14 +33,14 @@ type alertRules struct {
 	}
 }
 
-const operations = "https://github.com/hiregate/hiregate/blob/main/docs/operations.md"
+const repairPage = "https://github.com/hiregate/hiregate/blob/main/docs/repair.md"
 
 // Each alert has a severity, a runbook to which it leads, and a test over six hours.
 func TestEachAlertHasARunbookAndATest(t *testing.T) {
 	t.Parallel()
 	var all alertRules
 	require.NoError(t, yaml.Unmarshal(read(t, "prometheus/alerts.yml"), &all))
-	runbook, tests := string(read(t, "../docs/operations.md")), string(read(t, "prometheus/tests/six_hours.yml"))
+	runbook, tests := string(read(t, "../docs/repair.md")), string(read(t, "prometheus/tests/six_hours.yml"))
 	alerts := 0
 	for _, group := range all.Groups {
 		for _, rule := range group.Rules {
@@ -49,7 +49,7 @@ func TestEachAlertHasARunbookAndATest(t *testing.T) {
 			severity, _, _ := strings.Cut(section, ". ")
 			require.Equal(t, rule.Labels.Severity, strings.ToLower(severity), "the runbook of %s begins with its severity",
 				rule.Alert)
-			require.Equal(t, operations+"#"+strings.ToLower(rule.Alert), rule.Annotations["runbook_url"])
+			require.Equal(t, repairPage+"#"+strings.ToLower(rule.Alert), rule.Annotations["runbook_url"])
 			require.NotEmpty(t, rule.Annotations["summary"])
 			require.Contains(t, tests, `alertname="`+rule.Alert+`"`, "no test over six hours")
 		}

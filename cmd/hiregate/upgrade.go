@@ -19,7 +19,7 @@ func refuseForeign(args []string) error {
 	}
 	return fmt.Errorf("hiregate has no command %s, which is Caddy's and would replace this binary by "+
 		"one without hiregate: "+
-		"install the binary of another version, as docs/operations.md says, or build it with make build", args[1])
+		"install the binary of another version, as docs/install.md says, or build it with make build", args[1])
 }
 
 // hideForeign leaves them out of the help.

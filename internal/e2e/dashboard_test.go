@@ -189,10 +189,10 @@ var (
 )
 
 // requireExposed looks for the metrics and labels of an expression in what the gateway exposes, and for the values of
-// the labels in the list of docs/operations.md, since those of what did not happen are not exposed.
+// the labels in the list of docs/watch.md, since those of what did not happen are not exposed.
 func requireExposed(t *testing.T, exposed, expr string) {
 	t.Helper()
-	documented, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	documented, err := os.ReadFile(filepath.Join("..", "..", "docs", "watch.md"))
 	require.NoError(t, err)
 	var has []string // labels of the expression's metrics
 	for _, found := range selector.FindAllStringSubmatch(expr, -1) {
@@ -205,7 +205,7 @@ func requireExposed(t *testing.T, exposed, expr string) {
 		for _, label := range matcher.FindAllStringSubmatch(found[2], -1) {
 			require.Contains(t, labels, label[1], "%s has no such label: %s", found[1], expr)
 			for _, word := range value.FindAllString(label[2], -1) {
-				require.True(t, strings.Contains(string(documented), "`"+word+"`"), "docs/operations.md lists no value %s: %s",
+				require.True(t, strings.Contains(string(documented), "`"+word+"`"), "docs/watch.md lists no value %s: %s",
 					word, expr)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOutageFromTheAlertToTheLastExport is the story of docs/operations.md, command by command: a client is down over a
+// TestOutageFromTheAlertToTheLastExport is the story of docs/repair.md, command by command: a client is down over a
 // weekend, somebody is told, looks, disables, enables, and redelivers what failed. Hours go by in the database alone.
 func TestOutageFromTheAlertToTheLastExport(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestBacklogLeavesOnceItsPartnerIsRepaired is the story of docs/operations.md, command by command: a partner refuses
+// TestBacklogLeavesOnceItsPartnerIsRepaired is the story of docs/repair.md, command by command: a partner refuses
 // everything, is repaired, and what waits for hours is attempted at once.
 func TestBacklogLeavesOnceItsPartnerIsRepaired(t *testing.T) {
 	t.Parallel()

@@ -405,10 +405,10 @@ func TestTwoNodesChangeTheKey(t *testing.T) {
 	requireSecrets(t, ahead, n)
 }
 
-// docs/operations.md says how to go on where the key is lost.
+// docs/repair.md says how to go on where the key is lost.
 func TestSecretsOfALostKeyCanBeRemoved(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("../../docs/operations.md")
+	guide, err := os.ReadFile("../../docs/repair.md")
 	require.NoError(t, err)
 	storetest.Each(t, func(t *testing.T, address string) {
 		db, _ := openSealing(t, address, formerKey)
