@@ -40,14 +40,14 @@ mutate() {
 }
 
 signin=./modules/signin
-both="./modules/signin ./internal/store"
+both="./modules/signin ./internal/store/access"
 
 mutate plain-pkce "$signin" modules/signin/authorize.go 'case method != "S256":' 'case method != "S256" && method != "plain":'
 mutate any-redirect "$signin" modules/signin/authorize.go ' || !slices.Contains(c.RedirectURIs, one("redirect_uri"))' ''
-mutate redirect-not-compared "$both" internal/store/grants.go ' AND redirect_uri = $6' " AND \$6 <> ''"
-mutate two-winners "$both" internal/store/grants.go 'code_till > $1 AND consumed_at IS NULL' 'code_till > $1'
-mutate replay-revokes-nothing "$both" internal/store/grants.go 'WHERE code = $2 AND consumed_at IS NOT NULL' 'WHERE code = $2 AND 1 = 0'
-mutate code-without-end "$both" internal/store/grants.go 'AND code_till > $1 ' ''
+mutate redirect-not-compared "$both" internal/store/access/grants.go ' AND redirect_uri = $6' " AND \$6 <> ''"
+mutate two-winners "$both" internal/store/access/grants.go 'code_till > $1 AND consumed_at IS NULL' 'code_till > $1'
+mutate replay-revokes-nothing "$both" internal/store/access/grants.go 'WHERE code = $2 AND consumed_at IS NOT NULL' 'WHERE code = $2 AND 1 = 0'
+mutate code-without-end "$both" internal/store/access/grants.go 'AND code_till > $1 ' ''
 mutate no-no-store "$signin" modules/signin/fault.go $'h.Set("Cache-Control", "no-store")\n\t\th.Set("Pragma"' $'h.Set("Cache-Control", "private")\n\t\th.Set("Pragma"'
 mutate no-challenge "$signin" modules/signin/fault.go 'w.Header().Set("WWW-Authenticate"' 'w.Header().Set("X-Authenticate"'
 mutate token-by-get "$signin" modules/signin/signin.go 'p.handle(tokenPath, post, p.token)' 'p.handle(tokenPath, both, p.token)'
@@ -57,9 +57,9 @@ mutate request-ignored "$signin" modules/signin/authorize.go '[]string{"request"
 mutate state-dropped "$signin" modules/signin/authorize.go 'answer.Set("state", a.state)' 'answer.Set("state", "")'
 mutate forms-from-anywhere "$signin" modules/signin/session.go 'if p.guard.Check(r) != nil {' 'if p.guard.Check(r) != nil && r.Method == http.MethodGet {'
 mutate any-nonce "$signin" modules/signin/idtoken.go 'claims["nonce"] = nonce' 'claims["nonce"] = ""'
-mutate session-everywhere "$both" internal/store/sessions.go ' AND s.issuer = $2' " AND \$2 <> ''"
+mutate session-everywhere "$both" internal/store/access/sessions.go ' AND s.issuer = $2' " AND \$2 <> ''"
 mutate no-second-factor "$signin" modules/signin/factor.go 'if !u.TOTPRequired {' 'if true {'
-mutate factor-used-again "$both" internal/store/factors.go ' AND totp_step < $2' ' AND totp_step <> -$2'
+mutate factor-used-again "$both" internal/store/access/factors.go ' AND totp_step < $2' ' AND totp_step <> -$2'
 mutate any-clock "$signin" modules/signin/factor.go 'totpSkew   = 1' 'totpSkew   = 5'
 mutate ticket-without-end "$signin" modules/signin/factor.go 'p.now().Sub(k.At) > k.life()' 'p.now().Sub(k.At) > 24*time.Hour'
 mutate ticket-of-any-password "$signin" modules/signin/factor.go 'stamp(u) != k.Password {' 'false {'

@@ -47,7 +47,7 @@ func (tx *Tx) close() {
 // begin begins a transaction. It belongs to the writer, not to a request, and so does ctx.
 func (tx *Tx) begin(ctx context.Context) error {
 	tx.ctx, tx.failed, tx.ending = ctx, nil, nil
-	return tx.run(tx.dialect.beginning())
+	return tx.Run(tx.dialect.beginning())
 }
 
 // Collect returns the transaction's collection of a name. The first closure that asks for it makes it.
@@ -72,14 +72,9 @@ func (tx *Tx) writeCollected() error {
 	return nil
 }
 
-func (tx *Tx) commit() error { return tx.run("COMMIT") }
+func (tx *Tx) commit() error { return tx.Run("COMMIT") }
 
-func (tx *Tx) rollback() error { return tx.run("ROLLBACK") }
-
-func (tx *Tx) run(q string) error {
-	_, err := tx.Exec(q)
-	return err
-}
+func (tx *Tx) rollback() error { return tx.Run("ROLLBACK") }
 
 // Exec runs a statement that returns no rows, and returns how many it changed.
 func (tx *Tx) Exec(q string, args ...any) (int64, error) {
@@ -93,6 +88,37 @@ func (tx *Tx) Exec(q string, args ...any) (int64, error) {
 	}
 	n, err := res.RowsAffected()
 	return n, tx.note(err)
+}
+
+// Run runs a statement that returns no rows.
+func (tx *Tx) Run(q string, args ...any) error {
+	_, err := tx.Exec(q, args...)
+	return err
+}
+
+// RunAll runs statements with the same arguments.
+func (tx *Tx) RunAll(statements []string, args ...any) error {
+	for _, q := range statements {
+		if err := tx.Run(q, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Changed runs a statement and reports whether it changed a row.
+func (tx *Tx) Changed(q string, args ...any) (bool, error) {
+	n, err := tx.Exec(q, args...)
+	return n > 0, err
+}
+
+// RunOr runs a statement, and returns the error otherwise when it changed no row.
+func (tx *Tx) RunOr(otherwise error, q string, args ...any) error {
+	changed, err := tx.Changed(q, args...)
+	if err == nil && !changed {
+		return otherwise
+	}
+	return err
 }
 
 // prepare prepares a statement at its first use.

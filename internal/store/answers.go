@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // InsertSubmission inserts what came with a job application.
@@ -14,26 +15,26 @@ func (tx *Tx) InsertSubmission(tenant, application string, s *model.Submission) 
 	if err != nil {
 		return err
 	}
-	return tx.exec(`INSERT INTO application_answers (tenant, application, data) VALUES ($1, $2, $3)`,
+	return tx.sql.Run(`INSERT INTO application_answers (tenant, application, data) VALUES ($1, $2, $3)`,
 		tenant, application, wrapBody(data))
 }
 
 // InsertComplianceAnswer inserts an answer to a question of a compliance group.
 func (tx *Tx) InsertComplianceAnswer(a *model.JobApplication, c model.ComplianceAnswer, now time.Time) error {
-	return tx.exec(`INSERT INTO compliance_answers (tenant, application, question, job, compliance, choice, value,
+	return tx.sql.Run(`INSERT INTO compliance_answers (tenant, application, question, job, compliance, choice, value,
 		answered_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		a.Tenant, a.ID, c.Question, a.Job, c.Group, c.Choice, wrapBody([]byte(c.Value)), micros(now))
+		a.Tenant, a.ID, c.Question, a.Job, c.Group, c.Choice, wrapBody([]byte(c.Value)), rows.Micros(now))
 }
 
 // UpdateComplianceJob counts an application's compliance answers with the job that it is for now.
 func (tx *Tx) UpdateComplianceJob(a *model.JobApplication) error {
-	return tx.exec(`UPDATE compliance_answers SET job = $3 WHERE tenant = $1 AND application = $2`,
+	return tx.sql.Run(`UPDATE compliance_answers SET job = $3 WHERE tenant = $1 AND application = $2`,
 		a.Tenant, a.ID, a.Job)
 }
 
 // DeleteSubmission deletes all that came with a job application, and what was answered to the compliance groups.
 func (tx *Tx) DeleteSubmission(tenant, application string) error {
-	return tx.execAll([]string{
+	return tx.sql.RunAll([]string{
 		`DELETE FROM application_answers WHERE tenant = $1 AND application = $2`,
 		`DELETE FROM compliance_answers WHERE tenant = $1 AND application = $2`,
 	}, tenant, application)
@@ -41,7 +42,7 @@ func (tx *Tx) DeleteSubmission(tenant, application string) error {
 
 // Submission reads what came with a job application; ErrNotFound when it came from elsewhere.
 func (db *DB) Submission(ctx context.Context, tenant, application string) (*model.Submission, error) {
-	return queryOne(ctx, db, func(r row) (*model.Submission, error) {
+	return rows.QueryOne(ctx, db.reads, func(r row) (*model.Submission, error) {
 		s := new(model.Submission)
 		var kept []byte
 		if err := r.Scan(&kept); err != nil {
@@ -62,7 +63,7 @@ func (db *DB) CountComplianceAnswers(ctx context.Context, tenant, job string) ([
 	if job != "" {
 		where, args = ` AND job = $3`, append(args, job)
 	}
-	return query(ctx, db, func(r row) (c model.ComplianceCount, err error) {
+	return rows.Query(ctx, db.reads, func(r row) (c model.ComplianceCount, err error) {
 		var kept []byte
 		if err := r.Scan(&c.Job, &c.Group, &c.Question, &kept, &c.Count); err != nil {
 			return c, err

@@ -5,22 +5,23 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // InsertApplicationDocument adds a document to a job application. It reports false when that has one of this id already.
 func (tx *Tx) InsertApplicationDocument(d *model.ApplicationDocument) (bool, error) {
-	return tx.changed(`
+	return tx.sql.Changed(`
 		INSERT INTO application_documents (key, tenant, application, id, descriptions, file_name, media_type, blob,
 		sha256, size, created_at, scan, scan_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $11) ON CONFLICT DO NOTHING`,
-		d.Key, d.Tenant, d.Application, d.ID, jsonText{d.Descriptions}, d.FileName, d.MediaType, d.Blob, d.SHA256,
-		d.Size, micros(d.CreatedAt), string(d.Scan))
+		d.Key, d.Tenant, d.Application, d.ID, rows.JSON(d.Descriptions), d.FileName, d.MediaType, d.Blob, d.SHA256,
+		d.Size, rows.Micros(d.CreatedAt), string(d.Scan))
 }
 
-// DeleteApplicationDocument deletes a document of a job application. Its file is left to the sweep, unless an export
+// DeleteApplicationDocument deletes a document of a job application. Its file is left to the rows.Sweep, unless an export
 // still offers it.
 func (tx *Tx) DeleteApplicationDocument(tenant, application, id string, now time.Time) (bool, error) {
-	err := tx.exec(`UPDATE documents SET state = $1, reason = $2, blob = '' WHERE state = 'scanning' AND scan_of =
+	err := tx.sql.Run(`UPDATE documents SET state = $1, reason = $2, blob = '' WHERE state = 'scanning' AND scan_of =
 		(SELECT key FROM application_documents WHERE tenant = $3 AND application = $4 AND id = $5
 		AND scan = 'pending')`,
 		string(model.GivenUp), deletedReason, tenant, application, id)
@@ -37,12 +38,13 @@ func (tx *Tx) DeleteApplicationDocument(tenant, application, id string, now time
 	return true, tx.releaseFile(blob, now)
 }
 
-var applicationDocuments = table[model.ApplicationDocument]{
-	"application_documents", "key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at, scan, finding",
-	func(d *model.ApplicationDocument) []any {
-		return []any{&d.Key, &d.Tenant, &d.Application, &d.ID, jsonText{&d.Descriptions}, &d.FileName, &d.MediaType,
+var applicationDocuments = rows.Table[model.ApplicationDocument]{
+	Name:    "application_documents",
+	Columns: "key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at, scan, finding",
+	Fields: func(d *model.ApplicationDocument) []any {
+		return []any{&d.Key, &d.Tenant, &d.Application, &d.ID, rows.JSON(&d.Descriptions), &d.FileName, &d.MediaType,
 			&d.Blob, &d.SHA256, &d.Size,
-			moment{&d.CreatedAt}, &d.Scan, &d.Finding}
+			rows.Time(&d.CreatedAt), &d.Scan, &d.Finding}
 	},
 }
 
@@ -53,23 +55,23 @@ func (tx *Tx) ListApplicationDocuments(tenant, application string, limit int) ([
 }
 
 func (tx *Tx) applicationDocuments(hold, tenant, application string, limit int) ([]*model.ApplicationDocument, error) {
-	return queryTx(tx, applicationDocuments.scan, applicationDocuments.selecting(`tenant = $1 AND application = $2
+	return rows.QueryTx(tx.sql, applicationDocuments.Scan, applicationDocuments.Select(`tenant = $1 AND application = $2
 		ORDER BY key LIMIT $3`)+hold, tenant, application, limit)
 }
 
 // ApplicationDocument reads a document of a job application; ErrNotFound when there is none.
 func (db *DB) ApplicationDocument(ctx context.Context, tenant, application,
 	id string) (*model.ApplicationDocument, error) {
-	return applicationDocuments.get(ctx, db, `tenant = $1 AND application = $2 AND id = $3`, tenant, application, id)
+	return applicationDocuments.Get(ctx, db.reads, `tenant = $1 AND application = $2 AND id = $3`, tenant, application, id)
 }
 
 // ListApplicationDocuments lists the documents of a job application in the order they were added. after is the cursor: the
 // key of a document, 0 for the first page; next is that of the following page, 0 on the last one.
 func (db *DB) ListApplicationDocuments(ctx context.Context, tenant, application string, after int64,
 	limit int) ([]*model.ApplicationDocument, int64, error) {
-	return queryPage(ctx, db, applicationDocuments.scan, func(d *model.ApplicationDocument) int64 { return d.Key },
-		Page{Limit: limit}.limit(),
-		applicationDocuments.selecting(`tenant = $1 AND application = $2 AND key > $3
+	return rows.QueryPage(ctx, db.reads, applicationDocuments.Scan, func(d *model.ApplicationDocument) int64 { return d.Key },
+		Page{Limit: limit}.Size(),
+		applicationDocuments.Select(`tenant = $1 AND application = $2 AND key > $3
 			ORDER BY key`), tenant, application, after)
 }
 
@@ -91,7 +93,7 @@ func (tx *Tx) InsertOfferedDocument(d *model.ApplicationDocument, e *model.Expor
 		size, declared, detected, file_name, created_at, fetched_at, scan_of, sealed)
 		VALUES ($1, $2, $3, $4, $5, $12, 0, NULL, $6, $7, $8, $9, $9, $10, $11, $11, $13, $14) RETURNING id`,
 		e.ID, e.Tenant, position, of.SourceURL, string(state), d.Blob, d.SHA256, d.Size, d.MediaType, of.FileName,
-		micros(e.ReceivedAt), reason, d.Key, of.sealed)
+		rows.Micros(e.ReceivedAt), reason, d.Key, of.sealed)
 	if err != nil {
 		return err
 	}

@@ -7,129 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
-
-func TestAPIUsers(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
-		ada := &model.APIUser{ID: "u-1", Tenant: "acme", Name: "Partner@example.com", Password: "$x", CreatedAt: noon}
-		write(t, db, func(tx *store.Tx) error { return tx.InsertAPIUser(ada) })
-		found, err := db.APIUserByName(t.Context(), "acme", " pARTNER@EXAMPLE.com ")
-		require.NoError(t, err)
-		require.Equal(t, ada, found)
-		err = db.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.InsertAPIUser(&model.APIUser{ID: "u-2", Tenant: "acme", Name: "partner@example.com", CreatedAt: noon})
-		})
-		require.ErrorIs(t, err, store.ErrTaken)
-		write(t, db, func(tx *store.Tx) error {
-			return tx.InsertAPIUser(&model.APIUser{ID: "u-4", Tenant: "globex", Name: "partner@example.com", CreatedAt: noon})
-		})
-		namesakes, err := db.ListAPIUsersByName(t.Context(), "partner@example.com")
-		require.NoError(t, err)
-		require.Len(t, namesakes, 2)
-		require.Equal(t, ada, namesakes[0])
-		_, err = db.APIUser(t.Context(), "globex", "u-1")
-		require.ErrorIs(t, err, store.ErrNotFound)
-		write(t, db, func(tx *store.Tx) error {
-			return tx.InsertAPIUser(&model.APIUser{ID: "u-3", Tenant: "acme", Name: "other@example.com", CreatedAt: noon})
-		})
-		page, next, err := db.ListAPIUsers(t.Context(), "acme", store.Page{Limit: 1})
-		require.NoError(t, err)
-		require.Equal(t, "u-1", next)
-		require.Equal(t, []*model.APIUser{ada}, page)
-		page, next, err = db.ListAPIUsers(t.Context(), "acme", store.Page{After: next, Limit: 1})
-		require.NoError(t, err)
-		require.Empty(t, next)
-		require.Equal(t, "u-3", page[0].ID)
-	})
-}
-
-func TestAPITokens(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
-		user := &model.APIUser{ID: "u-1", Tenant: "acme", Name: "partner@example.com", Password: "$1", CreatedAt: noon}
-		write(t, db, func(tx *store.Tx) error { return tx.InsertAPIUser(user) })
-		issue := func(token string, at time.Time) (issued bool) {
-			write(t, db, func(tx *store.Tx) (err error) {
-				issued, err = tx.InsertAPIToken(user, identity.HashSecret(token), at)
-				return err
-			})
-			return issued
-		}
-		good := func(token string, at time.Time) bool {
-			u, err := db.APIUserByToken(t.Context(), identity.HashSecret(token), at)
-			if err != nil {
-				require.ErrorIs(t, err, store.ErrNotFound)
-				return false
-			}
-			require.Equal(t, "acme", u.Tenant)
-			return true
-		}
-		require.True(t, issue("a", noon))
-		require.True(t, issue("b", noon.Add(time.Hour)))
-		require.True(t, good("a", noon.Add(48*time.Hour-time.Microsecond)))
-		require.False(t, good("a", noon.Add(48*time.Hour)))
-		require.True(t, good("b", noon.Add(48*time.Hour)))
-		require.False(t, good("c", noon))
-
-		reset := func(tenant, password string) (ok bool) {
-			write(t, db, func(tx *store.Tx) (err error) {
-				ok, err = tx.ResetAPIUser(tenant, "u-1", password)
-				return err
-			})
-			return ok
-		}
-		require.False(t, reset("globex", "$2"))
-		require.True(t, good("a", noon))
-		require.True(t, reset("acme", "$2"))
-		require.False(t, good("a", noon), "the password was changed")
-		require.False(t, issue("d", noon), "it is the password of before that was right")
-		user.Password = "$2"
-		require.True(t, issue("d", noon))
-
-		disable := func() (ok bool) {
-			write(t, db, func(tx *store.Tx) (err error) {
-				ok, err = tx.DisableAPIUser("acme", "u-1", noon)
-				return err
-			})
-			return ok
-		}
-		require.True(t, disable())
-		require.False(t, disable())
-		require.False(t, good("d", noon))
-		require.False(t, issue("e", noon))
-		require.True(t, reset("acme", "$2"))
-		require.False(t, issue("e", noon), "another password lets nobody in who is disabled")
-		enable := func(tenant string) (ok bool) {
-			write(t, db, func(tx *store.Tx) (err error) {
-				ok, err = tx.EnableAPIUser(tenant, "u-1")
-				return err
-			})
-			return ok
-		}
-		require.False(t, enable("globex"))
-		require.True(t, enable("acme"))
-		require.True(t, issue("e", noon))
-		require.False(t, good("d", noon), "a token came back to life")
-		for _, tenant := range []string{"globex", "acme"} {
-			require.True(t, good("e", noon))
-			write(t, db, func(tx *store.Tx) error { return tx.DeleteAPIUsersOfTenant(tenant) })
-		}
-		require.False(t, good("e", noon))
-		require.False(t, enable("acme"))
-		anew := *user
-		anew.ID, anew.Tenant = "u-9", "globex"
-		write(t, db, func(tx *store.Tx) error { return tx.InsertAPIUser(&anew) })
-		require.False(t, good("e", noon), "a token came back to life")
-	})
-}
 
 func TestSubmissions(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		all := &model.Submission{Source: "board", Answers: []model.Given{
 			{Question: "1", Label: "Shifts", Format: "Checkbox", Values: []string{"Day", "Weekend | Holiday"}}, {Question: "resume", Label: "Resume", Format: "File", Document: "d-1"},
 		}}
@@ -180,7 +65,7 @@ func TestSubmissions(t *testing.T) {
 
 func TestUploads(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		write(t, db, func(tx *store.Tx) error {
 			for n, blob := range []string{"b", "a", "c"} {
 				if err := tx.InsertUpload(blob, noon.Add(time.Duration(n)*time.Minute)); err != nil {
@@ -229,7 +114,7 @@ func TestUploads(t *testing.T) {
 
 func TestFeed(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		question := func(n int) (all []model.Question) {
 			for range n {
 				all = append(all, model.Question{Format: model.File})
@@ -286,7 +171,7 @@ func TestFeed(t *testing.T) {
 
 func TestDoneOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		once := &store.Once{ID: sha256.Sum256([]byte("key")), Fingerprint: sha256.Sum256([]byte("body")), Lease: noon, Till: noon.Add(time.Hour)}
 		do := func(o *store.Once, location string, at time.Time) (before string, err error) {
 			err = db.Write(t.Context(), func(tx *store.Tx) error {

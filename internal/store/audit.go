@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // auditKept is how long an entry of the audit is kept.
@@ -14,13 +15,13 @@ const auditKept = 400 * 24 * time.Hour
 // InsertAudit inserts an entry, in the transaction of what it is about, and deletes some that are kept no longer. The
 // database gives the entry its ID.
 func (tx *Tx) InsertAudit(e model.AuditEntry) error {
-	if err := tx.deleteExpired("audit", "id", "at", sweep, e.At.Add(-auditKept)); err != nil {
+	if err := rows.DeleteExpired(tx.sql, "audit", "id", "at", rows.Sweep, e.At.Add(-auditKept)); err != nil {
 		return err
 	}
 	by := e.Author.Bounded()
-	return tx.exec(`INSERT INTO audit (at, actor, name, email, claimed, action, tenant, object)
+	return tx.sql.Run(`INSERT INTO audit (at, actor, name, email, claimed, action, tenant, object)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		micros(e.At), by.Actor, by.Name, by.Email, by.Claimed, e.Action, e.Tenant, e.Object)
+		rows.Micros(e.At), by.Actor, by.Name, by.Email, by.Claimed, e.Action, e.Tenant, e.Object)
 }
 
 // AuditFilter chooses entries of the audit; an empty field chooses all.
@@ -50,19 +51,19 @@ func (db *DB) ListAudit(ctx context.Context, f AuditFilter) (page []model.AuditE
 		c.is("action =", f.Action)
 	}
 	if !f.Since.IsZero() {
-		c.is("at >=", micros(f.Since))
+		c.is("at >=", rows.Micros(f.Since))
 	}
 	if !f.Until.IsZero() {
-		c.is("at <", micros(f.Until))
+		c.is("at <", rows.Micros(f.Until))
 	}
 	if f.Before != (AuditCursor{}) {
 		c.args = append(c.args, f.Before.At, f.Before.ID)
 		c.where = append(c.where, fmt.Sprintf("(at, id) < ($%d, $%d)", len(c.args)-1, len(c.args)))
 	}
-	return queryPage(ctx, db, func(r row) (e model.AuditEntry, err error) {
-		err = r.Scan(&e.ID, moment{&e.At}, &e.Actor, &e.Name, &e.Email, &e.Claimed, &e.Action, &e.Tenant, &e.Object)
+	return rows.QueryPage(ctx, db.reads, func(r row) (e model.AuditEntry, err error) {
+		err = r.Scan(&e.ID, rows.Time(&e.At), &e.Actor, &e.Name, &e.Email, &e.Claimed, &e.Action, &e.Tenant, &e.Object)
 		return e, err
-	}, func(e model.AuditEntry) AuditCursor { return AuditCursor{e.At.UnixMicro(), e.ID} }, Page{Limit: f.Limit}.limit(),
+	}, func(e model.AuditEntry) AuditCursor { return AuditCursor{e.At.UnixMicro(), e.ID} }, Page{Limit: f.Limit}.Size(),
 		`SELECT id, at, actor, name, email, claimed, action, tenant, object FROM audit`+c.String()+
 			` ORDER BY at DESC, id DESC`, c.args...)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // waits inserts an export whose delivery to hris waits for its next attempt; change changes the delivery.
@@ -27,7 +28,7 @@ func waits(t *testing.T, db *store.DB, key string, change func(*model.Export, *m
 // are for those that somebody asked for; nothing else that waits is touched.
 func TestCatchUpMakesDueWhatWaits(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		none := func(*model.Export, *model.Delivery) {}
 		var all []*model.Delivery
 		for n := range 5 {
@@ -81,7 +82,7 @@ func TestCatchUpMakesDueWhatWaits(t *testing.T) {
 // One node works on a catch-up, another one after it died; and none on one that another one followed.
 func TestOneNodeWorksOnACatchUp(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		changed := func(fn func(*store.Tx) (bool, error)) (done bool) {
 			write(t, db, func(tx *store.Tx) (err error) { done, err = fn(tx); return err })
 			return done

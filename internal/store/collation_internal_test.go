@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/store/rows"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
@@ -17,10 +18,10 @@ func TestIndexedTextIsOrderedByItsBytes(t *testing.T) {
 	const indexed = `SELECT DISTINCT c.relname || '.' || a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
 		JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
 		WHERE c.relnamespace = current_schema()::regnamespace AND c.relname NOT LIKE 'goose%' AND a.atttypid = 'text'::regtype`
-	all, err := query(t.Context(), db, scanned[string], indexed)
+	all, err := rows.Query(t.Context(), db.reads, rows.Value[string], indexed)
 	require.NoError(t, err)
 	require.Greater(t, len(all), 20)
-	wrong, err := query(t.Context(), db, scanned[string], indexed+` AND a.attcollation <> '"C"'::regcollation`)
+	wrong, err := rows.Query(t.Context(), db.reads, rows.Value[string], indexed+` AND a.attcollation <> '"C"'::regcollation`)
 	require.NoError(t, err)
 	// Fixed words and names of modes: no list is ordered by them.
 	known := map[string]bool{"deliveries.outcome": true, "outgoing_bodies.documents": true}

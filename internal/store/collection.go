@@ -4,19 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
-)
-
-var (
-	// ErrStale says that another request changed, inserted or deleted a resource since it was read.
-	ErrStale = errors.New("it was changed meanwhile")
-	// ErrTaken says that a value that must be unique belongs to another resource.
-	ErrTaken = errors.New("it is taken")
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // collection is a table of resources: each belongs to a tenant, is known by an id there, and is kept as JSON beside the
@@ -39,7 +32,7 @@ func (c collection[T]) upsert(tx *Tx, v *T, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("writing a row of %s: %w", c.table, err)
 	}
-	args := append([]any{row.Tenant, id, wrapBody(data), row.Version, micros(row.CreatedAt), micros(row.UpdatedAt)},
+	args := append([]any{row.Tenant, id, wrapBody(data), row.Version, rows.Micros(row.CreatedAt), rows.Micros(row.UpdatedAt)},
 		values...)
 	var n int64
 	if before.Version == 0 {
@@ -104,7 +97,7 @@ func (c collection[T]) sized(r row) (*T, int, error) {
 	v := new(T)
 	var read model.Row
 	var kept []byte
-	if err := r.Scan(&read.Tenant, &read.Version, moment{&read.CreatedAt}, moment{&read.UpdatedAt}, &kept); err != nil {
+	if err := r.Scan(&read.Tenant, &read.Version, rows.Time(&read.CreatedAt), rows.Time(&read.UpdatedAt), &kept); err != nil {
 		return nil, 0, err
 	}
 	data, err := unwrapBody(kept)
@@ -121,43 +114,30 @@ func (c collection[T]) sized(r row) (*T, int, error) {
 
 // find reads a resource within a transaction.
 func (c collection[T]) find(tx *Tx, tenant, id string) (*T, bool, error) {
-	return first(c.rows(tx, ` AND id = $2`, tenant, id))
+	return rows.First(c.rows(tx, ` AND id = $2`, tenant, id))
 }
 
 // lock is find with a lock on the row until the transaction ends: nobody deletes it.
 func (c collection[T]) lock(tx *Tx, tenant, id string) (*T, bool, error) {
-	return first(c.rows(tx, ` AND id = $2`+tx.sql.KeyShare(), tenant, id))
+	return rows.First(c.rows(tx, ` AND id = $2`+tx.sql.KeyShare(), tenant, id))
 }
 
 // rows reads resources of a tenant within a transaction; $1 is the tenant.
 func (c collection[T]) rows(tx *Tx, where string, args ...any) ([]*T, error) {
-	return queryTx(tx, c.fields, `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1`+where, args...)
+	return rows.QueryTx(tx.sql, c.fields, `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1`+where, args...)
 }
 
 // get reads a resource; ErrNotFound when there is none.
 func (c collection[T]) get(ctx context.Context, db *DB, tenant, id string) (*T, error) {
-	return queryOne(ctx, db, c.fields, `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1 AND id = $2`,
+	return rows.QueryOne(ctx, db.reads, c.fields, `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1 AND id = $2`,
 		tenant, id)
 }
 
 // delete removes a resource in the version it was read as.
 func (c collection[T]) delete(tx *Tx, v *T) error {
 	id, row, _ := c.of(v)
-	return tx.execOr(ErrStale, `DELETE FROM `+c.table+` WHERE tenant = $1 AND id = $2 AND version = $3
-		AND created_at = $4`, row.Tenant, id, row.Version, micros(row.CreatedAt))
-}
-
-// Page asks for a part of a list that is ordered by id.
-type Page struct {
-	After string // the id that the page before ended with: the cursor
-	Limit int    // at most MaxPage; 0 means DefaultPage
-}
-
-func (p Page) limit() int {
-	if p.Limit <= 0 {
-		return DefaultPage
-	}
-	return min(p.Limit, MaxPage)
+	return tx.sql.RunOr(ErrStale, `DELETE FROM `+c.table+` WHERE tenant = $1 AND id = $2 AND version = $3
+		AND created_at = $4`, row.Tenant, id, row.Version, rows.Micros(row.CreatedAt))
 }
 
 // pageData is the number of bytes of JSON after which a page ends, whatever its limit: a job may have 4 MiB.
@@ -168,22 +148,22 @@ const pageData = 8 << 20
 func (c collection[T]) list(ctx context.Context, db *DB, tenant, column, value string,
 	p Page) (page []*T, next string, err error) {
 	q, args := `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1 AND id > $2`,
-		[]any{tenant, p.After, p.limit() + 1}
+		[]any{tenant, p.After, p.Size() + 1}
 	if column != "" {
 		q, args = q+` AND `+column+` = $4`, append(args, value)
 	}
 	left, more := pageData, false
-	page, err = query(ctx, db, func(r row) (*T, error) {
+	page, err = rows.Query(ctx, db.reads, func(r row) (*T, error) {
 		if left <= 0 {
 			more = true
-			return nil, errStop
+			return nil, rows.ErrStop
 		}
 		v, size, err := c.sized(r)
 		left -= size
 		return v, err
 	}, q+` ORDER BY id LIMIT $3`, args...)
-	if err == nil && len(page) > p.limit() {
-		page, more = page[:p.limit()], true
+	if err == nil && len(page) > p.Size() {
+		page, more = page[:p.Size()], true
 	}
 	if err == nil && more {
 		next, _, _ = c.of(page[len(page)-1])

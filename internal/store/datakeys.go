@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/store/rows"
 	"github.com/hiregate/hiregate/internal/vault"
 )
 
@@ -104,8 +105,8 @@ func (db *DB) readDataKey(ctx context.Context, which string, args ...any) (*data
 		secretRow
 		made time.Time
 	}
-	kept, err := queryOne(ctx, db, func(r row) (c columns, err error) {
-		err = r.Scan(&c.tenant, &c.kept, moment{&c.made})
+	kept, err := rows.QueryOne(ctx, db.reads, func(r row) (c columns, err error) {
+		err = r.Scan(&c.tenant, &c.kept, rows.Time(&c.made))
 		return c, err
 	}, `SELECT id, sealed, created_at FROM data_keys `+which, args...)
 	if err != nil {
@@ -183,8 +184,8 @@ func (db *DB) RenewDataKey(ctx context.Context, now time.Time) (made bool, err e
 		return false, err
 	}
 	err = db.Write(ctx, func(tx *Tx) error {
-		return tx.exec(`INSERT INTO data_keys (id, sealed, created_at) VALUES ($1, $2, $3)`,
-			kept.tenant, kept.kept, micros(now))
+		return tx.sql.Run(`INSERT INTO data_keys (id, sealed, created_at) VALUES ($1, $2, $3)`,
+			kept.tenant, kept.kept, rows.Micros(now))
 	})
 	if err != nil {
 		return false, fmt.Errorf("keeping a data key: %w", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/internal/vault"
 )
@@ -52,7 +53,7 @@ func requireExport(t *testing.T, db *DB, want *model.Export) {
 // column is what lies in the database.
 func column(t *testing.T, db *DB, q string, args ...any) []byte {
 	t.Helper()
-	all, err := query(t.Context(), db, func(r row) (kept []byte, err error) { err = r.Scan(&kept); return kept, err }, q, args...)
+	all, err := rows.Query(t.Context(), db.reads, func(r row) (kept []byte, err error) { err = r.Scan(&kept); return kept, err }, q, args...)
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	return all[0]
@@ -186,7 +187,7 @@ func TestNodesHaveDataKeysOfTheirOwn(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, renew(t, one, secretsNoon))
 	require.NoError(t, other.Write(t.Context(), func(tx *Tx) error {
-		_, err := tx.sql.Exec(`INSERT INTO data_keys (id, sealed, created_at) VALUES ($1, $2, $3)`, kept.tenant, kept.kept, micros(secretsNoon))
+		_, err := tx.sql.Exec(`INSERT INTO data_keys (id, sealed, created_at) VALUES ($1, $2, $3)`, kept.tenant, kept.kept, rows.Micros(secretsNoon))
 		return err
 	}))
 	other.dataKeys.adopt(key)
@@ -209,7 +210,7 @@ func TestDataKeyThatNobodySealedIsRefused(t *testing.T) {
 	require.True(t, renew(t, db, secretsNoon))
 	planted := wrapBody(make([]byte, vault.MinText))
 	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
-		_, err := tx.sql.Exec(`INSERT INTO data_keys (id, sealed, created_at) VALUES ($1, $2, $3)`, "0000000000000000", planted, micros(secretsNoon.Add(dataKeyTime)))
+		_, err := tx.sql.Exec(`INSERT INTO data_keys (id, sealed, created_at) VALUES ($1, $2, $3)`, "0000000000000000", planted, rows.Micros(secretsNoon.Add(dataKeyTime)))
 		return err
 	}))
 	_, err := db.RenewDataKey(t.Context(), secretsNoon.Add(dataKeyTime))
@@ -290,7 +291,7 @@ func everything(t *testing.T, db *DB) (all []string) {
 	t.Helper()
 	for _, columns := range []string{`body FROM export_bodies`, `body FROM outgoing_bodies`, `source_url FROM documents`, `file_name FROM documents`,
 		`sealed FROM documents`, `answer FROM attempts`, `sealed FROM attempts`} {
-		kept, err := query(t.Context(), db, func(r row) (kept []byte, err error) { err = r.Scan(&kept); return kept, err }, `SELECT `+columns)
+		kept, err := rows.Query(t.Context(), db.reads, func(r row) (kept []byte, err error) { err = r.Scan(&kept); return kept, err }, `SELECT `+columns)
 		require.NoError(t, err)
 		for _, one := range kept {
 			all = append(all, string(one))

@@ -16,6 +16,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/database"
+	"github.com/hiregate/hiregate/internal/store/access"
+	"github.com/hiregate/hiregate/internal/store/rows"
 	"github.com/hiregate/hiregate/internal/vault"
 )
 
@@ -23,16 +25,32 @@ var (
 	// ErrUnavailable is database.ErrUnavailable.
 	ErrUnavailable = database.ErrUnavailable
 	// ErrNotFound says that there is no such row.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = rows.ErrNotFound
+	// ErrTaken says that a value that must be unique belongs to another row.
+	ErrTaken = rows.ErrTaken
+	// ErrStale says that another request changed, inserted or deleted a row since it was read.
+	ErrStale = errors.New("it was changed meanwhile")
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+type row = database.Row
+
+// Page asks for a part of a list that is ordered by id.
+type Page = rows.Page
+
+// Sizes of pages.
+const (
+	DefaultPage = rows.DefaultPage
+	MaxPage     = rows.MaxPage
+)
+
 // DB is an open database. Make it with Open; it is safe for concurrent use.
 type DB struct {
+	access.DB
 	sql      *database.DB
-	reads    reader // sql
+	reads    rows.Reader // sql
 	vaults   *vault.Shared
 	dataKeys dataKeys
 	scratch  []byte // for what a transaction writes next
@@ -40,6 +58,7 @@ type DB struct {
 
 // Tx is the open transaction that a closure given to Write writes with. It must not be used after the closure returns.
 type Tx struct {
+	access.Tx
 	sql *database.Tx
 	db  *DB
 }
@@ -67,7 +86,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{sql: opened, reads: opened, vaults: o.Vaults}
+	db := &DB{DB: access.Reading(opened), sql: opened, reads: opened, vaults: o.Vaults}
 	if err := db.resumeSealing(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("reading the data keys of the database %s: %w", opened, err), db.Close())
 	}
@@ -100,7 +119,7 @@ func (db *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 
 // WriteOrdered is database.DB.Write.
 func (db *DB) WriteOrdered(ctx context.Context, key string, fn func(*Tx) error) error {
-	return db.sql.Write(ctx, key, func(tx *database.Tx) error { return fn(&Tx{tx, db}) })
+	return db.sql.Write(ctx, key, func(tx *database.Tx) error { return fn(&Tx{access.Within(tx), tx, db}) })
 }
 
 // ballastSize is more than nearly all exports take on the disk, in bytes.
@@ -111,8 +130,8 @@ func (db *DB) Ping(ctx context.Context) error {
 	now, ballast := time.Now(), make([]byte, ballastSize)
 	_, _ = rand.Read(ballast) // it never fails; SQLite does not write what did not change, PostgreSQL would compress it
 	return db.Write(ctx, func(tx *Tx) error {
-		err := tx.exec(`INSERT INTO heartbeat (id, at, ballast) VALUES (1, $1, $2)
-			ON CONFLICT (id) DO UPDATE SET at = excluded.at, ballast = excluded.ballast`, micros(now), ballast)
+		err := tx.sql.Run(`INSERT INTO heartbeat (id, at, ballast) VALUES (1, $1, $2)
+			ON CONFLICT (id) DO UPDATE SET at = excluded.at, ballast = excluded.ballast`, rows.Micros(now), ballast)
 		if err != nil {
 			return err
 		}

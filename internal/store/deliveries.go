@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // UpsertDelivery inserts a delivery and sets its ID, or updates it if its state is still the one it was read with.
@@ -44,19 +45,19 @@ func (tx *Tx) insertDelivery(d *model.Delivery) (bool, error) {
 		RETURNING id`,
 		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), string(d.Fault), d.Reason, d.Attempts,
 		d.Parked,
-		micros(d.HeldSince), micros(d.NextAt), micros(d.CreatedAt), micros(d.UpdatedAt), string(d.Documents),
-		micros(d.AskedAt))
+		rows.Micros(d.HeldSince), rows.Micros(d.NextAt), rows.Micros(d.CreatedAt), rows.Micros(d.UpdatedAt), string(d.Documents),
+		rows.Micros(d.AskedAt))
 }
 
 func (tx *Tx) updateDelivery(d *model.Delivery) (bool, error) {
-	return tx.changed(`
+	return tx.sql.Changed(`
 		UPDATE deliveries SET outcome = $1, fault = $2, reason = $3, attempts = $4, parked = $5, held_since = $6,
 		next_at = $7, updated_at = $8, documents = $9, asked_at = $10
 		WHERE id = $11 AND (round = $12 AND updated_at = $13 AND outcome IN ('pending', 'retrying', 'held')
 			OR $1 = 'delivered' AND outcome <> 'delivered')`,
-		string(d.Outcome), string(d.Fault), d.Reason, d.Attempts, d.Parked, micros(d.HeldSince), micros(d.NextAt),
-		micros(d.UpdatedAt), string(d.Documents), micros(d.AskedAt),
-		d.ID, d.Round, micros(d.Read))
+		string(d.Outcome), string(d.Fault), d.Reason, d.Attempts, d.Parked, rows.Micros(d.HeldSince), rows.Micros(d.NextAt),
+		rows.Micros(d.UpdatedAt), string(d.Documents), rows.Micros(d.AskedAt),
+		d.ID, d.Round, rows.Micros(d.Read))
 }
 
 // LockDelivery reads a delivery that UpsertDelivery found stale, in whichever round it is by now, and locks its row
@@ -78,12 +79,12 @@ func (tx *Tx) LockDelivery(d *model.Delivery) (*model.Delivery, error) {
 
 // InsertPendingDelivery inserts a pending delivery, unless there is one.
 func (tx *Tx) InsertPendingDelivery(d *model.Delivery) error {
-	return tx.exec(`
+	return tx.sql.Run(`
 		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
 		created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, '', '', 0, $6, $7, $8) ON CONFLICT (export_id, integration, round) DO NOTHING`,
-		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), false, micros(d.CreatedAt),
-		micros(d.UpdatedAt))
+		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), false, rows.Micros(d.CreatedAt),
+		rows.Micros(d.UpdatedAt))
 }
 
 // AskDelivery notes that somebody asked for the next attempt of a delivery, which may not be stored yet. Nothing is
@@ -92,19 +93,19 @@ func (tx *Tx) AskDelivery(d *model.Delivery, now time.Time) error {
 	if err := tx.InsertPendingDelivery(d); err != nil {
 		return err
 	}
-	return tx.exec(`UPDATE deliveries SET asked_at = $1 WHERE export_id = $2 AND integration = $3 AND round = $4
-		AND outcome IN ('pending', 'retrying', 'held')`, micros(now), d.ExportID, d.Integration, d.Round)
+	return tx.sql.Run(`UPDATE deliveries SET asked_at = $1 WHERE export_id = $2 AND integration = $3 AND round = $4
+		AND outcome IN ('pending', 'retrying', 'held')`, rows.Micros(now), d.ExportID, d.Integration, d.Round)
 }
 
 // MarkBegunBy notes who asked for the round of a delivery, as the audit has them.
 func (tx *Tx) MarkBegunBy(actor string, exportID int64, round int, integration string) error {
-	return tx.exec(`UPDATE deliveries SET begun_by = $1 WHERE export_id = $2 AND round = $3 AND integration = $4`,
+	return tx.sql.Run(`UPDATE deliveries SET begun_by = $1 WHERE export_id = $2 AND round = $3 AND integration = $4`,
 		actor, exportID, round, integration)
 }
 
 // UpdateAttempts sets a delivery's number of attempts, after two were made at once.
 func (tx *Tx) UpdateAttempts(deliveryID int64, attempts int) error {
-	return tx.exec(`UPDATE deliveries SET attempts = $1 WHERE id = $2`, attempts, deliveryID)
+	return tx.sql.Run(`UPDATE deliveries SET attempts = $1 WHERE id = $2`, attempts, deliveryID)
 }
 
 // InsertAttempt inserts an attempt of a delivery, which the transaction has written or locked before, and sets its number,
@@ -127,14 +128,14 @@ func (tx *Tx) InsertAttempt(a *model.Attempt) error {
 		SELECT $1, count(*) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 FROM attempts WHERE delivery_id = $1
 		RETURNING number, EXISTS (SELECT 1 FROM deliveries d JOIN exports e ON e.id = d.export_id WHERE d.id = $1
 		AND e.erased_at IS NOT NULL)`,
-		a.DeliveryID, micros(a.StartedAt), a.Duration.Microseconds(), a.Status, a.Error, answer, sealed,
+		a.DeliveryID, rows.Micros(a.StartedAt), a.Duration.Microseconds(), a.Status, a.Error, answer, sealed,
 		a.Address, a.Phases.DNS.Microseconds(), a.Phases.Connect.Microseconds(), a.Phases.TLS.Microseconds(),
 		a.Phases.FirstByte.Microseconds(), a.Manual)
 	if err != nil || !erased {
 		return err
 	}
 	a.Answer, a.Header = nil, nil
-	return tx.exec(`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id = $1 AND number = $2`,
+	return tx.sql.Run(`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id = $1 AND number = $2`,
 		a.DeliveryID, a.Number)
 }
 
@@ -142,7 +143,7 @@ func (tx *Tx) InsertAttempt(a *model.Attempt) error {
 func (tx *Tx) HasAttempt(deliveryID int64, started time.Time) (bool, error) {
 	var has bool
 	_, err := tx.sql.Scan([]any{&has}, `SELECT EXISTS (SELECT 1 FROM attempts WHERE delivery_id = $1 AND started_at = $2)`,
-		deliveryID, micros(started))
+		deliveryID, rows.Micros(started))
 	return has, err
 }
 
@@ -186,13 +187,13 @@ func scanDelivery(r row) (*model.Delivery, error) {
 func fields(d *model.Delivery) []any {
 	return []any{&d.ID, &d.ExportID, &d.Tenant, &d.Integration, &d.Round, &d.Outcome, &d.Fault, &d.Reason, &d.Attempts,
 		&d.Parked,
-		moment{&d.HeldSince}, moment{&d.NextAt}, moment{&d.CreatedAt}, moment{&d.UpdatedAt}, &d.Documents,
-		moment{&d.AskedAt}, &d.BegunBy, &d.Redelivery}
+		rows.Time(&d.HeldSince), rows.Time(&d.NextAt), rows.Time(&d.CreatedAt), rows.Time(&d.UpdatedAt), &d.Documents,
+		rows.Time(&d.AskedAt), &d.BegunBy, &d.Redelivery}
 }
 
 // Delivery reads the delivery of an export to an integration in a round.
 func (db *DB) Delivery(ctx context.Context, exportID int64, integration string, round int) (*model.Delivery, error) {
-	return queryOne(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE export_id = $1
+	return rows.QueryOne(ctx, db.reads, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE export_id = $1
 		AND integration = $2 AND round = $3`,
 		exportID, integration, round)
 }
@@ -202,7 +203,7 @@ const deliveriesOfExport = `SELECT ` + deliveryColumns + ` FROM deliveries WHERE
 
 // ListDeliveries reads all deliveries of an export, by round and integration.
 func (db *DB) ListDeliveries(ctx context.Context, exportID int64) ([]*model.Delivery, error) {
-	return query(ctx, db, scanDelivery, deliveriesOfExport, exportID)
+	return rows.Query(ctx, db.reads, scanDelivery, deliveriesOfExport, exportID)
 }
 
 // ListDeliveriesOf reads the deliveries of a page of exports, at most MaxPage: those of each export by round and
@@ -212,7 +213,7 @@ func (db *DB) ListDeliveriesOf(ctx context.Context, exportIDs []int64) (map[int6
 		return nil, nil
 	}
 	in, args := oneOf(exportIDs)
-	all, err := query(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
+	all, err := rows.Query(ctx, db.reads, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
 		WHERE export_id IN (`+in+`) ORDER BY export_id, round, integration`, args...)
 	if err != nil {
 		return nil, err
@@ -230,7 +231,7 @@ func (db *DB) LastStatuses(ctx context.Context, deliveries []int64) (map[int64]i
 	all := map[int64]int{}
 	for ids := range slices.Chunk(deliveries, MaxPage) {
 		in, args := oneOf(ids)
-		page, err := queryMap(ctx, db, func(r row) (id int64, status int, err error) {
+		page, err := rows.QueryMap(ctx, db.reads, func(r row) (id int64, status int, err error) {
 			err = r.Scan(&id, &status)
 			return id, status, err
 		}, `SELECT a.delivery_id, a.status FROM attempts a WHERE a.delivery_id IN (`+in+`) AND a.status <> 0
@@ -250,7 +251,7 @@ const notQuarantined = `NOT EXISTS (SELECT 1 FROM exports e WHERE e.id = deliver
 // ListHeldDeliveries lists the held deliveries to an integration by export, after an export ID.
 func (db *DB) ListHeldDeliveries(ctx context.Context, tenant, integration string, after int64,
 	limit int) ([]*model.Delivery, error) {
-	return query(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
+	return rows.Query(ctx, db.reads, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
 		WHERE tenant = $1 AND integration = $2 AND outcome = 'held' AND export_id > $3 AND `+notQuarantined+`
 		ORDER BY export_id LIMIT $4`, tenant, integration, after, limit)
 }
@@ -262,10 +263,10 @@ const latestAttempts = 100
 // ListAttempts reads the attempts of a delivery, the first one first: of more than 100 the last 100.
 func (db *DB) ListAttempts(ctx context.Context, deliveryID int64) ([]model.Attempt, error) {
 	var sealed [][]byte
-	all, err := query(ctx, db, func(r row) (a model.Attempt, err error) {
+	all, err := rows.Query(ctx, db.reads, func(r row) (a model.Attempt, err error) {
 		var took, dns, connect, tls, firstByte int64
 		var answer []byte
-		err = r.Scan(&a.DeliveryID, &a.Number, moment{&a.StartedAt}, &took, &a.Status, &a.Error, &a.Answer, &answer,
+		err = r.Scan(&a.DeliveryID, &a.Number, rows.Time(&a.StartedAt), &took, &a.Status, &a.Error, &a.Answer, &answer,
 			&a.Address, &dns, &connect, &tls, &firstByte, &a.Manual)
 		a.Duration = time.Duration(took) * time.Microsecond
 		for _, phase := range []struct {
@@ -297,15 +298,15 @@ func (db *DB) ListAttempts(ctx context.Context, deliveryID int64) ([]model.Attem
 // UpdateDeliveryRound moves a delivery whose workflow has ended to another round. It reports false when the delivery was
 // changed since it was read.
 func (tx *Tx) UpdateDeliveryRound(d *model.Delivery, round int, now time.Time) (bool, error) {
-	return tx.changed(`UPDATE deliveries SET parked = $1, round = $2, held_since = NULL, updated_at = $3
+	return tx.sql.Changed(`UPDATE deliveries SET parked = $1, round = $2, held_since = NULL, updated_at = $3
 		WHERE export_id = $4 AND integration = $5 AND round = $6 AND outcome = $7 AND parked = $8 AND updated_at = $9`,
-		false, round, micros(now), d.ExportID, d.Integration, d.Round, string(d.Outcome), d.Parked, micros(d.UpdatedAt))
+		false, round, rows.Micros(now), d.ExportID, d.Integration, d.Round, string(d.Outcome), d.Parked, rows.Micros(d.UpdatedAt))
 }
 
 // CountHeld counts the held deliveries of each integration that has any, parked or not, without those of exports in
 // quarantine.
 func (db *DB) CountHeld(ctx context.Context) (map[model.Place]int64, error) {
-	return queryMap(ctx, db, func(r row) (at model.Place, n int64, err error) {
+	return rows.QueryMap(ctx, db.reads, func(r row) (at model.Place, n int64, err error) {
 		err = r.Scan(&at.Tenant, &at.Integration, &n)
 		return at, n, err
 	}, `SELECT tenant, integration, count(*) FROM deliveries WHERE held_since IS NOT NULL
@@ -314,7 +315,7 @@ func (db *DB) CountHeld(ctx context.Context) (map[model.Place]int64, error) {
 
 // CountQuarantined counts the exports in quarantine of each tenant that has any.
 func (db *DB) CountQuarantined(ctx context.Context) (map[string]int64, error) {
-	return queryMap(ctx, db, func(r row) (tenant string, n int64, err error) {
+	return rows.QueryMap(ctx, db.reads, func(r row) (tenant string, n int64, err error) {
 		err = r.Scan(&tenant, &n)
 		return tenant, n, err
 	}, `SELECT tenant, count(*) FROM exports WHERE quarantined GROUP BY tenant`)
@@ -329,13 +330,13 @@ type Unreadable struct {
 // CountUnreadable counts the exports of each tenant that were found since a time to be unreadable, and were neither
 // erased nor redelivered then.
 func (db *DB) CountUnreadable(ctx context.Context, since time.Time) (map[string]Unreadable, error) {
-	return queryMap(ctx, db, func(r row) (tenant string, u Unreadable, err error) {
-		err = r.Scan(&tenant, &u.Count, moment{&u.Since})
+	return rows.QueryMap(ctx, db.reads, func(r row) (tenant string, u Unreadable, err error) {
+		err = r.Scan(&tenant, &u.Count, rows.Time(&u.Since))
 		return tenant, u, err
 	}, `SELECT d.tenant, count(DISTINCT d.export_id), min(d.updated_at)
 		FROM deliveries d JOIN exports e ON e.id = d.export_id
 		WHERE d.outcome = 'failed' AND d.updated_at >= $1 AND d.reason = $2 AND d.round = e.round AND e.erased_at IS NULL
-		GROUP BY d.tenant`, micros(since), UnreadableReason)
+		GROUP BY d.tenant`, rows.Micros(since), UnreadableReason)
 }
 
 // FailDeliveries fails up to 500 deliveries to a removed integration that are not final, and returns how many. Call it
@@ -348,5 +349,5 @@ func (tx *Tx) FailDeliveries(tenant, integration, reason string, now time.Time) 
 		WHERE id IN (SELECT id FROM deliveries WHERE tenant = $4 AND integration = $5
 		AND outcome IN ('pending', 'retrying', 'held') LIMIT 500)
 			AND outcome IN ('pending', 'retrying', 'held')`, // once more: another node may have ended it since
-		reason, false, micros(now), tenant, integration)
+		reason, false, rows.Micros(now), tenant, integration)
 }

@@ -11,12 +11,13 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // A round that is dispatched keeps whom it delivers to, and what it did not tell of yet is pending, also in the rounds after it.
 func TestPendingDeliveries(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
 		pending := func() (names []string) {
@@ -54,7 +55,7 @@ func TestPendingDeliveries(t *testing.T) {
 // A redelivery comes while the workflow of the round is being started: whom it adds is not among those that workflow delivers to.
 func TestWhoIsAddedToARoundThatStartsHasTheNext(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
 		redeliver := func(to ...string) {
@@ -87,7 +88,7 @@ func TestWhoIsAddedToARoundThatStartsHasTheNext(t *testing.T) {
 // that round goes on in the one that carries it: left behind it would be held there for good, and delivered again with the next release.
 func TestWhatWasMovedIntoARoundThatStartsHasTheNext(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
 		write(t, db, func(tx *store.Tx) error {
@@ -145,7 +146,7 @@ func TestWhatWasMovedIntoARoundThatStartsHasTheNext(t *testing.T) {
 // A delivery is written in the place of the one it was read as. What is delivered stays so, and stands against all else.
 func TestDeliveryIsNotOverwrittenUnseen(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
 		put := func(d *model.Delivery, outcome model.Outcome) (standing *model.Delivery) {
@@ -183,7 +184,7 @@ func TestDeliveryIsNotOverwrittenUnseen(t *testing.T) {
 // What the partner took is that and nothing else: not due again, not held, whatever stood there.
 func TestWhatIsDeliveredIsDueNoMore(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
 		put := func(d model.Delivery) { write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(&d) }) }
@@ -201,7 +202,7 @@ func TestWhatIsDeliveredIsDueNoMore(t *testing.T) {
 // Each of these is somebody else's doing since the delivery was read, and nothing but that: it is neither written nor moved.
 func TestWhatChangedSinceItWasReadStays(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		move := func(d *model.Delivery, round int) (moved bool) {
 			write(t, db, func(tx *store.Tx) (err error) { moved, err = tx.UpdateDeliveryRound(d, round, noon); return err })
 			return moved
@@ -247,7 +248,7 @@ func TestWhatChangedSinceItWasReadStays(t *testing.T) {
 
 func TestDeliveryThatIsThereIsNotBegunAnew(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
 		d := &model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Delivered, Attempts: 3, CreatedAt: noon, UpdatedAt: noon}
@@ -266,7 +267,7 @@ func TestDeliveryThatIsThereIsNotBegunAnew(t *testing.T) {
 // An integration's deliveries are held, released and ended for it alone.
 func TestDeliveriesOfAnIntegration(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		type at struct {
 			tenant, integration string
 			outcome             model.Outcome
@@ -330,7 +331,7 @@ func TestDeliveriesOfAnIntegration(t *testing.T) {
 
 func TestLastStatuses(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		attempted := func(key string, statuses ...int) int64 {
 			e := export("acme", key, key)
 			require.True(t, insert(t, db, e))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // undispatched are the exports whose workflow is to be started.
@@ -18,7 +19,7 @@ const undispatched = `e.dispatched_at IS NULL AND e.fault = ''`
 // for each, however many exports it has.
 func (db *DB) UndispatchedTenants(ctx context.Context) (tenants []string, err error) {
 	for name := ""; ; tenants = append(tenants, name) {
-		name, err = queryOne(ctx, db, func(r row) (name string, err error) { return name, r.Scan(&name) },
+		name, err = rows.QueryOne(ctx, db.reads, func(r row) (name string, err error) { return name, r.Scan(&name) },
 			`SELECT e.tenant FROM exports e WHERE `+undispatched+` AND e.tenant > $1 ORDER BY e.tenant LIMIT 1`, name)
 		if errors.Is(err, ErrNotFound) {
 			return tenants, nil
@@ -34,13 +35,13 @@ func (db *DB) UndispatchedTenants(ctx context.Context) (tenants []string, err er
 func (db *DB) ListUndispatched(
 	ctx context.Context, tenant string, before time.Time, limit int,
 ) ([]*model.Export, error) {
-	return query(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e
-		WHERE `+undispatched+` AND e.tenant = $1 AND e.dispatch_after <= $2 ORDER BY e.dispatch_after LIMIT $3`, tenant, micros(before), limit)
+	return rows.Query(ctx, db.reads, scanExport, `SELECT `+exportColumns+` FROM exports e
+		WHERE `+undispatched+` AND e.tenant = $1 AND e.dispatch_after <= $2 ORDER BY e.dispatch_after LIMIT $3`, tenant, rows.Micros(before), limit)
 }
 
 // UndispatchedGroup lists the members of a group whose workflow waits to be started, by ID.
 func (db *DB) UndispatchedGroup(ctx context.Context, group int64) ([]*model.Export, error) {
-	return query(ctx, db, scanExport,
+	return rows.Query(ctx, db.reads, scanExport,
 		`SELECT `+exportColumns+` FROM exports e WHERE e.group_id = $1 AND `+undispatched+` ORDER BY e.id`, group)
 }
 
@@ -54,7 +55,7 @@ func (tx *Tx) Group(exports []*model.Export, now time.Time) ([]*model.Export, er
 		ids[n], named[e.ID] = e.ID, e.Integrations
 	}
 	in, args := oneOf(ids)
-	members, err := queryTx(tx, scanExport, `SELECT `+exportColumns+` FROM exports e
+	members, err := rows.QueryTx(tx.sql, scanExport, `SELECT `+exportColumns+` FROM exports e
 		WHERE e.id IN (`+in+`) AND `+undispatched+` AND e.round = 0 AND e.group_id IS NULL
 		ORDER BY e.id`+tx.sql.SkipLocked(), args...)
 	if err != nil || len(members) == 0 {
@@ -73,7 +74,7 @@ func (tx *Tx) Group(exports []*model.Export, now time.Time) ([]*model.Export, er
 		in, args := oneOf(ids)
 		set := fmt.Sprintf(`UPDATE exports SET group_id = $%d, workflow_id = $%d, integrations = $%d, dispatch_after = $%d WHERE id IN (%s)`,
 			len(args)+1, len(args)+2, len(args)+3, len(args)+4, in)
-		if err := tx.exec(set, append(args, members[0].ID, members[0].WorkflowID, to, micros(now))...); err != nil {
+		if err := tx.sql.Run(set, append(args, members[0].ID, members[0].WorkflowID, to, rows.Micros(now))...); err != nil {
 			return nil, err
 		}
 	}
@@ -83,8 +84,8 @@ func (tx *Tx) Group(exports []*model.Export, now time.Time) ([]*model.Export, er
 // TakeTurn has the sweeps of all nodes pass over an export whose workflow waits to be started, and over its group, for
 // as long as over an export that has just come. It reports false where a node did so after a time: that one starts it.
 func (tx *Tx) TakeTurn(e *model.Export, before, now time.Time) (bool, error) {
-	waits, err := queryTx(tx, scanned[int64], `SELECT e.id FROM exports e
-		WHERE e.id = $1 AND `+undispatched+` AND e.dispatch_after <= $2`+tx.sql.SkipLocked(), turnOf(e), micros(before))
+	waits, err := rows.QueryTx(tx.sql, rows.Value[int64], `SELECT e.id FROM exports e
+		WHERE e.id = $1 AND `+undispatched+` AND e.dispatch_after <= $2`+tx.sql.SkipLocked(), turnOf(e), rows.Micros(before))
 	if err != nil || len(waits) == 0 {
 		return false, err
 	}
@@ -94,8 +95,8 @@ func (tx *Tx) TakeTurn(e *model.Export, before, now time.Time) (bool, error) {
 // SetTurn sets when an export whose workflow still waits to be started, and its group, should have been started: the
 // sweeps find it three seconds later.
 func (tx *Tx) SetTurn(e *model.Export, at time.Time) error {
-	return tx.exec(`UPDATE exports SET dispatch_after = $1
-		WHERE (id = $2 OR group_id = $2) AND dispatched_at IS NULL AND fault = ''`, micros(at), turnOf(e))
+	return tx.sql.Run(`UPDATE exports SET dispatch_after = $1
+		WHERE (id = $2 OR group_id = $2) AND dispatched_at IS NULL AND fault = ''`, rows.Micros(at), turnOf(e))
 }
 
 // turnOf is the export whose row nodes lock to take a turn: the first of a group.
@@ -108,8 +109,8 @@ func turnOf(e *model.Export) int64 {
 
 // MarkGroupDispatched notes that Temporal has the workflow of a group.
 func (tx *Tx) MarkGroupDispatched(group int64, at time.Time) error {
-	return tx.exec(`UPDATE exports SET dispatched_at = $1 WHERE group_id = $2 AND round = 0 AND dispatched_at IS NULL
-		AND fault = ''`, micros(at), group)
+	return tx.sql.Run(`UPDATE exports SET dispatched_at = $1 WHERE group_id = $2 AND round = 0 AND dispatched_at IS NULL
+		AND fault = ''`, rows.Micros(at), group)
 }
 
 // Member is an export in a group, and its deliveries of round 0: those that were begun, and those that were not.
@@ -142,21 +143,21 @@ func (db *DB) Members(ctx context.Context, ids []int64) ([]Member, error) {
 // ExportsByID reads exports, at most MaxPage, without their bodies, by ID.
 func (db *DB) ExportsByID(ctx context.Context, ids []int64) ([]*model.Export, error) {
 	in, args := oneOf(ids)
-	return query(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.id IN (`+in+`) ORDER BY e.id`,
+	return rows.Query(ctx, db.reads, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.id IN (`+in+`) ORDER BY e.id`,
 		args...)
 }
 
 // ListStored returns those of some IDs, at most MaxPage, whose export is here, in order.
 func (db *DB) ListStored(ctx context.Context, ids []int64) ([]int64, error) {
 	in, args := oneOf(ids)
-	return query(ctx, db, scanned[int64], `SELECT e.id FROM exports e WHERE e.id IN (`+in+`) ORDER BY e.id`, args...)
+	return rows.Query(ctx, db.reads, rows.Value[int64], `SELECT e.id FROM exports e WHERE e.id IN (`+in+`) ORDER BY e.id`, args...)
 }
 
 // Backlog counts the exports that wait for their workflow and tells since when the oldest does; zero when there is
 // none.
 func (db *DB) Backlog(ctx context.Context) (n int, oldest time.Time, err error) {
-	_, err = queryOne(ctx, db, func(r row) (struct{}, error) {
-		return struct{}{}, r.Scan(&n, moment{&oldest})
+	_, err = rows.QueryOne(ctx, db.reads, func(r row) (struct{}, error) {
+		return struct{}{}, r.Scan(&n, rows.Time(&oldest))
 	}, `SELECT w.n, e.received_at FROM (SELECT count(*) AS n, min(id) AS oldest FROM exports e WHERE `+undispatched+`) w
 		LEFT JOIN exports e ON e.id = w.oldest`)
 	return n, oldest, err
@@ -169,7 +170,7 @@ func (db *DB) OldestWaiting(ctx context.Context) (map[string]time.Time, error) {
 		tenant string
 		at     time.Time
 	}
-	all, err := query(ctx, db, func(r row) (o oldest, err error) { return o, r.Scan(&o.tenant, moment{&o.at}) }, `
+	all, err := rows.Query(ctx, db.reads, func(r row) (o oldest, err error) { return o, r.Scan(&o.tenant, rows.Time(&o.at)) }, `
 		SELECT e.tenant, e.received_at FROM exports e JOIN (SELECT min(e.id) AS id FROM exports e
 			WHERE `+undispatched+` GROUP BY e.tenant) w ON w.id = e.id`)
 	if err != nil {

@@ -9,12 +9,13 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // What waits for Temporal is started in its turn: what waits longest first, and nothing before its time.
 func TestDispatchInTurn(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		var all []*model.Export
 		for n := range 3 {
 			e := export("acme", fmt.Sprint("u-", n), "b")
@@ -46,7 +47,7 @@ func TestDispatchInTurn(t *testing.T) {
 // A redelivery is for now, whatever its export waited for before.
 func TestRedeliveryIsDispatchedAtOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		postponed, refused := export("acme", "postponed", "b"), export("acme", "refused", "b")
 		for _, e := range []*model.Export{postponed, refused} {
 			require.True(t, insert(t, db, e))
@@ -75,7 +76,7 @@ func TestRedeliveryIsDispatchedAtOnce(t *testing.T) {
 // Whoever comes late with what became of one round says nothing of the next: its workflow would never be started.
 func TestMarkOfAnEarlierRoundIsNotOfTheNext(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
 		next := func() (next *model.Export) {
@@ -116,7 +117,7 @@ func TestMarkOfAnEarlierRoundIsNotOfTheNext(t *testing.T) {
 // What comes to fetch documents while Temporal is away comes for those that still can be had, those first that waited longest.
 func TestWhatIsUndocumented(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		at := noon.Add(time.Minute)
 		fresh := func(key string, change func(*model.Export)) *model.Export {
 			e := export("acme", key, "b")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // InsertDocument adds a document that an export references, unless it is there already.
@@ -15,12 +16,12 @@ func (tx *Tx) InsertDocument(d model.Document) error {
 	if err != nil {
 		return err
 	}
-	return tx.exec(`
+	return tx.sql.Run(`
 		INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, next_at, blob, sha256,
 		size, declared, detected, file_name, created_at, fetched_at, sealed)
 		VALUES ($1, $2, $3, $4, $5, '', 0, NULL, '', NULL, 0, '', '', $7, $6, NULL, $8)
 		ON CONFLICT (export_id, position) DO NOTHING`,
-		d.ExportID, d.Tenant, d.Position, of.SourceURL, string(model.Fetching), micros(d.CreatedAt), of.FileName,
+		d.ExportID, d.Tenant, d.Position, of.SourceURL, string(model.Fetching), rows.Micros(d.CreatedAt), of.FileName,
 		of.sealed)
 }
 
@@ -84,12 +85,12 @@ func (tx *Tx) UpdateDocument(d *model.Document) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return tx.changed(`UPDATE documents SET state = $1, reason = $2, tries = $3, next_at = $4, blob = $5, sha256 = $6,
+	return tx.sql.Changed(`UPDATE documents SET state = $1, reason = $2, tries = $3, next_at = $4, blob = $5, sha256 = $6,
 		size = $7, declared = $8,
 		detected = $9, file_name = $10, fetched_at = $11, refusals = $12, source_url = $13, sealed = $14 WHERE id = $15
 		AND state = 'fetching'`,
-		string(d.State), d.Reason, d.Tries, micros(d.NextAt), d.Blob, d.SHA256, d.Size, d.Declared, d.Detected,
-		of.FileName, micros(d.FetchedAt), d.Refusals,
+		string(d.State), d.Reason, d.Tries, rows.Micros(d.NextAt), d.Blob, d.SHA256, d.Size, d.Declared, d.Detected,
+		of.FileName, rows.Micros(d.FetchedAt), d.Refusals,
 		of.SourceURL, of.sealed, d.ID)
 }
 
@@ -99,13 +100,13 @@ const documentColumns = `d.id, d.export_id, d.tenant, d.position, d.source_url, 
 
 func documentFields(d *model.Document) []any {
 	return []any{&d.ID, &d.ExportID, &d.Tenant, &d.Position, &d.SourceURL, &d.State, &d.Reason, &d.Tries,
-		moment{&d.NextAt}, &d.Blob, &d.SHA256, &d.Size,
-		&d.Declared, &d.Detected, &d.FileName, moment{&d.CreatedAt}, moment{&d.FetchedAt}, &d.Refusals}
+		rows.Time(&d.NextAt), &d.Blob, &d.SHA256, &d.Size,
+		&d.Declared, &d.Detected, &d.FileName, rows.Time(&d.CreatedAt), rows.Time(&d.FetchedAt), &d.Refusals}
 }
 
 // ListDocuments reads the documents of an export, in the order of its attachments.
 func (db *DB) ListDocuments(ctx context.Context, exportID int64) ([]*model.Document, error) {
-	all, err := query(ctx, db, func(r row) (*keptDocument, error) {
+	all, err := rows.Query(ctx, db.reads, func(r row) (*keptDocument, error) {
 		var d keptDocument
 		return &d, r.Scan(d.fields()...)
 	}, `SELECT `+documentColumns+` FROM documents d WHERE d.export_id = $1 ORDER BY d.position`, exportID)
@@ -134,10 +135,10 @@ func (db *DB) DocumentProgress(ctx context.Context, exportIDs []int64) (map[int6
 		return progress, nil
 	}
 	in, args := oneOf(exportIDs)
-	_, err := query(ctx, db, func(r row) (struct{}, error) {
+	_, err := rows.Query(ctx, db.reads, func(r row) (struct{}, error) {
 		var id int64
 		var p DocumentProgress
-		err := r.Scan(&id, &p.Fetched, &p.GivenUp, moment{&p.NextAt})
+		err := r.Scan(&id, &p.Fetched, &p.GivenUp, rows.Time(&p.NextAt))
 		progress[id] = p
 		return struct{}{}, err
 	}, `SELECT export_id, sum(CASE state WHEN 'fetched' THEN 1 ELSE 0 END),
@@ -149,8 +150,8 @@ func (db *DB) DocumentProgress(ctx context.Context, exportIDs []int64) (map[int6
 // CountUnfetched counts the documents that are still to be fetched; till is when the first of their URLs ends, zero without
 // any. Exports have rising IDs, and the documents of the one that came first end first.
 func (db *DB) CountUnfetched(ctx context.Context) (n int64, till time.Time, err error) {
-	n, err = queryOne(ctx, db, func(r row) (n int64, err error) {
-		return n, r.Scan(&n, moment{&till})
+	n, err = rows.QueryOne(ctx, db.reads, func(r row) (n int64, err error) {
+		return n, r.Scan(&n, rows.Time(&till))
 	}, `SELECT w.n, e.documents_till FROM (SELECT count(*) AS n, min(export_id) AS first FROM documents
 		WHERE state = 'fetching') w
 		LEFT JOIN exports e ON e.id = w.first`)
@@ -159,14 +160,14 @@ func (db *DB) CountUnfetched(ctx context.Context) (n int64, till time.Time, err 
 
 // InsertLink adds a public URL of a document, known by its hash, until a time.
 func (tx *Tx) InsertLink(hash [32]byte, documentID int64, till time.Time) error {
-	return tx.exec(`INSERT INTO document_links (hash, document_id, till) VALUES ($1, $2, $3)`,
-		hash[:], documentID, micros(till))
+	return tx.sql.Run(`INSERT INTO document_links (hash, document_id, till) VALUES ($1, $2, $3)`,
+		hash[:], documentID, rows.Micros(till))
 }
 
 // ExtendLinks moves the end of the public URLs of an export's documents, never to an earlier time.
 func (tx *Tx) ExtendLinks(exportID int64, till time.Time) error {
-	return tx.exec(`UPDATE document_links SET till = $1
-		WHERE document_id IN (SELECT id FROM documents WHERE export_id = $2) AND till < $1`, micros(till), exportID)
+	return tx.sql.Run(`UPDATE document_links SET till = $1
+		WHERE document_id IN (SELECT id FROM documents WHERE export_id = $2) AND till < $1`, rows.Micros(till), exportID)
 }
 
 // LinkSource is the export that a public URL of a document was made for.
@@ -177,7 +178,7 @@ type LinkSource struct {
 
 // LinkSource reads which export a public URL of a document was made for.
 func (db *DB) LinkSource(ctx context.Context, hash [32]byte) (LinkSource, error) {
-	return queryOne(ctx, db, func(r row) (s LinkSource, err error) {
+	return rows.QueryOne(ctx, db.reads, func(r row) (s LinkSource, err error) {
 		return s, r.Scan(&s.Tenant, &s.Hops)
 	}, `SELECT e.tenant, e.hops FROM document_links l JOIN documents d ON d.id = l.document_id
 		JOIN exports e ON e.id = d.export_id
@@ -186,9 +187,9 @@ func (db *DB) LinkSource(ctx context.Context, hash [32]byte) (LinkSource, error)
 
 // DocumentByLink reads the document of a public URL, and when that URL ends.
 func (db *DB) DocumentByLink(ctx context.Context, hash [32]byte) (d *model.Document, till time.Time, err error) {
-	kept, err := queryOne(ctx, db, func(r row) (*keptDocument, error) {
+	kept, err := rows.QueryOne(ctx, db.reads, func(r row) (*keptDocument, error) {
 		var d keptDocument
-		return &d, r.Scan(append(d.fields(), moment{&till})...)
+		return &d, r.Scan(append(d.fields(), rows.Time(&till))...)
 	}, `SELECT `+documentColumns+`, l.till FROM document_links l JOIN documents d ON d.id = l.document_id
 		WHERE l.hash = $1`, hash[:])
 	if err != nil {

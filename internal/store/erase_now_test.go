@@ -12,6 +12,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // eraseNow erases an export, whatever is still to come of it.
@@ -28,7 +29,7 @@ func eraseNow(db *store.DB, id int64) error {
 // What is on its way ends, wherever it is: nothing dispatches, fetches, releases or finds it any more.
 func TestErasureEndsWhatIsOnItsWay(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		for what, prepare := range map[string]func(tx *store.Tx, e *model.Export) error{
 			"not dispatched":  func(*store.Tx, *model.Export) error { return nil },
 			"never attempted": func(tx *store.Tx, e *model.Export) error { return tx.MarkDispatched(e.ID, 0, noon, "crm", "hris") },
@@ -98,7 +99,7 @@ func TestErasureEndsWhatIsOnItsWay(t *testing.T) {
 // What had ended before is told as it ended, and what had not is ended.
 func TestErasureLeavesEndsAlone(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		e.Attachments = 3
 		require.True(t, insert(t, db, e))
@@ -168,7 +169,7 @@ func TestErasureLeavesEndsAlone(t *testing.T) {
 // Whoever had the content in hand when it was erased leaves none of it behind.
 func TestNothingIsWrittenIntoAnErasedExport(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		e := finished(t, db, "u-1", "f-1")
 		d, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 		require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // ErrErased says that the content of an export was erased, so that it can't be delivered again.
@@ -30,7 +31,7 @@ const erasable = `e.erased_at IS NULL AND e.dispatched_at < $1 AND e.fault = '' 
 // is the ID to continue after, 0 at the end.
 func (db *DB) ListErasable(ctx context.Context, after int64, before, now time.Time) (found []int64, next int64, err error) {
 	until := model.FirstID(before)
-	last, err := query(ctx, db, scanned[int64], `SELECT export_id FROM export_bodies WHERE export_id > $1
+	last, err := rows.Query(ctx, db.reads, rows.Value[int64], `SELECT export_id FROM export_bodies WHERE export_id > $1
 		AND export_id < $2 ORDER BY export_id LIMIT 1 OFFSET $3`,
 		after, until, unfinishedPage-1)
 	if err != nil {
@@ -39,9 +40,9 @@ func (db *DB) ListErasable(ctx context.Context, after int64, before, now time.Ti
 	if len(last) == 1 {
 		next, until = last[0], last[0]+1
 	}
-	found, err = query(ctx, db, scanned[int64], `SELECT e.id FROM export_bodies b JOIN exports e ON e.id = b.export_id
+	found, err = rows.Query(ctx, db.reads, rows.Value[int64], `SELECT e.id FROM export_bodies b JOIN exports e ON e.id = b.export_id
 		WHERE b.export_id > $3 AND b.export_id < $4 AND `+erasable+` ORDER BY b.export_id`,
-		micros(before), micros(now), after, until)
+		rows.Micros(before), rows.Micros(now), after, until)
 	return found, next, err
 }
 
@@ -55,7 +56,7 @@ func (tx *Tx) Erase(id int64, before, now time.Time) (bool, error) {
 		return false, err
 	}
 	ok, err := tx.sql.Scan([]any{&id}, `SELECT e.id FROM exports e WHERE e.id = $3
-		AND `+erasable, micros(before), micros(now), id)
+		AND `+erasable, rows.Micros(before), rows.Micros(now), id)
 	if err != nil || !ok {
 		return false, err
 	}
@@ -65,21 +66,21 @@ func (tx *Tx) Erase(id int64, before, now time.Time) (bool, error) {
 // erase removes the content of an export that the transaction has locked.
 func (tx *Tx) erase(id int64, now time.Time) error {
 	// An attempt that is being written on another node is there first, or sees that the export was erased.
-	if err := tx.exec(`UPDATE deliveries SET attempts = attempts WHERE export_id = $1`, id); err != nil {
+	if err := tx.sql.Run(`UPDATE deliveries SET attempts = attempts WHERE export_id = $1`, id); err != nil {
 		return err
 	}
 	if err := tx.releaseFiles(id, now); err != nil {
 		return err
 	}
-	if err := tx.exec(`UPDATE exports SET erased_at = $1, candidate_id = '' WHERE id = $2`,
-		micros(now), id); err != nil {
+	if err := tx.sql.Run(`UPDATE exports SET erased_at = $1, candidate_id = '' WHERE id = $2`,
+		rows.Micros(now), id); err != nil {
 		return err
 	}
-	if err := tx.exec(`UPDATE documents SET source_url = $1, blob = '', sha256 = NULL, file_name = '', sealed = NULL
+	if err := tx.sql.Run(`UPDATE documents SET source_url = $1, blob = '', sha256 = NULL, file_name = '', sealed = NULL
 		WHERE export_id = $2`, []byte{}, id); err != nil {
 		return err
 	}
-	return tx.execAll([]string{
+	return tx.sql.RunAll([]string{
 		`DELETE FROM export_bodies WHERE export_id = $1`,
 		`DELETE FROM outgoing_bodies WHERE export_id = $1`,
 		`DELETE FROM document_links WHERE document_id IN (SELECT id FROM documents WHERE export_id = $1)`,
@@ -105,7 +106,7 @@ func (tx *Tx) LockRemainder(id int64) (e *model.Export, left Remainder, err erro
 	if e, err = tx.export(id); err != nil {
 		return nil, left, err
 	}
-	all, err := queryTx(tx, scanDelivery, deliveriesOfExport, id)
+	all, err := rows.QueryTx(tx.sql, scanDelivery, deliveriesOfExport, id)
 	if err != nil {
 		return nil, left, err
 	}
@@ -130,13 +131,13 @@ func (tx *Tx) EraseNow(e *model.Export, left Remainder, now time.Time) error {
 		}
 	}
 	if left.Documents > 0 { // insert the missing ones, so that no attempt follows
-		err := tx.exec(`
+		err := tx.sql.Run(`
 			WITH RECURSIVE n (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n + 1 < $1)
 			INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, blob, size, declared,
 			detected, file_name, created_at)
 			SELECT $2, $3, n, $4, $5, '', 0, '', 0, '', '', '', $6 FROM n WHERE TRUE
 			ON CONFLICT (export_id, position) DO NOTHING`,
-			e.Attachments, e.ID, e.Tenant, []byte{}, string(model.Fetching), micros(now))
+			e.Attachments, e.ID, e.Tenant, []byte{}, string(model.Fetching), rows.Micros(now))
 		if err != nil {
 			return err
 		}
@@ -148,7 +149,7 @@ func (tx *Tx) EraseNow(e *model.Export, left Remainder, now time.Time) error {
 		{`UPDATE deliveries SET outcome = 'failed', fault = 'our_fault', reason = $1, parked = $2, held_since = NULL,
 			next_at = NULL, updated_at = $3
 			WHERE export_id = $4 AND outcome IN ('pending', 'retrying', 'held')`,
-			[]any{ErasedReason, false, micros(now), e.ID}},
+			[]any{ErasedReason, false, rows.Micros(now), e.ID}},
 		{`UPDATE documents SET state = 'given_up', reason = $1, next_at = NULL WHERE export_id = $2
 			AND state IN ('fetching', 'scanning')`, []any{ErasedReason, e.ID}},
 		{`UPDATE exports SET quarantined = $1 WHERE id = $2`, []any{false, e.ID}},
@@ -156,7 +157,7 @@ func (tx *Tx) EraseNow(e *model.Export, left Remainder, now time.Time) error {
 		{`UPDATE exports SET fault = $1 WHERE id = $2 AND dispatched_at IS NULL AND fault = ''`,
 			[]any{ErasedReason, e.ID}},
 	} {
-		if err := tx.exec(one.statement, one.args...); err != nil {
+		if err := tx.sql.Run(one.statement, one.args...); err != nil {
 			return err
 		}
 	}
@@ -165,13 +166,13 @@ func (tx *Tx) EraseNow(e *model.Export, left Remainder, now time.Time) error {
 
 // lockContent keeps the content of an export from being erased until the transaction ends; ErrErased when it was.
 func (tx *Tx) lockContent(id int64) error {
-	return tx.execOr(ErrErased, `UPDATE exports SET round = round WHERE id = $1 AND erased_at IS NULL`, id)
+	return tx.sql.RunOr(ErrErased, `UPDATE exports SET round = round WHERE id = $1 AND erased_at IS NULL`, id)
 }
 
-// releaseFiles leaves the files of an export to the sweep, but for those that other documents have. There may be
+// releaseFiles leaves the files of an export to the rows.Sweep, but for those that other documents have. There may be
 // thousands of them: it takes no statement for each.
 func (tx *Tx) releaseFiles(id int64, now time.Time) error {
-	shelves, err := queryTx(tx, scanned[string], `SELECT DISTINCT substr(blob, 1, 1) FROM documents WHERE export_id = $1
+	shelves, err := rows.QueryTx(tx.sql, rows.Value[string], `SELECT DISTINCT substr(blob, 1, 1) FROM documents WHERE export_id = $1
 		AND blob <> '' ORDER BY 1`, id)
 	if err != nil {
 		return err
@@ -181,11 +182,11 @@ func (tx *Tx) releaseFiles(id int64, now time.Time) error {
 			return err
 		}
 	}
-	return tx.exec(`INSERT INTO uploads (blob, begun_at) SELECT DISTINCT d.blob, CAST($2 AS BIGINT) FROM documents d
+	return tx.sql.Run(`INSERT INTO uploads (blob, begun_at) SELECT DISTINCT d.blob, CAST($2 AS BIGINT) FROM documents d
 		WHERE d.export_id = $1 AND d.blob <> ''
 		AND NOT EXISTS (SELECT 1 FROM documents o WHERE o.blob = d.blob AND o.blob <> '' AND o.export_id <> $1)
 		AND NOT EXISTS (SELECT 1 FROM application_documents a WHERE a.blob = d.blob) ON CONFLICT DO NOTHING`,
-		id, micros(now))
+		id, rows.Micros(now))
 }
 
 // lockFiles waits for those who let go of the same file, on whatever node: of two that take it from its last two
@@ -193,7 +194,7 @@ func (tx *Tx) releaseFiles(id int64, now time.Time) error {
 // same first character share one.
 func (tx *Tx) lockFiles(blob string) error { return tx.lockKey("file", blob[:min(1, len(blob))]) }
 
-// releaseFile leaves a file to the sweep, unless a document still has it.
+// releaseFile leaves a file to the rows.Sweep, unless a document still has it.
 func (tx *Tx) releaseFile(blob string, now time.Time) error {
 	if err := tx.lockFiles(blob); err != nil {
 		return err

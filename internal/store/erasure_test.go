@@ -12,6 +12,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // erasing is when something is erased, and before when it must have had nothing to do for that. The ids of exports are of the present.
@@ -73,7 +74,7 @@ func finished(t *testing.T, db *store.DB, key string, blobs ...string) *model.Ex
 
 func TestErasureLeavesNothingOfTheCandidate(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		e := finished(t, db, "u-1", "first", "second")
 		require.True(t, erase(t, db, e.ID))
 		require.False(t, erase(t, db, e.ID), "it was erased twice")
@@ -120,7 +121,7 @@ func TestErasureLeavesNothingOfTheCandidate(t *testing.T) {
 // What still has something to do, or had until lately, or was never taken up, stays: each of these breaks only that.
 func TestWhatIsNotErased(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		made := 0
 		fresh := func(quarantined bool, attachments int) *model.Export {
 			made++
@@ -229,7 +230,7 @@ func TestWhatIsNotErased(t *testing.T) {
 // However many bodies there are, each has its turn.
 func TestErasableGoesThroughAll(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		const all = 2001
 		var want []int64
 		for first := 0; first < all; first += 100 { // a write has its time

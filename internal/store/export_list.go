@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // ExportFilter chooses exports; an empty field chooses all. Integration and Candidate are names within a tenant:
@@ -26,17 +27,11 @@ type ExportFilter struct {
 	Limit         int       // at most MaxPage; 0 means DefaultPage
 }
 
-// The sizes of a page of a list.
-const (
-	DefaultPage = 50
-	MaxPage     = 500
-)
-
 // ListExports lists exports, newest first. next is the cursor of the following page, 0 on the last one.
 func (db *DB) ListExports(ctx context.Context, f ExportFilter) (page []*model.Export, next int64, err error) {
-	f.Limit = Page{Limit: f.Limit}.limit()
+	f.Limit = Page{Limit: f.Limit}.Size()
 	q, args := f.query(db)
-	page, err = query(ctx, db, scanExport, q, args...)
+	page, err = rows.Query(ctx, db.reads, scanExport, q, args...)
 	if err == nil && len(page) > f.Limit {
 		page = page[:f.Limit]
 		next = page[f.Limit-1].ID

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // AcceptedExport is an export that was accepted before.
@@ -32,8 +33,8 @@ func (tx *Tx) InsertExport(e *model.Export) (bool, error) {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, NULL, $11, '', $17, $18, $19)
 		ON CONFLICT DO NOTHING`,
 		e.ID, e.Tenant, e.Key, e.Keyed, string(e.Origin), e.SHA256[:], e.Size, e.CandidateID, e.Attachments, e.Receipt,
-		micros(e.ReceivedAt),
-		micros(e.DocumentsTill), micros(e.DeliverTill), e.Round, joined(e.Integrations), e.WorkflowID, e.Quarantined,
+		rows.Micros(e.ReceivedAt),
+		rows.Micros(e.DocumentsTill), rows.Micros(e.DeliverTill), e.Round, joined(e.Integrations), e.WorkflowID, e.Quarantined,
 		e.Findings, e.Hops)
 	if err != nil || n == 0 {
 		return false, err
@@ -56,10 +57,10 @@ func (tx *Tx) insertBody(e *model.Export) error {
 		return err
 	}
 	if sealed != nil {
-		return tx.exec(insert, e.ID, sealed, nil, nil)
+		return tx.sql.Run(insert, e.ID, sealed, nil, nil)
 	}
 	kept := packBody(tx.db.scratch, e.Body)
-	err = tx.exec(insert, e.ID, kept, e.Link, e.ExportContext)
+	err = tx.sql.Run(insert, e.ID, kept, e.Link, e.ExportContext)
 	if cap(kept) <= keptScratch {
 		tx.db.scratch = kept
 	}
@@ -70,7 +71,7 @@ func (tx *Tx) insertBody(e *model.Export) error {
 func (tx *Tx) AcceptedExport(tenant, key string) (AcceptedExport, bool, error) {
 	var s AcceptedExport
 	var sum []byte
-	ok, err := tx.sql.Scan([]any{&s.ID, &sum, &s.Receipt, moment{&s.ReceivedAt}}, `
+	ok, err := tx.sql.Scan([]any{&s.ID, &sum, &s.Receipt, rows.Time(&s.ReceivedAt)}, `
 		SELECT id, sha256, receipt, received_at FROM exports WHERE tenant = $1 AND key = $2`, tenant, key)
 	copy(s.SHA256[:], sum)
 	return s, ok, err
@@ -83,7 +84,7 @@ func (tx *Tx) UpsertUnkeyedBody(tenant string, sum [sha256.Size]byte, proposed s
 		INSERT INTO unkeyed_bodies (tenant, sha256, key, till) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (tenant, sha256) DO UPDATE SET key = excluded.key, till = excluded.till
 		WHERE unkeyed_bodies.till <= $5
-		RETURNING key`, tenant, sum[:], proposed, micros(till), micros(now))
+		RETURNING key`, tenant, sum[:], proposed, rows.Micros(till), rows.Micros(now))
 	if err != nil || ok {
 		return key, err
 	}
@@ -96,7 +97,7 @@ func (tx *Tx) UpsertUnkeyedBody(tenant string, sum [sha256.Size]byte, proposed s
 // Integrations that a redelivery added to the round while its workflow was being started get the next round.
 func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...string) error {
 	const mark = `UPDATE exports SET dispatched_at = $1, integrations = $2 WHERE id = $3 AND round = $4`
-	args := []any{micros(at), joined(integrations), id, round}
+	args := []any{rows.Micros(at), joined(integrations), id, round}
 	n, err := tx.sql.Exec(mark+` AND integrations IN ('', $2)`, args...)
 	if err != nil || n == 1 {
 		return err
@@ -108,7 +109,7 @@ func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...
 	if err != nil || e.Round != round { // another round has begun
 		return err
 	}
-	if err := tx.exec(mark, args...); err != nil {
+	if err := tx.sql.Run(mark, args...); err != nil {
 		return err
 	}
 	added := slices.DeleteFunc(e.Integrations, func(name string) bool { return slices.Contains(integrations, name) })
@@ -120,7 +121,7 @@ func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...
 		return err
 	}
 	for _, name := range added { // a delivery that was moved into the round moves on with its integration
-		err := tx.exec(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND integration = $3 AND round = $4`,
+		err := tx.sql.Run(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND integration = $3 AND round = $4`,
 			next.Round, id, name, round)
 		if err != nil {
 			return err
@@ -131,17 +132,17 @@ func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...
 
 // lockExport locks an export's row until the transaction ends: two nodes must not begin the same round.
 func (tx *Tx) lockExport(id int64) error {
-	return tx.exec(`UPDATE exports SET round = round WHERE id = $1`, id)
+	return tx.sql.Run(`UPDATE exports SET round = round WHERE id = $1`, id)
 }
 
 // PostponeDispatch has the sweep skip an export until a time.
 func (tx *Tx) PostponeDispatch(id int64, until time.Time) error {
-	return tx.exec(`UPDATE exports SET dispatch_after = $1 WHERE id = $2`, micros(until), id)
+	return tx.sql.Run(`UPDATE exports SET dispatch_after = $1 WHERE id = $2`, rows.Micros(until), id)
 }
 
 // MarkFault stores why Temporal will never start this export's workflow.
 func (tx *Tx) MarkFault(id int64, reason string) error {
-	return tx.exec(`UPDATE exports SET fault = $1 WHERE id = $2`, reason, id)
+	return tx.sql.Run(`UPDATE exports SET fault = $1 WHERE id = $2`, reason, id)
 }
 
 // BeginRound has an export delivered to integrations again: a redelivery, or a release of held deliveries. It adds them
@@ -177,9 +178,9 @@ func (tx *Tx) BeginRound(id int64, integrations []string, now, deliverTill time.
 		e.WorkflowID = model.WorkflowID(e.Tenant, e.Key, e.Round)
 	}
 	e.DispatchedAt, e.Fault, e.DeliverTill = time.Time{}, "", deliverTill
-	err = tx.exec(`UPDATE exports SET round = $1, integrations = $2, workflow_id = $3, dispatched_at = NULL,
+	err = tx.sql.Run(`UPDATE exports SET round = $1, integrations = $2, workflow_id = $3, dispatched_at = NULL,
 		dispatch_after = $4, deliver_till = $5, fault = '', unsettled = $6 WHERE id = $7`,
-		e.Round, joined(e.Integrations), e.WorkflowID, micros(now), micros(deliverTill), true, id)
+		e.Round, joined(e.Integrations), e.WorkflowID, rows.Micros(now), rows.Micros(deliverTill), true, id)
 	return e, err
 }
 
@@ -189,7 +190,7 @@ func joined(names []string) string { return strings.Join(model.Distinct(names), 
 // ReleaseQuarantine releases an export from quarantine. It reports false when it is not there (any more). Its findings
 // stay.
 func (tx *Tx) ReleaseQuarantine(id int64) (bool, error) {
-	return tx.changed(`UPDATE exports SET quarantined = $1 WHERE id = $2 AND quarantined`, false, id)
+	return tx.sql.Changed(`UPDATE exports SET quarantined = $1 WHERE id = $2 AND quarantined`, false, id)
 }
 
 // SkipRound moves an export that was not dispatched to the next round, with the deliveries of its present one.
@@ -200,7 +201,7 @@ func (tx *Tx) SkipRound(e *model.Export) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	return tx.exec(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND round = $3`, e.Round+1, e.ID, e.Round)
+	return tx.sql.Run(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND round = $3`, e.Round+1, e.ID, e.Round)
 }
 
 const exportColumns = `e.id, e.tenant, e.key, e.keyed, e.origin, e.sha256, e.size, e.candidate_id, e.attachments,
@@ -217,9 +218,9 @@ func scanExportAnd(r row, more ...any) (*model.Export, error) {
 	var sum []byte
 	var integrations string
 	dest := []any{&e.ID, &e.Tenant, &e.Key, &e.Keyed, &e.Origin, &sum, &e.Size, &e.CandidateID, &e.Attachments,
-		&e.Receipt, moment{&e.ReceivedAt},
-		moment{&e.DocumentsTill}, moment{&e.DeliverTill}, &e.Round, &integrations, &e.WorkflowID, &e.Group,
-		moment{&e.DispatchedAt}, &e.Fault, &e.Quarantined, &e.Findings, moment{&e.ErasedAt}}
+		&e.Receipt, rows.Time(&e.ReceivedAt),
+		rows.Time(&e.DocumentsTill), rows.Time(&e.DeliverTill), &e.Round, &integrations, &e.WorkflowID, &e.Group,
+		rows.Time(&e.DispatchedAt), &e.Fault, &e.Quarantined, &e.Findings, rows.Time(&e.ErasedAt)}
 	if err := r.Scan(append(dest, more...)...); err != nil {
 		return nil, err
 	}
@@ -229,7 +230,7 @@ func scanExportAnd(r row, more ...any) (*model.Export, error) {
 }
 
 func (tx *Tx) export(id int64) (*model.Export, error) {
-	e, ok, err := first(queryTx(tx, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.id = $1`, id))
+	e, ok, err := rows.First(rows.QueryTx(tx.sql, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.id = $1`, id))
 	if err == nil && !ok {
 		err = ErrNotFound
 	}
@@ -238,12 +239,12 @@ func (tx *Tx) export(id int64) (*model.Export, error) {
 
 // Export reads an export, without its body.
 func (db *DB) Export(ctx context.Context, id int64) (*model.Export, error) {
-	return queryOne(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.id = $1`, id)
+	return rows.QueryOne(ctx, db.reads, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.id = $1`, id)
 }
 
 // ExportByKey reads the export a tenant knows under a key, without its body.
 func (db *DB) ExportByKey(ctx context.Context, tenant, key string) (*model.Export, error) {
-	return queryOne(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.tenant = $1 AND e.key = $2`,
+	return rows.QueryOne(ctx, db.reads, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.tenant = $1 AND e.key = $2`,
 		tenant, key)
 }
 
@@ -264,7 +265,7 @@ func (db *DB) ExportByReceipt(ctx context.Context, receipt string) (*model.Expor
 // erased, and ErrUnreadable when it is damaged.
 func (db *DB) LoadBody(ctx context.Context, e *model.Export) error {
 	type parts struct{ body, link, exportContext []byte }
-	p, err := queryOne(ctx, db, func(r row) (p parts, err error) {
+	p, err := rows.QueryOne(ctx, db.reads, func(r row) (p parts, err error) {
 		err = r.Scan(&p.body, octets{&p.link}, octets{&p.exportContext})
 		return p, err
 	}, `SELECT body, link, export_context FROM export_bodies WHERE export_id = $1`, e.ID)
@@ -306,13 +307,13 @@ type Cursor struct {
 // after the last one.
 func (db *DB) ListUndispatchedUnfetched(ctx context.Context, behind Cursor, before, now time.Time,
 	limit int) (found []*model.Export, next Cursor, err error) {
-	found, err = query(ctx, db, func(r row) (*model.Export, error) {
+	found, err = rows.Query(ctx, db.reads, func(r row) (*model.Export, error) {
 		return scanExportAnd(r, &next.after)
 	}, `SELECT `+exportColumns+`, e.dispatch_after FROM exports e
 		WHERE e.dispatched_at IS NULL AND e.fault = '' AND (e.dispatch_after, e.id) > ($1, $2)
 			AND e.attachments > 0 AND e.received_at <= $3 AND e.documents_till > $4
 			AND (SELECT count(*) FROM documents d WHERE d.export_id = e.id AND d.state <> 'fetching') < e.attachments
-		ORDER BY e.dispatch_after, e.id LIMIT $5`, behind.after, behind.id, micros(before), micros(now), limit)
+		ORDER BY e.dispatch_after, e.id LIMIT $5`, behind.after, behind.id, rows.Micros(before), rows.Micros(now), limit)
 	if err != nil || len(found) < limit {
 		return found, Cursor{}, err
 	}

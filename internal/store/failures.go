@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // Failures are deliveries that ended without being received, for the same reason.
@@ -29,7 +30,7 @@ const MaxFailures = 1000
 // than MaxFailures the last ones. An empty tenant means all. What was redelivered since counts no more.
 func (db *DB) CountFailures(ctx context.Context, tenant string, since time.Time) ([]Failures, error) {
 	c := conditions{where: []string{"d.outcome IN ('failed', 'expired')", latest}} // the first is that of the index
-	c.is("d.updated_at >=", micros(since))
+	c.is("d.updated_at >=", rows.Micros(since))
 	if tenant != "" {
 		c.is("d.tenant =", tenant)
 	}
@@ -39,9 +40,9 @@ func (db *DB) CountFailures(ctx context.Context, tenant string, since time.Time)
 			FROM deliveries d JOIN exports e ON e.id = d.export_id%s AND d.outcome = '%s'
 			ORDER BY d.updated_at DESC LIMIT %d) AS %s`, &c, outcome, MaxFailures, outcome)
 	}
-	all, err := query(ctx, db, func(r row) (f Failures, err error) {
-		return f, r.Scan(&f.Tenant, &f.Integration, &f.Outcome, &f.Class, &f.Status, &f.Count, moment{&f.Oldest},
-			moment{&f.Newest}, moment{&f.Last})
+	all, err := rows.Query(ctx, db.reads, func(r row) (f Failures, err error) {
+		return f, r.Scan(&f.Tenant, &f.Integration, &f.Outcome, &f.Class, &f.Status, &f.Count, rows.Time(&f.Oldest),
+			rows.Time(&f.Newest), rows.Time(&f.Last))
 	}, `SELECT tenant, integration, outcome, fault, status, count(*), min(received_at), max(received_at), max(updated_at)
 		FROM (`+ended(model.Failed)+` UNION ALL `+ended(model.Expired)+`) AS ended
 		GROUP BY tenant, integration, outcome, fault, status`, c.args...)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // inFeed is what the column feed has of jobs that the feed has.
@@ -31,7 +32,7 @@ type FeedState struct{ Jobs, Versions, UpdatedAt int64 }
 
 // FeedState reads the state of a tenant's feed.
 func (db *DB) FeedState(ctx context.Context, tenant string) (FeedState, error) {
-	return queryOne(ctx, db, func(r row) (FeedState, error) {
+	return rows.QueryOne(ctx, db.reads, func(r row) (FeedState, error) {
 		var jobs int64
 		var versions, updated sql.NullInt64
 		err := r.Scan(&jobs, &versions, &updated)
@@ -42,7 +43,7 @@ func (db *DB) FeedState(ctx context.Context, tenant string) (FeedState, error) {
 
 // MaxFiles is how many questions for a file an open job of a tenant asks at most.
 func (db *DB) MaxFiles(ctx context.Context, tenant string) (int, error) {
-	return queryOne(ctx, db, func(r row) (int, error) {
+	return rows.QueryOne(ctx, db.reads, func(r row) (int, error) {
 		var n sql.NullInt64
 		err := r.Scan(&n)
 		return int(n.Int64), err

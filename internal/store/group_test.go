@@ -10,6 +10,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // waiting accepts exports of a tenant, to be delivered to hris.
@@ -35,7 +36,7 @@ func group(t *testing.T, db *store.DB, all ...*model.Export) (members []*model.E
 
 func TestGroupHoldsWhatStillWaits(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		all := waiting(t, db, "acme", 7)
 		all[6].Integrations = []string{"crm", "hris"}
 		write(t, db, func(tx *store.Tx) error {
@@ -96,7 +97,7 @@ func TestGroupHoldsWhatStillWaits(t *testing.T) {
 // An export whose group can't be started under its ID leaves it.
 func TestSkippedRoundLeavesItsGroup(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		members := group(t, db, waiting(t, db, "acme", 2)...)
 		write(t, db, func(tx *store.Tx) error { return tx.SkipRound(members[1]) })
 		e, err := db.Export(t.Context(), members[1].ID)
@@ -107,7 +108,7 @@ func TestSkippedRoundLeavesItsGroup(t *testing.T) {
 
 func TestTenantsThatWait(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		for n, tenant := range []string{"globex", "acme", "umbrella", "initech"} {
 			waiting(t, db, tenant, 3-n%2)
 		}
@@ -134,7 +135,7 @@ func TestTenantsThatWait(t *testing.T) {
 // A node that is about to start a group that was made, or a redelivery, has the others pass over it for a while.
 func TestTurnsToStart(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		now := noon.Add(time.Minute)
 		members := group(t, db, waiting(t, db, "acme", 3)...)
 		alone := waiting(t, db, "globex", 1)[0]
@@ -193,7 +194,7 @@ func TestNodesMakeDisjointGroups(t *testing.T) {
 
 func TestStoredExportsAreListed(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		all := waiting(t, db, "acme", 3)
 		found, err := db.ListStored(t.Context(), []int64{all[2].ID, 7, all[0].ID})
 		require.NoError(t, err)

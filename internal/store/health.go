@@ -12,6 +12,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/database"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // HealthKept is how long the hourly counts of attempts and of refused answers are kept.
@@ -65,14 +66,14 @@ func (b *healthBatch) Write() error {
 	for _, at := range slices.SortedFunc(maps.Keys(b.hours), func(x, y placeAndHour) int {
 		return cmp.Or(comparePlaces(x.Place, y.Place), x.hour.Compare(y.hour))
 	}) {
-		if err := b.tx.exec(addToHour, hourValues(at, b.hours[at])...); err != nil {
+		if err := b.tx.sql.Run(addToHour, hourValues(at, b.hours[at])...); err != nil {
 			return fmt.Errorf("counting attempts: %w", err)
 		}
 	}
 	for _, at := range slices.SortedFunc(maps.Keys(b.health), comparePlaces) {
 		h, before := b.health[at], ""
-		_, err := b.tx.sql.Scan([]any{&before}, addToHealth, at.Tenant, at.Integration, micros(h.LastSuccess),
-			micros(h.Recovered), h.Failures, micros(h.FailingSince), string(h.Class), h.Reason)
+		_, err := b.tx.sql.Scan([]any{&before}, addToHealth, at.Tenant, at.Integration, rows.Micros(h.LastSuccess),
+			rows.Micros(h.Recovered), h.Failures, rows.Micros(h.FailingSince), string(h.Class), h.Reason)
 		if err == nil {
 			err = b.addRefusals(at, before)
 		}
@@ -106,7 +107,7 @@ func (b *healthBatch) addRefusals(at model.Place, before string) error {
 	if after == before {
 		return nil
 	}
-	return b.tx.exec(`UPDATE integration_health SET refusals = $1 WHERE tenant = $2 AND integration = $3`, after,
+	return b.tx.sql.Run(`UPDATE integration_health SET refusals = $1 WHERE tenant = $2 AND integration = $3`, after,
 		at.Tenant, at.Integration)
 }
 
@@ -148,7 +149,7 @@ func tallyFields(t *model.Tally) []*int64 {
 }
 
 func hourValues(at placeAndHour, t *model.Tally) []any {
-	values := []any{at.Tenant, at.Integration, micros(at.hour)}
+	values := []any{at.Tenant, at.Integration, rows.Micros(at.hour)}
 	for _, field := range tallyFields(t) {
 		values = append(values, *field)
 	}
@@ -180,12 +181,12 @@ func sums(since string) string {
 
 // ListHealth reads how the last attempts at all integrations went. One that was not attempted is left out.
 func (db *DB) ListHealth(ctx context.Context) (map[model.Place]model.Health, error) {
-	return queryMap(ctx, db, scanHealth, selectHealth)
+	return rows.QueryMap(ctx, db.reads, scanHealth, selectHealth)
 }
 
 // Health reads how the last attempts at an integration went.
 func (db *DB) Health(ctx context.Context, at model.Place) (model.Health, error) {
-	all, err := queryMap(ctx, db, scanHealth, selectHealth+` WHERE tenant = $1 AND integration = $2`,
+	all, err := rows.QueryMap(ctx, db.reads, scanHealth, selectHealth+` WHERE tenant = $1 AND integration = $2`,
 		at.Tenant, at.Integration)
 	return all[at], err
 }
@@ -195,8 +196,8 @@ const selectHealth = `SELECT tenant, integration, last_success_at, recovered_at,
 
 func scanHealth(r row) (at model.Place, h model.Health, err error) {
 	refusals := ""
-	err = r.Scan(&at.Tenant, &at.Integration, moment{&h.LastSuccess}, moment{&h.Recovered}, &h.Failures,
-		moment{&h.FailingSince}, &h.Class, &h.Reason, &refusals)
+	err = r.Scan(&at.Tenant, &at.Integration, rows.Time(&h.LastSuccess), rows.Time(&h.Recovered), &h.Failures,
+		rows.Time(&h.FailingSince), &h.Class, &h.Reason, &refusals)
 	if err == nil && refusals != "" {
 		err = json.Unmarshal([]byte(refusals), &h.Refusals)
 	}
@@ -208,9 +209,9 @@ type Rates struct{ Day, Week model.Tally }
 
 // SumHours adds up the hours of all integrations, up to a time. One that was not attempted is left out.
 func (db *DB) SumHours(ctx context.Context, now time.Time) (map[model.Place]Rates, error) {
-	day := micros(now.Add(-24 * time.Hour).Truncate(time.Hour))
-	week := micros(now.Add(-7 * 24 * time.Hour).Truncate(time.Hour))
-	return queryMap(ctx, db, func(r row) (at model.Place, rates Rates, err error) {
+	day := rows.Micros(now.Add(-24 * time.Hour).Truncate(time.Hour))
+	week := rows.Micros(now.Add(-7 * 24 * time.Hour).Truncate(time.Hour))
+	return rows.QueryMap(ctx, db.reads, func(r row) (at model.Place, rates Rates, err error) {
 		dest := []any{&at.Tenant, &at.Integration}
 		for _, t := range []*model.Tally{&rates.Week, &rates.Day} {
 			for _, field := range tallyFields(t) {
@@ -230,28 +231,28 @@ type Hour struct {
 
 // ListHours reads the hours of an integration from a time on, the first one first: those with attempts.
 func (db *DB) ListHours(ctx context.Context, at model.Place, since time.Time) ([]Hour, error) {
-	return query(ctx, db, func(r row) (h Hour, err error) {
-		dest := []any{moment{&h.Begin}}
+	return rows.Query(ctx, db.reads, func(r row) (h Hour, err error) {
+		dest := []any{rows.Time(&h.Begin)}
 		for _, field := range tallyFields(&h.Tally) {
 			dest = append(dest, field)
 		}
 		return h, r.Scan(dest...)
 	}, `SELECT hour, `+strings.Join(tallyColumns, ", ")+` FROM integration_hours
 		WHERE tenant = $1 AND integration = $2 AND hour >= $3 ORDER BY hour`,
-		at.Tenant, at.Integration, micros(since.Truncate(time.Hour)))
+		at.Tenant, at.Integration, rows.Micros(since.Truncate(time.Hour)))
 }
 
 // DeleteHours deletes up to 500 hours that ended before a time, the oldest first, and returns how many.
 func (tx *Tx) DeleteHours(before time.Time) (int64, error) {
 	return tx.sql.Exec(`DELETE FROM integration_hours WHERE (tenant, integration, hour) IN (
 		SELECT tenant, integration, hour FROM integration_hours WHERE hour < $1 ORDER BY hour LIMIT 500)`,
-		micros(before.Add(-time.Hour)))
+		rows.Micros(before.Add(-time.Hour)))
 }
 
 // deleteHealth forgets how the attempts at an integration went that is removed: another one of its name begins afresh.
 func (tx *Tx) deleteHealth(i *model.Integration) error {
 	return cmp.Or(
-		tx.exec(`DELETE FROM integration_health WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name),
-		tx.exec(`DELETE FROM integration_hours WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name),
-		tx.exec(`DELETE FROM catch_ups WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name))
+		tx.sql.Run(`DELETE FROM integration_health WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name),
+		tx.sql.Run(`DELETE FROM integration_hours WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name),
+		tx.sql.Run(`DELETE FROM catch_ups WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 var hris = model.Place{Tenant: "acme", Integration: "hris"}
@@ -30,7 +31,7 @@ func count(t *testing.T, db *store.DB, at model.Place, begin time.Time, faults .
 // Attempts are counted by the hour, and a day's and a week's are summed up.
 func TestHoursOfIntegrations(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		count(t, db, hris, noon, "", "", model.ClassDataFault)
 		count(t, db, hris, noon.Add(time.Minute), model.ClassPartnerFault, model.ClassOurFault)
 		count(t, db, hris, noon.Add(-48*time.Hour), "")
@@ -66,7 +67,7 @@ func TestHoursOfIntegrations(t *testing.T) {
 // The database knows of an integration what an attempt after the other says, however they share transactions.
 func TestHealthIsThatOfEachAttempt(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		const partner, data, our = model.ClassPartnerFault, model.ClassDataFault, model.ClassOurFault
 		var want model.Health
 		begin, refusing := noon, false
@@ -143,7 +144,7 @@ func TestNodesCountSideBySide(t *testing.T) {
 // What is not delivered yet is counted by integration, with the time since when it waits.
 func TestCountUndelivered(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		put := func(e *model.Export, integration string, outcome model.Outcome) {
 			write(t, db, func(tx *store.Tx) error {
 				return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: integration,
@@ -187,7 +188,7 @@ func TestCountUndelivered(t *testing.T) {
 // An attempt is read as it was written, whatever its answer begins with.
 func TestAttemptsAreReadAsWritten(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
 		d := model.NewDelivery(e, "hris", 0, noon)

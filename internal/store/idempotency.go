@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 var (
@@ -39,8 +41,8 @@ func (db *DB) Begin(ctx context.Context, o *Once, now time.Time) (location strin
 // those of the database.
 func (db *DB) Known(ctx context.Context, o *Once, now time.Time) (location string, err error) {
 	var fingerprint []byte
-	location, err = queryOne(ctx, db, func(r row) (s string, err error) { return s, r.Scan(&fingerprint, &s) },
-		`SELECT fingerprint, location FROM idempotency WHERE id = $1 AND till > $2`, o.ID[:], micros(now))
+	location, err = rows.QueryOne(ctx, db.reads, func(r row) (s string, err error) { return s, r.Scan(&fingerprint, &s) },
+		`SELECT fingerprint, location FROM idempotency WHERE id = $1 AND till > $2`, o.ID[:], rows.Micros(now))
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return "", nil
@@ -51,20 +53,20 @@ func (db *DB) Known(ctx context.Context, o *Once, now time.Time) (location strin
 }
 
 func (tx *Tx) beginOnce(o *Once, now time.Time) (location string, err error) {
-	if err := tx.deleteExpired("idempotency", "id", "till", sweep, now); err != nil {
+	if err := rows.DeleteExpired(tx.sql, "idempotency", "id", "till", rows.Sweep, now); err != nil {
 		return "", err
 	}
-	if err := tx.exec(`DELETE FROM idempotency WHERE id = $1 AND till <= $2`, o.ID[:], micros(now)); err != nil {
+	if err := tx.sql.Run(`DELETE FROM idempotency WHERE id = $1 AND till <= $2`, o.ID[:], rows.Micros(now)); err != nil {
 		return "", err
 	}
 	n, err := tx.sql.Exec(`INSERT INTO idempotency (id, fingerprint, location, lease, till) VALUES ($1, $2, '', $3, $4) ON CONFLICT DO NOTHING`,
-		o.ID[:], o.Fingerprint[:], micros(o.Lease), micros(o.Till))
+		o.ID[:], o.Fingerprint[:], rows.Micros(o.Lease), rows.Micros(o.Till))
 	if err != nil || n == 1 {
 		return "", err
 	}
 	var fingerprint []byte
 	var lease time.Time
-	if _, err := tx.sql.Scan([]any{&fingerprint, &location, moment{&lease}}, `SELECT fingerprint, location, lease FROM idempotency WHERE id = $1`, o.ID[:]); err != nil {
+	if _, err := tx.sql.Scan([]any{&fingerprint, &location, rows.Time(&lease)}, `SELECT fingerprint, location, lease FROM idempotency WHERE id = $1`, o.ID[:]); err != nil {
 		return "", err
 	}
 	switch {
@@ -76,7 +78,7 @@ func (tx *Tx) beginOnce(o *Once, now time.Time) (location string, err error) {
 		return "", ErrRunning
 	}
 	n, err = tx.sql.Exec(`UPDATE idempotency SET lease = $1 WHERE id = $2 AND lease = $3`,
-		micros(o.Lease), o.ID[:], micros(lease))
+		rows.Micros(o.Lease), o.ID[:], rows.Micros(lease))
 	if err == nil && n == 0 {
 		err = ErrRunning // another node was quicker
 	}
@@ -86,13 +88,13 @@ func (tx *Tx) beginOnce(o *Once, now time.Time) (location string, err error) {
 // Complete stores the location of what a request makes, in the transaction that makes it: its repeats don't make it again. The error is
 // ErrLeaseLost when a repeat has taken the request over.
 func (tx *Tx) Complete(o *Once, location string) error {
-	return tx.execOr(ErrLeaseLost, `UPDATE idempotency SET location = $1 WHERE id = $2 AND lease = $3`, location, o.ID[:], micros(o.Lease))
+	return tx.sql.RunOr(ErrLeaseLost, `UPDATE idempotency SET location = $1 WHERE id = $2 AND lease = $3`, location, o.ID[:], rows.Micros(o.Lease))
 }
 
 // EndLease ends the lease of a request, so that its repeat may begin at once.
 func (db *DB) EndLease(ctx context.Context, o *Once, now time.Time) error {
 	return db.Write(ctx, func(tx *Tx) error {
-		return tx.exec(`UPDATE idempotency SET lease = $1 WHERE id = $2 AND lease = $3`, micros(now), o.ID[:], micros(o.Lease))
+		return tx.sql.Run(`UPDATE idempotency SET lease = $1 WHERE id = $2 AND lease = $3`, rows.Micros(now), o.ID[:], rows.Micros(o.Lease))
 	})
 }
 
@@ -103,5 +105,5 @@ func (tx *Tx) Do(o *Once, location string, now time.Time) (before string, err er
 	if err != nil || before != "" {
 		return before, err
 	}
-	return "", tx.exec(`UPDATE idempotency SET location = $1 WHERE id = $2`, location, o.ID[:])
+	return "", tx.sql.Run(`UPDATE idempotency SET location = $1 WHERE id = $2`, location, o.ID[:])
 }

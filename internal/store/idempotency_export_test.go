@@ -1,8 +1,12 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"github.com/hiregate/hiregate/internal/store/rows"
+)
 
 // KeptRequests counts the requests with an Idempotency-Key that are kept.
 func (db *DB) KeptRequests(ctx context.Context) (int, error) {
-	return queryOne(ctx, db, scanned[int], `SELECT count(*) FROM idempotency`)
+	return rows.QueryOne(ctx, db.reads, rows.Value[int], `SELECT count(*) FROM idempotency`)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 func once(key, body string, at time.Time) *store.Once {
@@ -17,7 +18,7 @@ func once(key, body string, at time.Time) *store.Once {
 
 func TestARequestIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		first := once("k", "body", noon)
 		location, err := db.Begin(t.Context(), first, noon)
 		require.NoError(t, err)
@@ -54,7 +55,7 @@ func complete(t *testing.T, db *store.DB, o *store.Once, location string) error 
 // A request that made nothing is taken over when its lease is over, and can make nothing from then on.
 func TestALostRequestIsTakenOver(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		lost := once("k", "body", noon)
 		_, err := db.Begin(t.Context(), lost, noon)
 		require.NoError(t, err)
@@ -83,7 +84,7 @@ func TestALostRequestIsTakenOver(t *testing.T) {
 
 func TestOutlivedRequestsAreSwept(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		later := noon.Add(25 * time.Hour)
 		for n := range 30 {
 			_, err := db.Begin(t.Context(), once(fmt.Sprint(n), "body", noon), noon)

@@ -18,7 +18,7 @@ func (db *DB) ID(ctx context.Context) (string, error) {
 		return id, err
 	}
 	err = db.Write(ctx, func(tx *Tx) error {
-		return tx.exec(`INSERT INTO identity (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, uuid.NewString())
+		return tx.sql.Run(`INSERT INTO identity (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, uuid.NewString())
 	})
 	if err != nil {
 		return "", fmt.Errorf("making the id of the database: %w", err)

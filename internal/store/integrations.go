@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // IntegrationStatus is where an integration stands, and since when.
@@ -42,7 +43,7 @@ func (s IntegrationStatus) Deliverable(i *model.Integration) bool {
 // IntegrationStatus reads where an integration stands with its present setting; not configured when it was never
 // verified with that one.
 func (db *DB) IntegrationStatus(ctx context.Context, i *model.Integration) (IntegrationStatus, error) {
-	s, err := queryOne(ctx, db, scanStatus, selectStatus, i.Tenant, i.Name)
+	s, err := rows.QueryOne(ctx, db.reads, scanStatus, selectStatus, i.Tenant, i.Name)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return s, err
 	}
@@ -51,7 +52,7 @@ func (db *DB) IntegrationStatus(ctx context.Context, i *model.Integration) (Inte
 
 // IntegrationStatus is DB.IntegrationStatus within a transaction.
 func (tx *Tx) IntegrationStatus(i *model.Integration) (s IntegrationStatus, err error) {
-	all, err := queryTx(tx, scanStatus, selectStatus, i.Tenant, i.Name)
+	all, err := rows.QueryTx(tx.sql, scanStatus, selectStatus, i.Tenant, i.Name)
 	if err != nil {
 		return s, err
 	}
@@ -68,7 +69,7 @@ const selectStatus = `SELECT ` + statusColumns + ` FROM integration_states
 
 // fields are where the columns of selectStatus go.
 func (s *IntegrationStatus) fields() []any {
-	return []any{&s.kept.setting, &s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt}, moment{&s.RemovedAt},
+	return []any{&s.kept.setting, &s.State, &s.Reason, &s.Attempts, rows.Time(&s.UpdatedAt), rows.Time(&s.RemovedAt),
 		&s.ByOperator, &s.kept.former}
 }
 
@@ -80,7 +81,7 @@ func scanStatus(r row) (s IntegrationStatus, err error) {
 // IsIntegrationRemoved reports whether an integration was removed, with whatever setting. Ask it of one that
 // the configuration does not have.
 func (db *DB) IsIntegrationRemoved(ctx context.Context, tenant, name string) (bool, error) {
-	state, err := queryOne(ctx, db, scanned[model.IntegrationState],
+	state, err := rows.QueryOne(ctx, db.reads, rows.Value[model.IntegrationState],
 		`SELECT state FROM integration_states WHERE tenant = $1 AND integration = $2`, tenant, name)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
@@ -124,7 +125,7 @@ func (s IntegrationStatuses) Of(i *model.Integration) IntegrationStatus {
 
 // ListIntegrationStatuses reads where all integrations stand, for those who ask about many.
 func (db *DB) ListIntegrationStatuses(ctx context.Context) (IntegrationStatuses, error) {
-	return queryMap(ctx, db, func(r row) (at model.Place, s IntegrationStatus, err error) {
+	return rows.QueryMap(ctx, db.reads, func(r row) (at model.Place, s IntegrationStatus, err error) {
 		err = r.Scan(append([]any{&at.Tenant, &at.Integration}, s.fields()...)...)
 		return at, s, err
 	}, `SELECT tenant, integration, `+statusColumns+` FROM integration_states`)
@@ -144,20 +145,20 @@ func (s IntegrationStatus) values(i *model.Integration) []any {
 	if s.State == model.Removed {
 		removedAt = s.UpdatedAt
 	}
-	return []any{i.Tenant, i.Name, i.Setting(), string(s.State), s.Reason, s.Attempts, micros(s.UpdatedAt),
-		micros(removedAt), s.ByOperator, s.kept.former}
+	return []any{i.Tenant, i.Name, i.Setting(), string(s.State), s.Reason, s.Attempts, rows.Micros(s.UpdatedAt),
+		rows.Micros(removedAt), s.ByOperator, s.kept.former}
 }
 
 // UpsertIntegrationStatus writes where an integration stands with its present setting, whatever was known before.
 func (tx *Tx) UpsertIntegrationStatus(i *model.Integration, s IntegrationStatus) error {
-	return tx.exec(upsertIntegrationStatus, s.values(i)...)
+	return tx.sql.Run(upsertIntegrationStatus, s.values(i)...)
 }
 
 // UpdateIntegrationStatus writes where an integration stands after it answered, from where it stood when it was asked. It
 // reports false, and changes nothing, when it does not stand there any more: it was given another setting, or disabled,
 // or removed.
 func (tx *Tx) UpdateIntegrationStatus(i *model.Integration, from, to IntegrationStatus) (bool, error) {
-	return tx.changed(upsertIntegrationStatus+`
+	return tx.sql.Changed(upsertIntegrationStatus+`
 		WHERE integration_states.setting = $11 AND integration_states.state = $12
 			AND integration_states.by_operator = $13`,
 		append(to.values(i), from.kept.setting, string(from.kept.state), from.kept.byOperator)...)

@@ -7,12 +7,13 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // An answer counts for the setting that was asked, as long as that is where it was.
 func TestAnswersMoveOnlyWhatWasAsked(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		former := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/former", Secret: "s"}
 		present := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/present", Secret: "s"}
 		state := func(s model.IntegrationState) store.IntegrationStatus {
@@ -68,7 +69,7 @@ func TestAnswersMoveOnlyWhatWasAsked(t *testing.T) {
 // what its partner disabled.
 func TestDisabledByAnOperatorStays(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		i := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "s"}
 		other := *i
 		other.URL = "https://hr.example/other"
@@ -117,7 +118,7 @@ func TestDisabledByAnOperatorStays(t *testing.T) {
 // also when VERIFY fails with the new one, and wherever the change is taken back.
 func TestFormerSecretKeepsExportsGoing(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		before := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "old",
 			Verify: true}
 		during, after, elsewhere := *before, *before, *before

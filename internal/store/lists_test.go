@@ -9,11 +9,12 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 func TestDeliveriesOfAPage(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		var ids []int64
 		for _, key := range []string{"u-1", "u-2", "u-3"} {
 			e := export("acme", key, key)
@@ -48,7 +49,7 @@ func TestDeliveriesOfAPage(t *testing.T) {
 
 func TestStatusesOfAllIntegrations(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		hris := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/acme", Secret: "s"}
 		crm := &model.Integration{Tenant: "acme", Name: "crm", URL: "https://crm.example/acme", Secret: "s"}
 		disabled := store.IntegrationStatus{State: model.Disabled, Reason: "it answered 410", Attempts: 3, UpdatedAt: noon}
@@ -70,7 +71,7 @@ func TestStatusesOfAllIntegrations(t *testing.T) {
 
 func TestListIsPagedAndFiltered(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		for n := range 25 {
 			e := export("acme", fmt.Sprint(n), "b")
 			e.CandidateID = fmt.Sprint("c-", n%5)
@@ -124,7 +125,7 @@ func TestListIsPagedAndFiltered(t *testing.T) {
 // A list of some hours has what was received in them, the first moment included and the last one not.
 func TestListOfSomeHours(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		for n := range 4 {
 			e := export("acme", fmt.Sprint(n), "b")
 			e.ID = model.FirstID(noon.Add(time.Duration(n) * time.Hour))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/database"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 const (
@@ -48,13 +49,13 @@ func (b *eventBatch) Write() error {
 		return cmp.Or(cmp.Compare(x.event, y.event), comparePlaces(x.Place, y.Place))
 	}) {
 		c := b.counts[key]
-		err := b.tx.exec(`INSERT INTO notification_counts AS c
+		err := b.tx.sql.Run(`INSERT INTO notification_counts AS c
 			(event, tenant, integration, count, since, due_at, told_at) VALUES ($1, $2, $3, $4, $5, $6, 0)
 			ON CONFLICT (event, tenant, integration) DO UPDATE SET count = c.count + excluded.count,
 				since = CASE WHEN c.count = 0 THEN excluded.since ELSE c.since END,
 				due_at = CASE WHEN c.due_at IS NOT NULL THEN c.due_at
 					WHEN c.told_at + $7 > excluded.due_at THEN c.told_at + $7 ELSE excluded.due_at END`,
-			string(key.event), key.Tenant, key.Integration, c.Count, micros(c.Since), micros(c.Since.Add(TellAfter)),
+			string(key.event), key.Tenant, key.Integration, c.Count, rows.Micros(c.Since), rows.Micros(c.Since.Add(TellAfter)),
 			TellEvery.Microseconds())
 		if err != nil {
 			return fmt.Errorf("counting what is to be told: %w", err)
@@ -74,24 +75,24 @@ type EventCount struct {
 
 // DueEventCounts lists what is to be told now.
 func (db *DB) DueEventCounts(ctx context.Context, now time.Time, limit int) ([]EventCount, error) {
-	return query(ctx, db, func(r row) (c EventCount, err error) {
+	return rows.Query(ctx, db.reads, func(r row) (c EventCount, err error) {
 		err = r.Scan(&c.Event, &c.Tenant, &c.Integration)
 		return c, err
 	}, `SELECT event, tenant, integration FROM notification_counts WHERE due_at <= $1 ORDER BY due_at LIMIT $2`,
-		micros(now), limit)
+		rows.Micros(now), limit)
 }
 
 // TakeEventCount begins to count from 0 again, and sets the count and the time of what was listed as due; the caller
 // tells it in the same transaction. It reports false when another node has done so.
 func (tx *Tx) TakeEventCount(c *EventCount, now time.Time) (bool, error) {
-	taken, err := tx.sql.Scan([]any{&c.Count, moment{&c.Since}}, `SELECT count, since FROM notification_counts
+	taken, err := tx.sql.Scan([]any{&c.Count, rows.Time(&c.Since)}, `SELECT count, since FROM notification_counts
 		WHERE event = $1 AND tenant = $2 AND integration = $3 AND due_at <= $4`+tx.sql.SkipLocked(),
-		string(c.Event), c.Tenant, c.Integration, micros(now))
+		string(c.Event), c.Tenant, c.Integration, rows.Micros(now))
 	if err != nil || !taken {
 		return false, err
 	}
-	return true, tx.exec(`UPDATE notification_counts SET count = 0, due_at = NULL, told_at = $1
-		WHERE event = $2 AND tenant = $3 AND integration = $4`, micros(now), string(c.Event), c.Tenant, c.Integration)
+	return true, tx.sql.Run(`UPDATE notification_counts SET count = 0, due_at = NULL, told_at = $1
+		WHERE event = $2 AND tenant = $3 AND integration = $4`, rows.Micros(now), string(c.Event), c.Tenant, c.Integration)
 }
 
 // HeldDeliveries are those that an integration holds, without those of exports in quarantine.
@@ -104,32 +105,32 @@ const selectHeld = `SELECT tenant, integration, count(*), min(held_since) FROM d
 	AND ` + notQuarantined
 
 func scanHeld(r row) (at model.Place, h HeldDeliveries, err error) {
-	err = r.Scan(&at.Tenant, &at.Integration, &h.Count, moment{&h.Since})
+	err = r.Scan(&at.Tenant, &at.Integration, &h.Count, rows.Time(&h.Since))
 	return at, h, err
 }
 
 // ListHeld reads what is held of each integration that holds anything.
 func (db *DB) ListHeld(ctx context.Context) (map[model.Place]HeldDeliveries, error) {
-	return queryMap(ctx, db, scanHeld, selectHeld+` GROUP BY tenant, integration`)
+	return rows.QueryMap(ctx, db.reads, scanHeld, selectHeld+` GROUP BY tenant, integration`)
 }
 
 // Held reads what an integration holds.
 func (tx *Tx) Held(at model.Place) (HeldDeliveries, error) {
-	all, err := queryTx(tx, func(r row) (HeldDeliveries, error) {
+	all, err := rows.QueryTx(tx.sql, func(r row) (HeldDeliveries, error) {
 		_, h, err := scanHeld(r)
 		return h, err
 	}, selectHeld+` AND tenant = $1 AND integration = $2 GROUP BY tenant, integration`, at.Tenant, at.Integration)
-	h, _, err := first(all, err)
+	h, _, err := rows.First(all, err)
 	return h, err
 }
 
 // Health is DB.Health within a transaction.
 func (tx *Tx) Health(at model.Place) (model.Health, error) {
-	all, err := queryTx(tx, func(r row) (model.Health, error) {
+	all, err := rows.QueryTx(tx.sql, func(r row) (model.Health, error) {
 		_, h, err := scanHealth(r)
 		return h, err
 	}, selectHealth+` WHERE tenant = $1 AND integration = $2`, at.Tenant, at.Integration)
-	h, _, err := first(all, err)
+	h, _, err := rows.First(all, err)
 	return h, err
 }
 
@@ -141,7 +142,7 @@ type Condition struct {
 
 // ActiveConditions are the conditions whose begin was told, and not their end.
 func (db *DB) ActiveConditions(ctx context.Context) (map[Condition]bool, error) {
-	return queryMap(ctx, db, func(r row) (c Condition, active bool, err error) {
+	return rows.QueryMap(ctx, db.reads, func(r row) (c Condition, active bool, err error) {
 		err = r.Scan(&c.Tenant, &c.Integration, &c.Event, &active)
 		return c, active, err
 	}, `SELECT tenant, integration, event, active FROM notification_conditions WHERE active`)
@@ -150,25 +151,25 @@ func (db *DB) ActiveConditions(ctx context.Context) (map[Condition]bool, error) 
 // BeginCondition notes that the begin of a condition is told, in the same transaction. It reports false when it was
 // told before, by whichever node, or an earlier begin was told less than a pause ago.
 func (tx *Tx) BeginCondition(c Condition, now time.Time, pause time.Duration) (bool, error) {
-	return tx.changed(`INSERT INTO notification_conditions AS c (tenant, integration, event, active, told_at)
+	return tx.sql.Changed(`INSERT INTO notification_conditions AS c (tenant, integration, event, active, told_at)
 		VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (tenant, integration, event) DO UPDATE SET active = excluded.active, told_at = excluded.told_at
 		WHERE c.active <> excluded.active AND c.told_at <= $6`,
-		c.Tenant, c.Integration, string(c.Event), true, micros(now), micros(now.Add(-pause)))
+		c.Tenant, c.Integration, string(c.Event), true, rows.Micros(now), rows.Micros(now.Add(-pause)))
 }
 
 // EndCondition notes that a condition ended. It reports false when that is known.
 func (tx *Tx) EndCondition(c Condition) (bool, error) {
-	return tx.changed(`UPDATE notification_conditions SET active = $1 WHERE tenant = $2 AND integration = $3
+	return tx.sql.Changed(`UPDATE notification_conditions SET active = $1 WHERE tenant = $2 AND integration = $3
 		AND event = $4 AND active`, false, c.Tenant, c.Integration, string(c.Event))
 }
 
 // deleteConditions forgets what was told of an integration that is removed: another one of its name begins afresh.
 func (tx *Tx) deleteConditions(i *model.Integration) error {
-	return tx.exec(`DELETE FROM notification_conditions WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name)
+	return tx.sql.Run(`DELETE FROM notification_conditions WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name)
 }
 
 // deleteEventCounts forgets what is to be told of a tenant that is removed.
 func (tx *Tx) deleteEventCounts(tenant string) error {
-	return tx.exec(`DELETE FROM notification_counts WHERE tenant = $1`, tenant)
+	return tx.sql.Run(`DELETE FROM notification_counts WHERE tenant = $1`, tenant)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // KeptBody is a body as it is stored: after a byte that names its encoding.
@@ -42,7 +43,7 @@ func (tx *Tx) InsertOutgoing(exportID int64, mode model.DocumentMode, body *Kept
 	if err := tx.lockContent(exportID); err != nil {
 		return false, err
 	}
-	return tx.changed(`INSERT INTO outgoing_bodies (export_id, documents, body) VALUES ($1, $2, $3)
+	return tx.sql.Changed(`INSERT INTO outgoing_bodies (export_id, documents, body) VALUES ($1, $2, $3)
 		ON CONFLICT (export_id, documents) DO NOTHING`,
 		exportID, string(mode), []byte(*body))
 }
@@ -53,7 +54,7 @@ func outgoingRow(exportID int64, mode model.DocumentMode) string {
 
 // Outgoing reads the body of an export as it goes out in a document mode; ErrNotFound when it was not made yet.
 func (db *DB) Outgoing(ctx context.Context, exportID int64, mode model.DocumentMode) ([]byte, error) {
-	kept, err := queryOne(ctx, db, scanned[[]byte],
+	kept, err := rows.QueryOne(ctx, db.reads, rows.Value[[]byte],
 		`SELECT body FROM outgoing_bodies WHERE export_id = $1 AND documents = $2`, exportID, string(mode))
 	if err != nil {
 		return nil, err

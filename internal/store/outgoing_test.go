@@ -8,6 +8,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 func kept(body string) *store.KeptBody {
@@ -18,7 +19,7 @@ func kept(body string) *store.KeptBody {
 
 func TestQuarantine(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		held := export("acme", "held", `{}`)
 		held.Quarantined, held.Findings = true, []byte(`[{"pointer":"/candidate","rule":"required","found":"absent"}]`)
 		free := export("acme", "free", `{"candidate":{}}`)
@@ -71,7 +72,7 @@ func TestQuarantine(t *testing.T) {
 
 func TestRemovedIntegrationIsKnownAsSuch(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		hris := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/acme", Secret: "s"}
 		removed := func(tenant, name string) bool {
 			is, err := db.IsIntegrationRemoved(t.Context(), tenant, name)

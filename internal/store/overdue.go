@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // ListOverdue lists the exports after an ID that have a delivery of an outcome, in its last round and not parked, for which
@@ -13,12 +14,12 @@ import (
 // that was triggered here, only after the export's end.
 func (db *DB) ListOverdue(ctx context.Context, outcome model.Outcome, before time.Time, hold time.Duration, after int64,
 	limit int) ([]int64, error) {
-	return query(ctx, db, scanned[int64], `SELECT DISTINCT d.export_id FROM deliveries d
+	return rows.Query(ctx, db.reads, rows.Value[int64], `SELECT DISTINCT d.export_id FROM deliveries d
 		JOIN exports e ON e.id = d.export_id
 		WHERE d.outcome = $1 AND d.export_id > $2 AND COALESCE(d.next_at, d.held_since + $5, d.created_at) < $3
 		AND NOT d.parked
 			AND (d.outcome <> 'held' OR e.origin = 'received' OR e.deliver_till < $3) AND `+latest+`
-		ORDER BY d.export_id LIMIT $4`, string(outcome), after, micros(before), limit, hold.Microseconds())
+		ORDER BY d.export_id LIMIT $4`, string(outcome), after, rows.Micros(before), limit, hold.Microseconds())
 }
 
 // unfinishedPage is how many exports are looked at for those that are not finished: few of them, or none, are.
@@ -28,7 +29,7 @@ const unfinishedPage = 1000
 // integration without a delivery in the current round, or documents that are neither fetched nor given up. next is the
 // ID to continue after, 0 at the end.
 func (db *DB) ListUnfinished(ctx context.Context, after int64, before time.Time) (found []int64, next int64, err error) {
-	last, err := query(ctx, db, scanned[int64], `SELECT id FROM exports WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2`,
+	last, err := rows.Query(ctx, db.reads, rows.Value[int64], `SELECT id FROM exports WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2`,
 		after, unfinishedPage-1)
 	if err != nil {
 		return nil, 0, err
@@ -37,12 +38,12 @@ func (db *DB) ListUnfinished(ctx context.Context, after int64, before time.Time)
 	if len(last) == 1 {
 		next, until = last[0], last[0]
 	}
-	found, err = query(ctx, db, scanned[int64], `SELECT e.id FROM exports e
+	found, err = rows.Query(ctx, db.reads, rows.Value[int64], `SELECT e.id FROM exports e
 		WHERE e.id > $1 AND e.id <= $2 AND e.dispatched_at < $3
 			AND (e.integrations <> '' AND length(e.integrations) - length(replace(e.integrations, ' ', '')) + 1 >
 					(SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND d.round = e.round)
 				OR e.attachments > 0 AND e.origin = 'received' AND e.attachments >
 					(SELECT count(*) FROM documents d WHERE d.export_id = e.id AND d.state <> 'fetching'))
-		ORDER BY e.id`, after, until, micros(before))
+		ORDER BY e.id`, after, until, rows.Micros(before))
 	return found, next, err
 }

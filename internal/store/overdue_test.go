@@ -8,13 +8,14 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // What nothing happened to although something should have is found, and nothing else: each of these differs in one thing from one that
 // is not, or is.
 func TestWhatIsOverdue(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		const hold = time.Hour
 		made := map[int64]string{}
 		put := func(what string, change func(e *model.Export, d *model.Delivery), more ...model.Delivery) int64 {
@@ -76,7 +77,7 @@ func TestWhatIsOverdue(t *testing.T) {
 // An export that was dispatched is unfinished while a delivery of its round has no row, or a document is on its way.
 func TestWhatIsUnfinished(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		made := map[int64]string{}
 		put := func(what string, change func(*model.Export)) *model.Export {
 			e := export("acme", what, "b")

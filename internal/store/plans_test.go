@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
@@ -191,7 +192,7 @@ func TestListsUseIndexesOfSQLite(t *testing.T) {
 	require.NoError(t, err)
 	defer db.Close()
 	for _, one := range queriesOf(t, db) {
-		plan, err := query(t.Context(), db, func(r row) (string, error) {
+		plan, err := rows.Query(t.Context(), db.reads, func(r row) (string, error) {
 			var id, parent, unused int
 			var detail string
 			err := r.Scan(&id, &parent, &unused, &detail)
@@ -220,7 +221,7 @@ func TestListsUseIndexesOfPostgreSQL(t *testing.T) {
 	require.NoError(t, err)
 	defer db.Close()
 	for _, one := range queriesOf(t, db) {
-		plan, err := query(t.Context(), db, scanned[string], "EXPLAIN "+one.q, one.args...)
+		plan, err := rows.Query(t.Context(), db.reads, rows.Value[string], "EXPLAIN "+one.q, one.args...)
 		require.NoError(t, err)
 		limited := false
 		together := slices.ContainsFunc(plan, func(step string) bool { // of what waits for Temporal, those that came together are sorted

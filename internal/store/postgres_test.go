@@ -15,6 +15,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // TestRestartOfPostgreSQLLosesNothing crashes the server under load: what was acknowledged is there afterwards, what was not
@@ -166,7 +167,7 @@ func TestPostgreSQLIsExplained(t *testing.T) {
 
 func TestTextThatPostgreSQLRefusesIsCleaned(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
 		write(t, db, func(tx *store.Tx) error {
@@ -187,7 +188,7 @@ func TestTextThatPostgreSQLRefusesIsCleaned(t *testing.T) {
 // A statement's error that a closure passes over must not be acknowledged: PostgreSQL's COMMIT of such a transaction is a ROLLBACK.
 func TestErrorThatAClosurePassesOverIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		err := db.Write(t.Context(), func(tx *store.Tx) error {
 			if _, err := tx.InsertExport(export("acme", "u-1", "b")); err != nil {
 				return err

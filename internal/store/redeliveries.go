@@ -5,29 +5,32 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // redeliveries are the jobs, without what became of the deliveries that they began.
-var redeliveries = table[model.Redelivery]{"redeliveries", `id, tenant, integration, since, until, mode, outcome, class,
+var redeliveries = rows.Table[model.Redelivery]{
+	Name: "redeliveries",
+	Columns: `id, tenant, integration, since, until, mode, outcome, class,
 	status, rate, state, reason, total, skipped, after_id, created_at, updated_at, ended_at, begun_by`,
-	func(j *model.Redelivery) []any {
-		return []any{&j.ID, &j.Tenant, &j.Integration, moment{&j.Since}, moment{&j.Until}, &j.Mode, &j.Outcome, &j.Class,
-			&j.Status, &j.Rate, &j.State, &j.Reason, &j.Total, &j.Skipped, &j.After, moment{&j.CreatedAt},
-			moment{&j.UpdatedAt}, moment{&j.EndedAt}, &j.BegunBy}
+	Fields: func(j *model.Redelivery) []any {
+		return []any{&j.ID, &j.Tenant, &j.Integration, rows.Time(&j.Since), rows.Time(&j.Until), &j.Mode, &j.Outcome, &j.Class,
+			&j.Status, &j.Rate, &j.State, &j.Reason, &j.Total, &j.Skipped, &j.After, rows.Time(&j.CreatedAt),
+			rows.Time(&j.UpdatedAt), rows.Time(&j.EndedAt), &j.BegunBy}
 	}}
 
 // InsertRedelivery adds a redelivery that has come to no export yet.
 func (tx *Tx) InsertRedelivery(j *model.Redelivery) error {
-	return tx.exec(`INSERT INTO redeliveries (`+redeliveries.columns+`)
+	return tx.sql.Run(`INSERT INTO redeliveries (`+redeliveries.Columns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
-		j.ID, j.Tenant, j.Integration, micros(j.Since), micros(j.Until), string(j.Mode), string(j.Outcome),
-		string(j.Class), j.Status, j.Rate, string(j.State), j.Reason, j.Total, j.Skipped, j.After, micros(j.CreatedAt),
-		micros(j.UpdatedAt), micros(j.EndedAt), j.BegunBy)
+		j.ID, j.Tenant, j.Integration, rows.Micros(j.Since), rows.Micros(j.Until), string(j.Mode), string(j.Outcome),
+		string(j.Class), j.Status, j.Rate, string(j.State), j.Reason, j.Total, j.Skipped, j.After, rows.Micros(j.CreatedAt),
+		rows.Micros(j.UpdatedAt), rows.Micros(j.EndedAt), j.BegunBy)
 }
 
 // Redelivery reads a redelivery, with what became of the deliveries that it began; ErrNotFound when there is none.
 func (db *DB) Redelivery(ctx context.Context, id string) (*model.Redelivery, error) {
-	j, err := redeliveries.get(ctx, db, `id = $1`, id)
+	j, err := redeliveries.Get(ctx, db.reads, `id = $1`, id)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +39,7 @@ func (db *DB) Redelivery(ctx context.Context, id string) (*model.Redelivery, err
 
 // countBegun counts the deliveries that a redelivery began by what became of them.
 func (db *DB) countBegun(ctx context.Context, j *model.Redelivery) error {
-	counts, err := queryMap(ctx, db, func(r row) (outcome model.Outcome, n int64, err error) {
+	counts, err := rows.QueryMap(ctx, db.reads, func(r row) (outcome model.Outcome, n int64, err error) {
 		return outcome, n, r.Scan(&outcome, &n)
 	}, `SELECT outcome, count(*) FROM deliveries WHERE redelivery = $1 GROUP BY outcome`, j.ID)
 	for outcome, n := range counts {
@@ -62,8 +65,8 @@ func (db *DB) ListRedeliveries(ctx context.Context, tenant string, p Page) ([]*m
 	if p.After != "" {
 		c.is("id <", p.After)
 	}
-	page, next, err := queryPage(ctx, db, redeliveries.scan, func(j *model.Redelivery) string { return j.ID }, p.limit(),
-		`SELECT `+redeliveries.columns+` FROM redeliveries`+c.String()+` ORDER BY id DESC`, c.args...)
+	page, next, err := rows.QueryPage(ctx, db.reads, redeliveries.Scan, func(j *model.Redelivery) string { return j.ID }, p.Size(),
+		`SELECT `+redeliveries.Columns+` FROM redeliveries`+c.String()+` ORDER BY id DESC`, c.args...)
 	for n := 0; n < len(page) && err == nil; n++ {
 		err = db.countBegun(ctx, page[n])
 	}
@@ -72,7 +75,7 @@ func (db *DB) ListRedeliveries(ctx context.Context, tenant string, p Page) ([]*m
 
 // ListRunningRedeliveries lists the IDs of the redeliveries that are running.
 func (db *DB) ListRunningRedeliveries(ctx context.Context) ([]string, error) {
-	return query(ctx, db, scanned[string], `SELECT id FROM redeliveries WHERE state = 'running' ORDER BY id`)
+	return rows.Query(ctx, db.reads, rows.Value[string], `SELECT id FROM redeliveries WHERE state = 'running' ORDER BY id`)
 }
 
 // UpdateRedeliveryState changes the state of a redelivery, and says why. It reports false, and changes nothing, unless
@@ -84,8 +87,8 @@ func (tx *Tx) UpdateRedeliveryState(id string, to model.RedeliveryState, reason 
 		endedAt = now
 	}
 	for _, state := range from {
-		changed, err := tx.changed(`UPDATE redeliveries SET state = $1, reason = $2, updated_at = $3, ended_at = $4
-			WHERE id = $5 AND state = $6`, string(to), reason, micros(now), micros(endedAt), id, string(state))
+		changed, err := tx.sql.Changed(`UPDATE redeliveries SET state = $1, reason = $2, updated_at = $3, ended_at = $4
+			WHERE id = $5 AND state = $6`, string(to), reason, rows.Micros(now), rows.Micros(endedAt), id, string(state))
 		if changed || err != nil {
 			return changed, err
 		}
@@ -100,13 +103,13 @@ func (tx *Tx) AdvanceRedelivery(id string, export int64, skipped bool, now time.
 	if skipped {
 		n = 1
 	}
-	return tx.changed(`UPDATE redeliveries SET after_id = $1, skipped = skipped + $2, updated_at = $3
-		WHERE id = $4 AND state = 'running' AND after_id < $1`, export, n, micros(now), id)
+	return tx.sql.Changed(`UPDATE redeliveries SET after_id = $1, skipped = skipped + $2, updated_at = $3
+		WHERE id = $4 AND state = 'running' AND after_id < $1`, export, n, rows.Micros(now), id)
 }
 
 // MarkRedelivery notes which redelivery began a delivery, and who asked for that.
 func (tx *Tx) MarkRedelivery(id string, export int64, integration string, round int) error {
-	return tx.exec(`UPDATE deliveries SET redelivery = $1,
+	return tx.sql.Run(`UPDATE deliveries SET redelivery = $1,
 		begun_by = coalesce((SELECT begun_by FROM redeliveries WHERE id = $1), '')
 		WHERE export_id = $2 AND integration = $3 AND round = $4`, id, export, integration, round)
 }

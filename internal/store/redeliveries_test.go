@@ -10,6 +10,7 @@ import (
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // selectable puts an export into the store that was received minutes after noon, and changes it.
@@ -51,7 +52,7 @@ func ended(fault model.Class, status int, outcomes ...model.Outcome) func(*store
 // A selection finds what it says, and nothing that is on its way.
 func TestSelections(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		to := func(names ...string) func(*store.Tx, *model.Export) error {
 			return func(tx *store.Tx, e *model.Export) error { return tx.MarkDispatched(e.ID, 0, e.ReceivedAt, names...) }
 		}
@@ -166,7 +167,7 @@ func TestSelections(t *testing.T) {
 // A redelivery that is not running begins nothing, and none comes to an export twice.
 func TestRedeliveryAdvances(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		j := &model.Redelivery{ID: "j-1", Rate: 8, State: model.RedeliveryRunning, Total: 3, CreatedAt: noon,
 			UpdatedAt: noon, Selection: model.Selection{Tenant: "acme", Integration: "hris", Since: noon,
 				Until: noon.Add(time.Hour), Mode: model.RedeliverFailed, Class: model.ClassDataFault, Status: 422}}

@@ -8,12 +8,13 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // Refused answers are counted by the hour, summed up by question, deleted when they are old, and go with their job.
 func TestRefusedAnswers(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		job := &model.Job{Row: model.Row{Tenant: "acme"}, BoardCode: "NURSE-1", ID: "job-1"}
 		write(t, db, func(tx *store.Tx) error { return tx.UpsertJob(job, noon) })
 		count := func(tenant, job, question string, n int64, at time.Time) {

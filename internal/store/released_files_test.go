@@ -14,12 +14,13 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // A file goes with the last document that has it.
 func TestErasureKeepsFilesOfOthers(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		one, two := finished(t, db, "u-1", "shared", "shared", "uploaded"), finished(t, db, "u-2", "shared")
 		write(t, db, func(tx *store.Tx) error {
 			_, err := tx.InsertApplicationDocument(&model.ApplicationDocument{Key: 7, Tenant: "acme", Application: "a", ID: "d", Blob: "uploaded", SHA256: []byte{1}, CreatedAt: noon})
@@ -57,7 +58,7 @@ func deleteDocument(t *testing.T, db *store.DB, d *model.ApplicationDocument) {
 // The file of a document that is deleted goes, unless an export offers it: then it goes with that.
 func TestDeletedDocumentsLeaveNoFile(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		documents := map[string]*model.ApplicationDocument{}
 		for n, name := range []string{"alone", "offeredState", "unscanned", "harmful"} {
 			d := &model.ApplicationDocument{Key: int64(n + 1), Tenant: "acme", Application: "a-1", ID: name, Blob: name, SHA256: []byte{1}, CreatedAt: noon}

@@ -3,6 +3,8 @@ package store
 import (
 	"fmt"
 	"strings"
+
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // tenantTables are the tables whose rows belong to a tenant by its name and outlive it, and in words what they hold.
@@ -31,7 +33,7 @@ var selectRemains = func() string {
 // ListRemains lists in words what is stored under a tenant's name: another tenant of that name would get it. It is empty
 // where nobody had the name, or all was deleted.
 func (tx *Tx) ListRemains(tenant string) ([]string, error) {
-	return queryTx(tx, func(r row) (string, error) {
+	return rows.QueryTx(tx.sql, func(r row) (string, error) {
 		var n int
 		err := r.Scan(&n)
 		return tenantTables[n].word, err

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/store/rows"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
@@ -15,7 +16,7 @@ func TestRemainsLooksAtAllThatBelongsToATenant(t *testing.T) {
 	db, err := Open(t.Context(), storetest.SQLite(t), Options{Log: zap.NewNop()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	tables, err := query(t.Context(), db, scanned[string], `SELECT DISTINCT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'tenant'`)
+	tables, err := rows.Query(t.Context(), db.reads, rows.Value[string], `SELECT DISTINCT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'tenant'`)
 	require.NoError(t, err)
 	var looked []string
 	for _, b := range tenantTables {

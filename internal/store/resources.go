@@ -105,7 +105,7 @@ func (tx *Tx) DeleteJob(j *model.Job) error {
 	if err := jobs.delete(tx, j); err != nil {
 		return err
 	}
-	return tx.exec(`DELETE FROM answer_refusals WHERE tenant = $1 AND job = $2`, j.Tenant, j.BoardCode)
+	return tx.sql.Run(`DELETE FROM answer_refusals WHERE tenant = $1 AND job = $2`, j.Tenant, j.BoardCode)
 }
 
 // Job reads a job by its job board code; ErrNotFound when there is none.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 func write(t *testing.T, db *store.DB, fn func(*store.Tx) error) {
@@ -29,7 +30,7 @@ func candidate(tenant, id string) *model.Candidate {
 
 func TestResourceIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		c := candidate("initech", "c-1")
 		write(t, db, func(tx *store.Tx) error { return tx.UpsertCandidate(c, noon) })
 		require.Equal(t, model.Row{Tenant: "initech", Version: 1, CreatedAt: noon, UpdatedAt: noon}, c.Row)
@@ -61,7 +62,7 @@ func TestResourceIsReadAsItWasWritten(t *testing.T) {
 // are one's.
 func TestCandidatesAreToldApartByTheirWholeAddress(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		long := strings.Repeat("x", 1024)
 		addresses := []string{"strauss@example.org", "strauß@example.org", "müller@example.org", long + "a@example.org", long + "b@example.org", "Ὀδυσσεύς@example.org"}
 		write(t, db, func(tx *store.Tx) error {
@@ -121,7 +122,7 @@ func TestCandidatesAreToldApartByTheirWholeAddress(t *testing.T) {
 
 func TestResourceIsWrittenInThePlaceOfTheVersionItWasReadAs(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		put := func(c *model.Candidate) error {
 			return db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpsertCandidate(c, noon) })
 		}
@@ -147,7 +148,7 @@ func TestResourceIsWrittenInThePlaceOfTheVersionItWasReadAs(t *testing.T) {
 
 func TestJobIDIsUniqueInItsTenant(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		put := func(tenant, code, id string) error {
 			return db.Write(t.Context(), func(tx *store.Tx) error {
 				return tx.UpsertJob(&model.Job{Row: model.Row{Tenant: tenant}, BoardCode: code, ID: id}, noon)
@@ -161,7 +162,7 @@ func TestJobIDIsUniqueInItsTenant(t *testing.T) {
 
 func TestResourcesAreListedByPage(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		write(t, db, func(tx *store.Tx) error {
 			for n := range 25 {
 				a := &model.JobApplication{Row: model.Row{Tenant: "initech"}, ID: fmt.Sprintf("a-%02d", n), Candidate: fmt.Sprint("c-", n%2), Job: fmt.Sprint("J-", n%5),
@@ -208,7 +209,7 @@ func TestResourcesAreListedByPage(t *testing.T) {
 // A page of large resources ends early, and the next one begins behind it.
 func TestAPageOfLargeResourcesEndsEarly(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		const jobs, large = 5, 3 << 20
 		for n := range jobs {
 			write(t, db, func(tx *store.Tx) error {
@@ -250,7 +251,7 @@ func TestAPageOfLargeResourcesEndsEarly(t *testing.T) {
 
 func TestTransitionsAndDocumentsOfAnApplication(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		for n := range 5 {
 			write(t, db, func(tx *store.Tx) error {
 				added, err := tx.InsertApplicationDocument(&model.ApplicationDocument{
@@ -332,7 +333,7 @@ func TestTransitionsAndDocumentsOfAnApplication(t *testing.T) {
 
 func TestDirectoryHoldsTenantsWithTheirIntegrations(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		before, err := db.DirectoryVersion(t.Context())
 		require.NoError(t, err)
 		acme := &model.Tenant{Name: "acme", Title: "Acme", Secrets: []model.Secret{"one", "two"}, Quarantine: true, Rate: &model.Rate{PerSecond: 2.5, Burst: 7}}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // The reasons of an export's documents that can't be downloaded.
@@ -52,7 +53,7 @@ func (tx *Tx) FinishScan(d *model.ApplicationDocument, found string, now time.Ti
 	if err != nil || n == 0 {
 		return false, err
 	}
-	if err := tx.exec(`UPDATE documents SET state = $1, reason = $2 WHERE scan_of = $3 AND state = 'scanning'`,
+	if err := tx.sql.Run(`UPDATE documents SET state = $1, reason = $2 WHERE scan_of = $3 AND state = 'scanning'`,
 		string(state), reason, d.Key); err != nil {
 		return false, err
 	}
@@ -64,22 +65,22 @@ func (tx *Tx) FinishScan(d *model.ApplicationDocument, found string, now time.Ti
 
 // PostponeScan sets when a scan is started again if it has not ended by then.
 func (tx *Tx) PostponeScan(key int64, again time.Time) error {
-	return tx.exec(`UPDATE application_documents SET scan_at = $1 WHERE key = $2 AND scan = 'pending'`,
-		micros(again), key)
+	return tx.sql.Run(`UPDATE application_documents SET scan_at = $1 WHERE key = $2 AND scan = 'pending'`,
+		rows.Micros(again), key)
 }
 
 // ListDueScans lists the documents whose scan is to be started, those that waited longest first.
 func (db *DB) ListDueScans(ctx context.Context, now time.Time, limit int) ([]int64, error) {
-	return query(ctx, db, func(r row) (key int64, err error) {
+	return rows.Query(ctx, db.reads, func(r row) (key int64, err error) {
 		err = r.Scan(&key)
 		return key, err
 	}, `SELECT key FROM application_documents WHERE scan = 'pending' AND scan_at <= $1 ORDER BY scan_at, key LIMIT $2`,
-		micros(now), limit)
+		rows.Micros(now), limit)
 }
 
 // CountPendingScans counts the documents whose scan has not ended.
 func (db *DB) CountPendingScans(ctx context.Context) (int64, error) {
-	return queryOne(ctx, db, func(r row) (n int64, err error) {
+	return rows.QueryOne(ctx, db.reads, func(r row) (n int64, err error) {
 		err = r.Scan(&n)
 		return n, err
 	}, `SELECT count(*) FROM application_documents WHERE scan = 'pending'`)
@@ -87,7 +88,7 @@ func (db *DB) CountPendingScans(ctx context.Context) (int64, error) {
 
 // DocumentToScan reads a document by its key; nil when its scan has ended, or it is gone.
 func (db *DB) DocumentToScan(ctx context.Context, key int64) (*model.ApplicationDocument, error) {
-	d, err := applicationDocuments.get(ctx, db, `key = $1 AND scan = 'pending'`, key)
+	d, err := applicationDocuments.Get(ctx, db.reads, `key = $1 AND scan = 'pending'`, key)
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}

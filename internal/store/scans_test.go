@@ -9,6 +9,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // scanned adds a document whose scan is pending.
@@ -34,7 +35,7 @@ func endScan(t *testing.T, db *store.DB, d *model.ApplicationDocument, found str
 
 func TestScansAreStartedInTurn(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		due := func(at time.Time) []int64 {
 			keys, err := db.ListDueScans(t.Context(), at, 2)
 			require.NoError(t, err)
@@ -60,7 +61,7 @@ func TestScansAreStartedInTurn(t *testing.T) {
 
 func TestAScanEndsOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		clean, bad := scanned(t, db, 1, noon), scanned(t, db, 2, noon)
 		for _, d := range []*model.ApplicationDocument{clean, bad} {
 			got, err := db.DocumentToScan(t.Context(), d.Key)
@@ -90,7 +91,7 @@ func TestAScanEndsOnce(t *testing.T) {
 // An export that is made while its documents are being scanned learns what came of it; one that is made afterwards knows.
 func TestExportsFollowTheScan(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		clean, bad, deleted, free := scanned(t, db, 1, noon), scanned(t, db, 2, noon), scanned(t, db, 3, noon), scanned(t, db, 4, noon)
 		free.Scan = model.Unscanned
 		offer := func(key string, all ...*model.ApplicationDocument) *model.Export {

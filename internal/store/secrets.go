@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hiregate/hiregate/internal/store/rows"
 	"github.com/hiregate/hiregate/internal/vault"
 )
 
@@ -123,7 +124,7 @@ func (r secretRow) seal(t secretTable, s sealer, body []byte) ([]byte, error) {
 
 // eachSecrets reads the secrets of a table, a page at a time.
 func (db *DB) eachSecrets(ctx context.Context, t secretTable, do func([]secretRow) error) error {
-	return eachPage(ctx, db, func(r row) (one secretRow, err error) {
+	return rows.EachPage(ctx, db.reads, func(r row) (one secretRow, err error) {
 		err = r.Scan(&one.tenant, &one.integration, &one.kept)
 		return one, err
 	}, func(last secretRow) []any { return last.place(t) }, secretsAtOnce, t.page, do)

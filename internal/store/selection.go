@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // inRange are the conditions on an export e that it is in the range of a selection, after an ID.
@@ -73,14 +74,14 @@ func (db *DB) PreviewRedelivery(ctx context.Context, s *model.Selection, mode mo
 func (db *DB) countSelected(ctx context.Context, s *model.Selection, mode model.DocumentMode,
 	now time.Time) (model.RedeliveryPreview, error) {
 	c := db.selected(s, 0)
-	c.args = append(c.args, micros(now), s.Integration)
+	c.args = append(c.args, rows.Micros(now), s.Integration)
 	ended, integration := fmt.Sprintf("e.documents_till <= $%d", len(c.args)-1), fmt.Sprintf("$%d", len(c.args))
 	expired := `e.attachments > 0 AND EXISTS (SELECT 1 FROM documents x WHERE x.export_id = e.id AND x.state = 'given_up')`
 	if mode == model.Passthrough {
 		expired = "e.attachments > 0 AND " + ended
 	}
-	return queryOne(ctx, db, func(r row) (p model.RedeliveryPreview, err error) {
-		return p, r.Scan(&p.Count, moment{&p.Oldest}, moment{&p.Newest}, &p.Expired, &p.Received)
+	return rows.QueryOne(ctx, db.reads, func(r row) (p model.RedeliveryPreview, err error) {
+		return p, r.Scan(&p.Count, rows.Time(&p.Oldest), rows.Time(&p.Newest), &p.Expired, &p.Received)
 	}, `SELECT count(*), min(e.received_at), max(e.received_at),
 		COALESCE(sum(CASE WHEN e.origin = 'triggered' AND `+ended+` OR `+expired+` THEN 1 ELSE 0 END), 0),
 		COALESCE(sum(CASE WHEN EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id
@@ -96,7 +97,7 @@ func (db *DB) countLeftOut(ctx context.Context, s *model.Selection) ([]model.Lef
 	integration := fmt.Sprintf("$%d", len(c.args))
 	stands := `(SELECT d.outcome FROM deliveries d WHERE d.export_id = e.id AND d.integration = ` + integration +
 		` AND ` + latest + `)`
-	counts, err := queryMap(ctx, db, func(r row) (why model.LeftOutReason, n int64, err error) {
+	counts, err := rows.QueryMap(ctx, db.reads, func(r row) (why model.LeftOutReason, n int64, err error) {
 		return why, n, r.Scan(&why, &n)
 	}, `SELECT CASE WHEN erased THEN 'erased' WHEN quarantined THEN 'quarantined' WHEN stands = 'delivered' THEN 'received'
 			WHEN stands IN ('failed', 'expired') THEN 'failed' WHEN stands = 'held' THEN 'held'
@@ -122,7 +123,7 @@ func (db *DB) countLeftOut(ctx context.Context, s *model.Selection) ([]model.Lef
 func (db *DB) ListSelected(ctx context.Context, s *model.Selection, after int64, limit int) ([]*model.Export, error) {
 	c := db.selected(s, after)
 	c.args = append(c.args, limit)
-	return query(ctx, db, scanExport, fmt.Sprintf(`SELECT %s FROM exports e%s ORDER BY e.id LIMIT $%d`,
+	return rows.Query(ctx, db.reads, scanExport, fmt.Sprintf(`SELECT %s FROM exports e%s ORDER BY e.id LIMIT $%d`,
 		exportColumns, c.String(), len(c.args)), c.args...)
 }
 
@@ -133,5 +134,5 @@ func (tx *Tx) LockSelected(s *model.Selection, id int64) (*model.Export, bool, e
 	}
 	c := tx.db.selected(s, id-1)
 	c.is("e.id =", id)
-	return first(queryTx(tx, scanExport, `SELECT `+exportColumns+` FROM exports e`+c.String(), c.args...))
+	return rows.First(rows.QueryTx(tx.sql, scanExport, `SELECT `+exportColumns+` FROM exports e`+c.String(), c.args...))
 }

@@ -6,30 +6,31 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // UpsertSecretUse stores when an inbound secret was used, unless a later use is stored. Its fingerprint is that of
 // model.Secret.
 func (tx *Tx) UpsertSecretUse(tenant string, fingerprint []byte, at time.Time) error {
-	return tx.exec(`INSERT INTO secret_uses (tenant, fingerprint, last_used_at) VALUES ($1, $2, $3)
+	return tx.sql.Run(`INSERT INTO secret_uses (tenant, fingerprint, last_used_at) VALUES ($1, $2, $3)
 		ON CONFLICT (tenant, fingerprint) DO UPDATE SET last_used_at = excluded.last_used_at
-		WHERE secret_uses.last_used_at < excluded.last_used_at`, tenant, fingerprint, micros(at))
+		WHERE secret_uses.last_used_at < excluded.last_used_at`, tenant, fingerprint, rows.Micros(at))
 }
 
 // AddRefusedSignatures counts requests for a tenant whose signature matched no secret.
 func (tx *Tx) AddRefusedSignatures(tenant string, n int64, last time.Time) error {
-	return tx.exec(`INSERT INTO refused_signatures (tenant, count, last_at) VALUES ($1, $2, $3)
+	return tx.sql.Run(`INSERT INTO refused_signatures (tenant, count, last_at) VALUES ($1, $2, $3)
 		ON CONFLICT (tenant) DO UPDATE SET count = refused_signatures.count + excluded.count,
 			last_at = CASE WHEN excluded.last_at > refused_signatures.last_at THEN excluded.last_at
-				ELSE refused_signatures.last_at END`, tenant, n, micros(last))
+				ELSE refused_signatures.last_at END`, tenant, n, rows.Micros(last))
 }
 
 // deleteSignatures deletes what is known of the signatures of a tenant's requests.
 func (tx *Tx) deleteSignatures(tenant string) error {
-	if err := tx.exec(`DELETE FROM secret_uses WHERE tenant = $1`, tenant); err != nil {
+	if err := tx.sql.Run(`DELETE FROM secret_uses WHERE tenant = $1`, tenant); err != nil {
 		return err
 	}
-	return tx.exec(`DELETE FROM refused_signatures WHERE tenant = $1`, tenant)
+	return tx.sql.Run(`DELETE FROM refused_signatures WHERE tenant = $1`, tenant)
 }
 
 // SecretUses are the times of the last use of inbound secrets, by tenant and fingerprint.
@@ -48,19 +49,19 @@ const selectSecretUses = `SELECT tenant, fingerprint, last_used_at FROM secret_u
 
 func scanSecretUse(r row) (key [2]string, at time.Time, err error) {
 	var fingerprint []byte
-	err = r.Scan(&key[0], &fingerprint, moment{&at})
+	err = r.Scan(&key[0], &fingerprint, rows.Time(&at))
 	key[1] = string(fingerprint)
 	return key, at, err
 }
 
 // SecretUses reads when the secrets of a tenant were last used.
 func (db *DB) SecretUses(ctx context.Context, tenant string) (SecretUses, error) {
-	return queryMap(ctx, db, scanSecretUse, selectSecretUses+` WHERE tenant = $1`, tenant)
+	return rows.QueryMap(ctx, db.reads, scanSecretUse, selectSecretUses+` WHERE tenant = $1`, tenant)
 }
 
 // ListSecretUses reads when the secrets of all tenants were last used.
 func (db *DB) ListSecretUses(ctx context.Context) (SecretUses, error) {
-	return queryMap(ctx, db, scanSecretUse, selectSecretUses)
+	return rows.QueryMap(ctx, db.reads, scanSecretUse, selectSecretUses)
 }
 
 // RefusedSignatures are requests for a tenant whose signature matched no secret.
@@ -71,8 +72,8 @@ type RefusedSignatures struct {
 
 // RefusedSignatures reads how many requests for a tenant were refused for their signature.
 func (db *DB) RefusedSignatures(ctx context.Context, tenant string) (RefusedSignatures, error) {
-	refused, err := queryOne(ctx, db, func(r row) (n RefusedSignatures, err error) {
-		err = r.Scan(&n.Count, moment{&n.Last})
+	refused, err := rows.QueryOne(ctx, db.reads, func(r row) (n RefusedSignatures, err error) {
+		err = r.Scan(&n.Count, rows.Time(&n.Last))
 		return n, err
 	}, `SELECT count, last_at FROM refused_signatures WHERE tenant = $1`, tenant)
 	if errors.Is(err, ErrNotFound) {

@@ -13,22 +13,10 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/internal/store/storetest"
-	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-
-// each runs a test on each database.
-func each(t *testing.T, test func(t *testing.T, db *store.DB)) {
-	t.Helper()
-	storetest.Each(t, func(t *testing.T, address string) {
-		db, err := store.Open(t.Context(), address, store.Options{})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		test(t, db)
-	})
-}
 
 func export(tenant, key, body string) *model.Export {
 	id := model.NewID(noon)
@@ -52,7 +40,7 @@ func insert(t *testing.T, db *store.DB, e *model.Export) bool {
 
 func TestExportIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		want := export("acme", "u-1", `{"candidate":{}}`)
 		require.True(t, insert(t, db, want))
 		require.NotZero(t, want.ID)
@@ -76,7 +64,7 @@ func TestExportIsReadAsItWasWritten(t *testing.T) {
 
 func TestKeyIsTakenOncePerTenant(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		first := export("acme", "u-1", "one")
 		require.True(t, insert(t, db, first))
 		second := export("acme", "u-1", "two")
@@ -95,7 +83,7 @@ func TestKeyIsTakenOncePerTenant(t *testing.T) {
 
 func TestStandInForAMissingKey(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		sum := sha256.Sum256([]byte("body"))
 		askFor := func(tenant, proposed string, now time.Time) (key string) {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) {
@@ -116,7 +104,7 @@ func TestStandInForAMissingKey(t *testing.T) {
 
 func TestFailingWriteDoesNotTakeOthersAlong(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		mine := errors.New("mine")
 		var group sync.WaitGroup
 		results := make([]error, 64)
@@ -156,7 +144,7 @@ func TestFailingWriteDoesNotTakeOthersAlong(t *testing.T) {
 
 func TestWaitingWritesShareACommit(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		db.Commits()
 		started, release := make(chan struct{}), make(chan struct{})
 		var group sync.WaitGroup
@@ -184,7 +172,7 @@ func TestWaitingWritesShareACommit(t *testing.T) {
 
 func TestAbandonedWriteDoesNotRun(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		started, release := make(chan struct{}), make(chan struct{})
 		go db.Write(context.Background(), func(*store.Tx) error { close(started); <-release; return nil })
 		<-started
@@ -203,7 +191,7 @@ func TestAbandonedWriteDoesNotRun(t *testing.T) {
 // Whoever gives up reading has learnt nothing of the database: it may be well.
 func TestReadThatIsGivenUpIsNoFault(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		over, end := context.WithCancel(t.Context())
 		end()
 		_, _, err := db.ListExports(over, store.ExportFilter{})
@@ -217,7 +205,7 @@ func TestReadThatIsGivenUpIsNoFault(t *testing.T) {
 
 func TestRoundsAndDispatch(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
 		waiting, err := db.ListUndispatched(t.Context(), "acme", noon, 10)
@@ -274,7 +262,7 @@ func TestRoundsAndDispatch(t *testing.T) {
 
 func TestDeliveriesAndAttempts(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
 		d := &model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Retrying, Fault: model.ClassPartnerFault,
@@ -323,7 +311,7 @@ func TestDeliveriesAndAttempts(t *testing.T) {
 // Those that came at the same time are told apart by their ids: none is left out, and none comes twice.
 func TestUndocumentedGoesThroughAll(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		var want []int64
 		for n := range 5 {
 			e := export("acme", fmt.Sprint("u-", n), "b")
@@ -351,7 +339,7 @@ func TestUndocumentedGoesThroughAll(t *testing.T) {
 
 func TestDocumentsAndLinks(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
 		for range 2 { // the second time changes nothing

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // UpsertTenant writes a tenant without its integrations if its version is still the one it was read with; version 0: if
@@ -78,7 +79,7 @@ func (tx *Tx) UpsertIntegration(i *model.Integration, now time.Time) error {
 // upsertDirectory inserts or updates a row whose first columns are version and times.
 func (tx *Tx) upsertDirectory(row *model.Row, now time.Time, insert, update string, values ...any) error {
 	next := nextVersion(*row, now)
-	args := append([]any{next.Version, micros(next.CreatedAt), micros(next.UpdatedAt)}, values...)
+	args := append([]any{next.Version, rows.Micros(next.CreatedAt), rows.Micros(next.UpdatedAt)}, values...)
 	q := insert
 	if row.Version > 0 {
 		q, args = update, append(args, row.Version)
@@ -92,13 +93,13 @@ func (tx *Tx) upsertDirectory(row *model.Row, now time.Time, insert, update stri
 
 // raiseTenantVersion gives a tenant whose list of integrations changes its next version; ErrStale when it is gone.
 func (tx *Tx) raiseTenantVersion(name string, now time.Time) error {
-	return tx.execOr(ErrStale, `UPDATE tenants SET version = version + 1, updated_at = $1 WHERE name = $2`,
-		micros(now), name)
+	return tx.sql.RunOr(ErrStale, `UPDATE tenants SET version = version + 1, updated_at = $1 WHERE name = $2`,
+		rows.Micros(now), name)
 }
 
 // raiseDirectoryVersion tells the nodes of this database that they have to reload tenants and integrations.
 func (tx *Tx) raiseDirectoryVersion() error {
-	return tx.exec(`UPDATE directory SET version = version + 1 WHERE id = 1`)
+	return tx.sql.Run(`UPDATE directory SET version = version + 1 WHERE id = 1`)
 }
 
 // DeleteTenant removes a stored tenant, which must have no integration any more; ErrStale when it was changed
@@ -108,7 +109,7 @@ func (tx *Tx) DeleteTenant(t *model.Tenant) error {
 		return err
 	}
 	return tx.writeDirectory(`DELETE FROM tenants WHERE name = $1 AND version = $2 AND created_at = $3`,
-		t.Name, t.Row.Version, micros(t.Row.CreatedAt))
+		t.Name, t.Row.Version, rows.Micros(t.Row.CreatedAt))
 }
 
 // DeleteIntegration deletes an integration of a stored tenant and raises the tenant's version; ErrStale when it was
@@ -118,12 +119,12 @@ func (tx *Tx) DeleteIntegration(i *model.Integration, now time.Time) error {
 		return err
 	}
 	return tx.writeDirectory(`DELETE FROM integrations WHERE tenant = $1 AND name = $2 AND version = $3
-		AND created_at = $4`, i.Tenant, i.Name, i.Row.Version, micros(i.Row.CreatedAt))
+		AND created_at = $4`, i.Tenant, i.Name, i.Row.Version, rows.Micros(i.Row.CreatedAt))
 }
 
 // writeDirectory writes a row, and tells the nodes that the directory changed; ErrStale when there is no such row.
 func (tx *Tx) writeDirectory(q string, args ...any) error {
-	if err := tx.execOr(ErrStale, q, args...); err != nil {
+	if err := tx.sql.RunOr(ErrStale, q, args...); err != nil {
 		return err
 	}
 	return tx.raiseDirectoryVersion()
@@ -131,7 +132,7 @@ func (tx *Tx) writeDirectory(q string, args ...any) error {
 
 // DirectoryVersion rises with each change of a tenant or an integration, made by whichever node.
 func (db *DB) DirectoryVersion(ctx context.Context) (version int64, err error) {
-	return queryOne(ctx, db, scanned[int64], `SELECT version FROM directory WHERE id = 1`)
+	return rows.QueryOne(ctx, db.reads, rows.Value[int64], `SELECT version FROM directory WHERE id = 1`)
 }
 
 // ListTenants reads all stored tenants with their integrations, a page at a time, ordered by name; ErrSealed when a
@@ -139,7 +140,7 @@ func (db *DB) DirectoryVersion(ctx context.Context) (version int64, err error) {
 func (db *DB) ListTenants(ctx context.Context) ([]*model.Tenant, error) {
 	var all []*model.Tenant
 	of := map[string]*model.Tenant{}
-	err := eachPage(ctx, db, scanTenant, func(last tenantRow) []any { return []any{last.Name} }, MaxPage,
+	err := rows.EachPage(ctx, db.reads, scanTenant, func(last tenantRow) []any { return []any{last.Name} }, MaxPage,
 		`SELECT name, title, secrets, quarantine, rate, burst,
 		version, created_at, updated_at FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`,
 		func(page []tenantRow) error {
@@ -155,7 +156,7 @@ func (db *DB) ListTenants(ctx context.Context) ([]*model.Tenant, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = eachPage(ctx, db, scanIntegration, func(last integrationRow) []any { return []any{last.Tenant, last.Name} },
+	err = rows.EachPage(ctx, db.reads, scanIntegration, func(last integrationRow) []any { return []any{last.Tenant, last.Name} },
 		MaxPage, `SELECT tenant, name, url, secret, former_secret,
 		documents, standard_webhooks, in_flight, retry, version, created_at, updated_at
 		FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
@@ -191,7 +192,7 @@ func scanTenant(r row) (one tenantRow, err error) {
 	var perSecond *float64
 	var burst *int
 	if err := r.Scan(&t.Name, &t.Title, &one.kept, &t.Quarantine, &perSecond, &burst, &t.Row.Version,
-		moment{&t.Row.CreatedAt}, moment{&t.Row.UpdatedAt}); err != nil {
+		rows.Time(&t.Row.CreatedAt), rows.Time(&t.Row.UpdatedAt)); err != nil {
 		return one, err
 	}
 	if perSecond != nil && burst != nil {
@@ -222,7 +223,7 @@ func scanIntegration(r row) (one integrationRow, err error) {
 	var gaps string
 	if err := r.Scan(&i.Tenant, &i.Name, &one.url, &one.secret, &one.former, &i.Documents, &i.StandardWebhooks,
 		&i.InFlight, &gaps, &i.Row.Version,
-		moment{&i.Row.CreatedAt}, moment{&i.Row.UpdatedAt}); err != nil {
+		rows.Time(&i.Row.CreatedAt), rows.Time(&i.Row.UpdatedAt)); err != nil {
 		return one, err
 	}
 	i.Verify, i.Row.Tenant = true, i.Tenant

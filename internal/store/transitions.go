@@ -5,13 +5,14 @@ import (
 	"math"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // InsertTransition inserts that a job application entered a step.
 func (tx *Tx) InsertTransition(t *model.Transition) error {
-	return tx.exec(`INSERT INTO transitions (id, tenant, application, step, name, category, entered_at, export)
+	return tx.sql.Run(`INSERT INTO transitions (id, tenant, application, step, name, category, entered_at, export)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		t.ID, t.Tenant, t.Application, t.Status.Step, t.Status.Name, t.Status.Category, micros(t.Status.EnteredAt),
+		t.ID, t.Tenant, t.Application, t.Status.Step, t.Status.Name, t.Status.Category, rows.Micros(t.Status.EnteredAt),
 		t.Export)
 }
 
@@ -22,16 +23,16 @@ func (db *DB) ListTransitions(ctx context.Context, tenant, application string, b
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	return queryPage(ctx, db, func(r row) (t model.Transition, err error) {
+	return rows.QueryPage(ctx, db.reads, func(r row) (t model.Transition, err error) {
 		err = r.Scan(&t.ID, &t.Tenant, &t.Application, &t.Status.Step, &t.Status.Name, &t.Status.Category,
-			moment{&t.Status.EnteredAt}, &t.Export)
+			rows.Time(&t.Status.EnteredAt), &t.Export)
 		return t, err
-	}, func(t model.Transition) int64 { return t.ID }, Page{Limit: limit}.limit(),
+	}, func(t model.Transition) int64 { return t.ID }, Page{Limit: limit}.Size(),
 		`SELECT id, tenant, application, step, name, category, entered_at, export FROM transitions
 		WHERE tenant = $1 AND application = $2 AND id < $3 ORDER BY id DESC`, tenant, application, before)
 }
 
 // DeleteTransitions removes the history of a job application.
 func (tx *Tx) DeleteTransitions(tenant, application string) error {
-	return tx.exec(`DELETE FROM transitions WHERE tenant = $1 AND application = $2`, tenant, application)
+	return tx.sql.Run(`DELETE FROM transitions WHERE tenant = $1 AND application = $2`, tenant, application)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // open is the condition on a delivery d that it is the last one at its integration, and not final.
@@ -46,7 +47,7 @@ func (db *DB) ListSettled(ctx context.Context, after int64) (settled []int64, ne
 		id          int64
 		undelivered bool
 	}
-	page, err := query(ctx, db, func(r row) (f found, err error) { return f, r.Scan(&f.id, &f.undelivered) },
+	page, err := rows.Query(ctx, db.reads, func(r row) (f found, err error) { return f, r.Scan(&f.id, &f.undelivered) },
 		`SELECT e.id, `+db.undelivered("")+` FROM exports e WHERE e.unsettled AND e.id > $1 ORDER BY e.id LIMIT $2`,
 		after, MaxPage)
 	for _, f := range page {
@@ -67,7 +68,7 @@ func (tx *Tx) SettleExports(ids []int64) error {
 		return nil
 	}
 	in, args := oneOf(ids)
-	return tx.exec(fmt.Sprintf(`UPDATE exports SET unsettled = $%d WHERE id IN (SELECT e.id FROM exports e
+	return tx.sql.Run(fmt.Sprintf(`UPDATE exports SET unsettled = $%d WHERE id IN (SELECT e.id FROM exports e
 		WHERE e.id IN (%s) AND NOT %s ORDER BY e.id%s)`,
 		len(args)+1, in, tx.db.undelivered(""), tx.sql.SkipLocked()), append(args, false)...)
 }
@@ -83,8 +84,8 @@ type Waiting struct {
 // CountUndelivered counts the deliveries to each integration that are not final. What waits for Temporal and is for all
 // integrations that its tenant has then is counted at the place without an integration.
 func (db *DB) CountUndelivered(ctx context.Context) (map[model.Place]Waiting, error) {
-	return queryMap(ctx, db, func(r row) (at model.Place, w Waiting, err error) {
-		err = r.Scan(&at.Tenant, &at.Integration, &w.Count, moment{&w.Oldest}, moment{&w.Ends})
+	return rows.QueryMap(ctx, db.reads, func(r row) (at model.Place, w Waiting, err error) {
+		err = r.Scan(&at.Tenant, &at.Integration, &w.Count, rows.Time(&w.Oldest), rows.Time(&w.Ends))
 		return at, w, err
 	}, `SELECT tenant, integration, count(*), min(since), min(ends) FROM (
 		SELECT e.tenant, d.integration, CASE d.round WHEN 0 THEN e.received_at ELSE d.created_at END AS since,

@@ -8,13 +8,14 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // What is undelivered is found in every state that is not final, whether its delivery is stored yet or not, also after it
 // was noted what is settled.
 func TestUndeliveredExports(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		dispatched := func(key string, integrations ...string) *model.Export {
 			e := export("acme", key, key)
 			require.True(t, insert(t, db, e))

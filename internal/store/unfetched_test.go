@@ -9,12 +9,13 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // What is still to be fetched is counted, with the time until which the first of it can be.
 func TestUnfetchedDocumentsAreCounted(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		requireUnfetched := func(want int64, till time.Time) {
 			n, got, err := db.CountUnfetched(t.Context())
 			require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/access"
 )
 
 // askTime is for how long a browser in which somebody signed out asks the provider to ask who they are.
@@ -63,7 +64,7 @@ func (c *Console) backChannelLogout(w http.ResponseWriter, r *http.Request) {
 	l, err := c.Issuer.ReadLogout(r.Context(), r.PostFormValue("logout_token"))
 	if err == nil {
 		var ended int64
-		told := store.Logout{Console: c.URL, Issuer: c.Issuer.Issuer, Subject: l.Subject, SID: l.SID,
+		told := access.Logout{Console: c.URL, Issuer: c.Issuer.Issuer, Subject: l.Subject, SID: l.SID,
 			Token: sha256.Sum256([]byte(c.URL + "\x00" + c.Issuer.Issuer + "\x00" + l.ID)),
 			Till:  l.At.Add(2 * oidcclient.LogoutAge)}
 		err = c.db().Write(r.Context(), func(tx *store.Tx) (err error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/access"
 )
 
 // withSettings returns a client with the settings of a request.
@@ -233,7 +234,7 @@ func resetClient(r *request) (any, error) {
 			return err
 		}
 		err := tx.InsertClientSecret(c.ID, hash, now)
-		if errors.Is(err, store.ErrTooMany) { // another node made one at the same time
+		if errors.Is(err, access.ErrTooMany) { // another node made one at the same time
 			return problem.New(http.StatusConflict, "secrets were made at the same time: ask again").RetryAfter(time.Second)
 		}
 		if err != nil {

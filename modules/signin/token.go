@@ -15,6 +15,7 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/access"
 )
 
 // token exchanges a code or a refresh token for tokens (OpenID Connect Core sections 3.1.3 and 12). The client is
@@ -79,7 +80,7 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request, c *identity.
 	}
 	now := p.now()
 	issued := newTokens("", now)
-	x := &store.Exchange{Code: identity.HashSecret(sent.Get("code")), Issuer: p.Issuer, Client: c.ID,
+	x := &access.Exchange{Code: identity.HashSecret(sent.Get("code")), Issuer: p.Issuer, Client: c.ID,
 		RedirectURI: sent.Get("redirect_uri"), Challenge: made, Tokens: issued.kept}
 	e := p.entry(r, "token", "success", c.ID, "")
 	var g *identity.Grant

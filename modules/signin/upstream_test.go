@@ -16,6 +16,7 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/access"
 	"github.com/hiregate/hiregate/internal/vault"
 	"github.com/hiregate/hiregate/modules/signin"
 )
@@ -342,7 +343,7 @@ func TestManyLeaveAndNobodyComesBack(t *testing.T) {
 	at := j.Now().Add(-14 * time.Minute)
 	j.Write(t, func(tx *store.Tx) error {
 		for n := range 500 {
-			v := &store.Visit{Hash: identity.HashSecret(strconv.Itoa(n)), Request: []byte("r"), Network: address, At: at,
+			v := &access.Visit{Hash: identity.HashSecret(strconv.Itoa(n)), Request: []byte("r"), Network: address, At: at,
 				Till: at.Add(15 * time.Minute)}
 			if _, err := tx.InsertVisit(v); err != nil {
 				return err

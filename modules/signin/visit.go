@@ -10,6 +10,7 @@ import (
 	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/access"
 )
 
 const (
@@ -38,7 +39,7 @@ func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request,
 	if err != nil {
 		return nil, until, err
 	}
-	kept := &store.Visit{Hash: identity.HashSecret(v.State), Request: sealed, Network: password.NetworkOf(p.Address(r)),
+	kept := &access.Visit{Hash: identity.HashSecret(v.State), Request: sealed, Network: password.NetworkOf(p.Address(r)),
 		At: v.At, Till: v.At.Add(upstreamVisit)}
 	err = p.db().Write(r.Context(), func(tx *store.Tx) (err error) {
 		until, err = tx.InsertVisit(kept)

@@ -1,9 +1,12 @@
-// Package tables, where a test imports it, lets the databases of storetest begin with the tables of the store: making them takes a test
-// longer than most of what it is about. storetest can't do so itself, since tests of the store's own package use it.
+// Package tables has the databases of storetest begin with the tables of the store: making them takes longer than most
+// tests. storetest can't import the store, since the tests within the store's package use it.
 package tables
 
 import (
 	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
@@ -17,4 +20,15 @@ func init() {
 		}
 		return db.Close()
 	}
+}
+
+// Each runs a test on each database, with a store that is closed at its end.
+func Each(t *testing.T, test func(t *testing.T, db *store.DB)) {
+	t.Helper()
+	storetest.Each(t, func(t *testing.T, address string) {
+		db, err := store.Open(t.Context(), address, store.Options{})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		test(t, db)
+	})
 }

@@ -1,4 +1,4 @@
-package store_test
+package access_test
 
 import (
 	"fmt"
@@ -9,11 +9,12 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 func TestAPIKeys(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		text, hash := model.NewAPIKey()
 		require.Regexp(t, `^hgk_[A-Za-z0-9_-]{43}$`, text)
 		require.Equal(t, hash, model.HashAPIKey(text))
@@ -57,7 +58,7 @@ func TestAPIKeys(t *testing.T) {
 
 func TestAPIKeysOfATenant(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 			for n, tenant := range []string{"acme", "globex", "", "acme"} {
 				_, hash := model.NewAPIKey()

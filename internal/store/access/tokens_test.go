@@ -1,4 +1,4 @@
-package store_test
+package access_test
 
 import (
 	"errors"
@@ -10,11 +10,12 @@ import (
 
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 func TestTokensRotate(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		people(t, db)
 		rotate := func(from, to, issuer, client string, at time.Time) *identity.Grant {
 			var g *identity.Grant
@@ -50,7 +51,7 @@ func TestTokensRotate(t *testing.T) {
 // A client that refreshes twice at once sends the former token again: within the grace period it is accepted once more, from that client alone.
 func TestFormerRefreshTokenIsGoodOnceMore(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		people(t, db)
 		begin := func(name string) {
 			issue(t, db, name)
@@ -93,7 +94,7 @@ func TestFormerRefreshTokenIsGoodOnceMore(t *testing.T) {
 
 func TestTokensAreRevoked(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		people(t, db)
 		revoke := func(token, client string) (found bool) {
 			write(t, db, func(tx *store.Tx) (err error) {
@@ -181,7 +182,7 @@ func TestTokensAreRevoked(t *testing.T) {
 // What nobody can use any more is removed; a code that was used stays as long as its tokens.
 func TestGrantsAreSwept(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		people(t, db)
 		issue(t, db, "used")
 		issue(t, db, "unused")
@@ -206,7 +207,7 @@ func TestGrantsAreSwept(t *testing.T) {
 // An application that refreshes for years, while nobody signs in, leaves no tokens behind that are over.
 func TestTokensAreSweptAsTheyRotate(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		people(t, db)
 		issue(t, db, "code")
 		require.NotNil(t, exchange(t, db, "code", "0", noon, asIs))

@@ -1,4 +1,4 @@
-package store_test
+package access_test
 
 import (
 	"fmt"
@@ -9,13 +9,14 @@ import (
 
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // Anybody may have an authorization request refused: the rows are counted and bounded, and nobody pushes out those of a
 // known client but whoever knows it.
 func TestRefusalsAreBounded(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		count := func(client string, known bool, uri string, at time.Time) {
 			write(t, db, func(tx *store.Tx) error {
 				return tx.CountRefusal(identity.NewRefusal(client, known, identity.RedirectURIDiffers, uri, at))

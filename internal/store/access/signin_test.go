@@ -1,4 +1,4 @@
-package store_test
+package access_test
 
 import (
 	"fmt"
@@ -10,7 +10,9 @@ import (
 
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/access"
 	"github.com/hiregate/hiregate/internal/store/storetest"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 const issuer = "https://gate.example.com/signin"
@@ -33,7 +35,7 @@ func people(t *testing.T, db *store.DB) {
 
 func TestUsers(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		people(t, db)
 		byEmail, err := db.UserByEmail(t.Context(), "aDA@EXAMPLE.com")
 		require.NoError(t, err)
@@ -62,7 +64,7 @@ func TestUsers(t *testing.T) {
 
 func TestClients(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		people(t, db)
 		c, err := db.Client(t.Context(), "app")
 		require.NoError(t, err)
@@ -84,7 +86,7 @@ func TestClients(t *testing.T) {
 		require.Empty(t, secrets())
 		require.NoError(t, add("one", 0))
 		require.NoError(t, add("two", time.Second))
-		require.ErrorIs(t, add("three", 2*time.Second), store.ErrTooMany)
+		require.ErrorIs(t, add("three", 2*time.Second), access.ErrTooMany)
 		require.Equal(t, []identity.Hash{identity.HashSecret("one"), identity.HashSecret("two")}, secrets())
 		write(t, db, func(tx *store.Tx) error { return tx.DeleteOlderClientSecrets("app") })
 		require.Equal(t, []identity.Hash{identity.HashSecret("two")}, secrets())
@@ -113,7 +115,7 @@ func TestClients(t *testing.T) {
 
 func TestSessions(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		people(t, db)
 		one, two := identity.HashSecret("one"), identity.HashSecret("two")
 		begin := func(hash, before identity.Hash, at time.Time) {
@@ -198,9 +200,9 @@ func tokens(name string, at time.Time) []identity.Token {
 	}
 }
 
-func exchange(t *testing.T, db *store.DB, code, name string, at time.Time, change func(*store.Exchange)) *identity.Grant {
+func exchange(t *testing.T, db *store.DB, code, name string, at time.Time, change func(*access.Exchange)) *identity.Grant {
 	t.Helper()
-	x := &store.Exchange{Code: identity.HashSecret(code), Issuer: issuer, Client: "app", RedirectURI: "https://app.example.com/cb", Challenge: "c", Tokens: tokens(name, at)}
+	x := &access.Exchange{Code: identity.HashSecret(code), Issuer: issuer, Client: "app", RedirectURI: "https://app.example.com/cb", Challenge: "c", Tokens: tokens(name, at)}
 	change(x)
 	var g *identity.Grant
 	write(t, db, func(tx *store.Tx) (err error) {
@@ -210,7 +212,7 @@ func exchange(t *testing.T, db *store.DB, code, name string, at time.Time, chang
 	return g
 }
 
-func asIs(*store.Exchange) {}
+func asIs(*access.Exchange) {}
 
 func good(t *testing.T, db *store.DB, name string, at time.Time) bool {
 	t.Helper()
@@ -223,16 +225,16 @@ func good(t *testing.T, db *store.DB, name string, at time.Time) bool {
 
 func TestCodeIsExchanged(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		people(t, db)
 		issue(t, db, "code")
-		for name, spoil := range map[string]func(*store.Exchange){
-			"code":        func(x *store.Exchange) { x.Code = identity.HashSecret("other") },
-			"issuer":      func(x *store.Exchange) { x.Issuer = "https://other.example.com" },
-			"client":      func(x *store.Exchange) { x.Client = "other" },
-			"redirect":    func(x *store.Exchange) { x.RedirectURI += "/" },
-			"verifier":    func(x *store.Exchange) { x.Challenge = "d" },
-			"no verifier": func(x *store.Exchange) { x.Challenge = "" },
+		for name, spoil := range map[string]func(*access.Exchange){
+			"code":        func(x *access.Exchange) { x.Code = identity.HashSecret("other") },
+			"issuer":      func(x *access.Exchange) { x.Issuer = "https://other.example.com" },
+			"client":      func(x *access.Exchange) { x.Client = "other" },
+			"redirect":    func(x *access.Exchange) { x.RedirectURI += "/" },
+			"verifier":    func(x *access.Exchange) { x.Challenge = "d" },
+			"no verifier": func(x *access.Exchange) { x.Challenge = "" },
 		} {
 			require.Nil(t, exchange(t, db, "code", "x", noon, spoil), name)
 		}
@@ -249,8 +251,8 @@ func TestCodeIsExchanged(t *testing.T) {
 		_, err = db.AccessToken(t.Context(), issuer, identity.HashSecret("refresh a"), at)
 		require.ErrorIs(t, err, store.ErrNotFound, "a refresh token passes as an access token")
 
-		require.Nil(t, exchange(t, db, "code", "b", at, func(x *store.Exchange) { x.Client = "other" }))
-		require.Nil(t, exchange(t, db, "code", "b", at, func(x *store.Exchange) { x.Issuer = "https://other.example.com" }))
+		require.Nil(t, exchange(t, db, "code", "b", at, func(x *access.Exchange) { x.Client = "other" }))
+		require.Nil(t, exchange(t, db, "code", "b", at, func(x *access.Exchange) { x.Issuer = "https://other.example.com" }))
 		require.True(t, good(t, db, "a", at), "another client revoked what was issued for a code that it has")
 		require.Nil(t, exchange(t, db, "code", "b", at, asIs))
 		require.False(t, good(t, db, "a", at), "what was issued for a code that came twice is good")
@@ -296,7 +298,7 @@ func TestOneWinner(t *testing.T) {
 
 func TestKeysAndLog(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		k := &identity.Key{Algorithm: identity.RS256, Generation: 1, ID: "k1", Sealed: []byte{0, 1, 255}, SignsFrom: noon, CreatedAt: noon}
 		for _, want := range []bool{true, false} {
 			write(t, db, func(tx *store.Tx) error {

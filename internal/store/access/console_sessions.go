@@ -1,10 +1,11 @@
-package store
+package access
 
 import (
 	"context"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // maxConsoleSessions is how many sessions a person has at a console, in as many browsers; a further one ends the oldest.
@@ -14,7 +15,7 @@ const maxConsoleSessions = 10
 // user has now; empty: none. ErrNotFound: no such code was issued here.
 func (db *DB) SignInOfCode(ctx context.Context, issuer string, code identity.Hash) (session identity.Hash, email string,
 	err error) {
-	s, err := queryOne(ctx, db, func(r row) (s identity.ConsoleSession, err error) {
+	s, err := rows.QueryOne(ctx, db.reads, func(r row) (s identity.ConsoleSession, err error) {
 		var hash []byte
 		err = r.Scan(&hash, &s.Email)
 		copy(s.SignIn[:], hash)
@@ -30,43 +31,43 @@ func (tx *Tx) InsertConsoleSession(before identity.Hash, s *identity.ConsoleSess
 	if err := tx.DeleteConsoleSession(before); err != nil {
 		return err
 	}
-	if _, err := tx.DeleteExpiredConsoleSessions(s.CreatedAt, sweep); err != nil {
+	if _, err := tx.DeleteExpiredConsoleSessions(s.CreatedAt, rows.Sweep); err != nil {
 		return err
 	}
 	var signIn any
 	if s.SignIn != (identity.Hash{}) {
 		signIn = s.SignIn[:]
 	}
-	if err := tx.exec(`INSERT INTO console_sessions (hash, console, issuer, subject, sid, signin, person, created_at, till)
+	if err := tx.sql.Run(`INSERT INTO console_sessions (hash, console, issuer, subject, sid, signin, person, created_at, till)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, s.Hash[:], s.Console, s.Issuer, s.Subject, s.SID, signIn, s.Person,
-		micros(s.CreatedAt), micros(s.Till)); err != nil {
+		rows.Micros(s.CreatedAt), rows.Micros(s.Till)); err != nil {
 		return err
 	}
-	return tx.exec(`DELETE FROM console_sessions WHERE hash IN (SELECT hash FROM console_sessions WHERE issuer = $1
+	return tx.sql.Run(`DELETE FROM console_sessions WHERE hash IN (SELECT hash FROM console_sessions WHERE issuer = $1
 		AND subject = $2 AND console = $3 AND hash <> $4 ORDER BY created_at DESC LIMIT $5 OFFSET $6)`,
-		s.Issuer, s.Subject, s.Console, s.Hash[:], sweep, maxConsoleSessions-1)
+		s.Issuer, s.Subject, s.Console, s.Hash[:], rows.Sweep, maxConsoleSessions-1)
 }
 
 // ConsoleSession reads a session of a console that has not ended; ErrNotFound when there is none. One of our own sign-in
 // has ended with the session there, and while its user is disabled.
 func (db *DB) ConsoleSession(ctx context.Context, console string, hash identity.Hash,
 	now time.Time) (*identity.ConsoleSession, error) {
-	return queryOne(ctx, db, func(r row) (*identity.ConsoleSession, error) {
+	return rows.QueryOne(ctx, db.reads, func(r row) (*identity.ConsoleSession, error) {
 		s := &identity.ConsoleSession{Hash: hash, Console: console}
 		var signIn []byte
-		err := r.Scan(&s.Issuer, &s.Subject, &s.SID, &signIn, &s.Person, moment{&s.CreatedAt}, moment{&s.Till}, &s.Email)
+		err := r.Scan(&s.Issuer, &s.Subject, &s.SID, &signIn, &s.Person, rows.Time(&s.CreatedAt), rows.Time(&s.Till), &s.Email)
 		copy(s.SignIn[:], signIn)
 		return s, err
 	}, `SELECT c.issuer, c.subject, c.sid, c.signin, c.person, c.created_at, c.till,
 		CASE WHEN u.email_verified THEN u.email ELSE '' END
 		FROM console_sessions c LEFT JOIN sessions s ON s.hash = c.signin LEFT JOIN users u ON u.id = s.user_id
 		WHERE c.hash = $1 AND c.console = $2 AND c.till > $3
-		AND (c.signin IS NULL OR s.till > $3 AND u.disabled_at IS NULL)`, hash[:], console, micros(now))
+		AND (c.signin IS NULL OR s.till > $3 AND u.disabled_at IS NULL)`, hash[:], console, rows.Micros(now))
 }
 
 // DeleteConsoleSession ends a session; there may be none.
 func (tx *Tx) DeleteConsoleSession(hash identity.Hash) error {
-	return tx.exec(`DELETE FROM console_sessions WHERE hash = $1`, hash[:])
+	return tx.sql.Run(`DELETE FROM console_sessions WHERE hash = $1`, hash[:])
 }
 
 // Logout is what a provider's logout token says (OpenID Connect Back-Channel Logout 1.0 section 2.4): whose session at
@@ -80,8 +81,8 @@ type Logout struct {
 // EndConsoleSessions ends the sessions at a console that a logout token names, and returns how many there were. ErrTaken:
 // the token was used before. A session whose own sid the provider did not tell ends with any of its subject's.
 func (tx *Tx) EndConsoleSessions(l Logout) (ended int64, err error) {
-	if err := tx.execOr(ErrTaken, `INSERT INTO logout_tokens (hash, till) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
-		l.Token[:], micros(l.Till)); err != nil {
+	if err := tx.sql.RunOr(ErrTaken, `INSERT INTO logout_tokens (hash, till) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+		l.Token[:], rows.Micros(l.Till)); err != nil {
 		return 0, err
 	}
 	if l.Subject == "" {
@@ -97,7 +98,7 @@ func (tx *Tx) EndConsoleSessions(l Logout) (ended int64, err error) {
 func (tx *Tx) DeleteExpiredConsoleSessions(now time.Time, limit int) (deleted int64, err error) {
 	for _, table := range []string{"console_sessions", "logout_tokens"} {
 		n, err := tx.sql.Exec(`DELETE FROM `+table+` WHERE hash IN (SELECT hash FROM `+table+` WHERE till <= $1
-			ORDER BY till LIMIT $2)`, micros(now), limit)
+			ORDER BY till LIMIT $2)`, rows.Micros(now), limit)
 		if err != nil {
 			return 0, err
 		}

@@ -1,4 +1,4 @@
-package store
+package access
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // maxKeys is more than are ever published.
@@ -13,21 +14,21 @@ const maxKeys = 100
 
 // InsertKey inserts the next generation of an algorithm's keys. It reports false when another node was quicker.
 func (tx *Tx) InsertKey(k *identity.Key) (bool, error) {
-	return tx.changed(`INSERT INTO signing_keys (algorithm, generation, id, sealed, signs_from, created_at)
+	return tx.sql.Changed(`INSERT INTO signing_keys (algorithm, generation, id, sealed, signs_from, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
-		string(k.Algorithm), k.Generation, k.ID, k.Sealed, micros(k.SignsFrom), micros(k.CreatedAt))
+		string(k.Algorithm), k.Generation, k.ID, k.Sealed, rows.Micros(k.SignsFrom), rows.Micros(k.CreatedAt))
 }
 
 // DeleteKeys deletes the keys of an algorithm before a generation.
 func (tx *Tx) DeleteKeys(a identity.Algorithm, before int) error {
-	return tx.exec(`DELETE FROM signing_keys WHERE algorithm = $1 AND generation < $2`, string(a), before)
+	return tx.sql.Run(`DELETE FROM signing_keys WHERE algorithm = $1 AND generation < $2`, string(a), before)
 }
 
 // ListKeys reads all keys, by algorithm and generation.
 func (db *DB) ListKeys(ctx context.Context) ([]*identity.Key, error) {
-	return query(ctx, db, func(r row) (*identity.Key, error) {
+	return rows.Query(ctx, db.reads, func(r row) (*identity.Key, error) {
 		var k identity.Key
-		err := r.Scan(&k.Algorithm, &k.Generation, &k.ID, &k.Sealed, moment{&k.SignsFrom}, moment{&k.CreatedAt})
+		err := r.Scan(&k.Algorithm, &k.Generation, &k.ID, &k.Sealed, rows.Time(&k.SignsFrom), rows.Time(&k.CreatedAt))
 		return &k, err
 	}, `SELECT algorithm, generation, id, sealed, signs_from, created_at FROM signing_keys
 		ORDER BY algorithm, generation LIMIT $1`, maxKeys)
@@ -38,12 +39,12 @@ const logKept = 90 * 24 * time.Hour
 
 // InsertSigninEntry adds an entry to the log of sign-ins, and removes some that are too old.
 func (tx *Tx) InsertSigninEntry(e *identity.Entry) error {
-	if err := tx.deleteExpired("signin_log", "id", "at", sweep, e.At.Add(-logKept)); err != nil {
+	if err := rows.DeleteExpired(tx.sql, "signin_log", "id", "at", rows.Sweep, e.At.Add(-logKept)); err != nil {
 		return err
 	}
-	return tx.exec(`INSERT INTO signin_log (at, event, result, issuer, client, user_id, address)
+	return tx.sql.Run(`INSERT INTO signin_log (at, event, result, issuer, client, user_id, address)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		micros(e.At), e.Event, e.Result, e.Issuer, e.Client, e.UserID, e.Address)
+		rows.Micros(e.At), e.Event, e.Result, e.Issuer, e.Client, e.UserID, e.Address)
 }
 
 // ListSigninEntries lists the log of sign-ins, the newest first: the entries before one, or from the newest on when before is
@@ -52,11 +53,11 @@ func (db *DB) ListSigninEntries(ctx context.Context, before int64, limit int) ([
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	return queryPage(ctx, db, func(r row) (*identity.Entry, error) {
+	return rows.QueryPage(ctx, db.reads, func(r row) (*identity.Entry, error) {
 		var e identity.Entry
-		err := r.Scan(&e.ID, moment{&e.At}, &e.Event, &e.Result, &e.Issuer, &e.Client, &e.UserID, &e.Address)
+		err := r.Scan(&e.ID, rows.Time(&e.At), &e.Event, &e.Result, &e.Issuer, &e.Client, &e.UserID, &e.Address)
 		return &e, err
-	}, func(e *identity.Entry) int64 { return e.ID }, Page{Limit: limit}.limit(),
+	}, func(e *identity.Entry) int64 { return e.ID }, rows.Page{Limit: limit}.Size(),
 		`SELECT id, at, event, result, issuer, client, user_id, address FROM signin_log WHERE id < $1 ORDER BY id DESC`,
 		before)
 }

@@ -1,9 +1,10 @@
-package store
+package access
 
 import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // How many visits wait at a time. Each has an authorization request of up to 16 KiB, and anyone may begin one.
@@ -23,24 +24,24 @@ type Visit struct {
 // InsertVisit inserts a visit. If too many of the same network are open, it inserts nothing, and full is when the first
 // of them ends. If too many of all networks are open, it deletes the oldest.
 func (tx *Tx) InsertVisit(v *Visit) (full time.Time, err error) {
-	if err := tx.deleteExpired("upstream_visits", "hash", "till", sweep, v.At); err != nil {
+	if err := rows.DeleteExpired(tx.sql, "upstream_visits", "hash", "till", rows.Sweep, v.At); err != nil {
 		return time.Time{}, err
 	}
 	var begun int
 	var ends int64
 	if _, err := tx.sql.Scan([]any{&begun, &ends}, `SELECT count(*), coalesce(min(till), 0) FROM upstream_visits
-		WHERE network = $1 AND till > $2`, v.Network, micros(v.At)); err != nil {
+		WHERE network = $1 AND till > $2`, v.Network, rows.Micros(v.At)); err != nil {
 		return time.Time{}, err
 	}
 	if begun >= maxNetworkVisits {
-		return fromMicros(ends), nil
+		return rows.FromMicros(ends), nil
 	}
-	if err := tx.exec(`DELETE FROM upstream_visits WHERE hash IN (SELECT hash FROM upstream_visits ORDER BY till DESC
-		LIMIT $1 OFFSET $2)`, sweep, maxVisits-1); err != nil {
+	if err := tx.sql.Run(`DELETE FROM upstream_visits WHERE hash IN (SELECT hash FROM upstream_visits ORDER BY till DESC
+		LIMIT $1 OFFSET $2)`, rows.Sweep, maxVisits-1); err != nil {
 		return time.Time{}, err
 	}
-	err = tx.exec(`INSERT INTO upstream_visits (hash, request, network, till) VALUES ($1, $2, $3, $4)`,
-		v.Hash[:], v.Request, v.Network, micros(v.Till))
+	err = tx.sql.Run(`INSERT INTO upstream_visits (hash, request, network, till) VALUES ($1, $2, $3, $4)`,
+		v.Hash[:], v.Request, v.Network, rows.Micros(v.Till))
 	return time.Time{}, err
 }
 
@@ -48,6 +49,6 @@ func (tx *Tx) InsertVisit(v *Visit) (full time.Time, err error) {
 // tried. It returns nil when there is no such visit, or it has ended.
 func (tx *Tx) DeleteVisit(hash identity.Hash, now time.Time) (request []byte, err error) {
 	_, err = tx.sql.Scan([]any{&request}, `DELETE FROM upstream_visits WHERE hash = $1 AND till > $2 RETURNING request`,
-		hash[:], micros(now))
+		hash[:], rows.Micros(now))
 	return request, err
 }

@@ -1,4 +1,4 @@
-package store
+package access
 
 import (
 	"context"
@@ -6,17 +6,18 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // InsertAPIKey adds a key, which is found by its hash.
 func (tx *Tx) InsertAPIKey(k *model.APIKey, hash [sha256.Size]byte) error {
-	return tx.exec(`INSERT INTO api_keys (id, hash, label, tenant, role, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		k.ID, hash[:], k.Label, k.Tenant, string(k.Role), micros(k.CreatedAt))
+	return tx.sql.Run(`INSERT INTO api_keys (id, hash, label, tenant, role, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+		k.ID, hash[:], k.Label, k.Tenant, string(k.Role), rows.Micros(k.CreatedAt))
 }
 
 // RevokeAPIKey ends a key. It reports false when there is none that is good.
 func (tx *Tx) RevokeAPIKey(id string, now time.Time) (bool, error) {
-	return tx.changed(`UPDATE api_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, micros(now), id)
+	return tx.sql.Changed(`UPDATE api_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, rows.Micros(now), id)
 }
 
 // IsAPIKeyValid reports whether a key is there and not revoked.
@@ -27,38 +28,40 @@ func (tx *Tx) IsAPIKeyValid(hash [sha256.Size]byte) (good bool, err error) {
 
 // RevokeAPIKeysOfTenant revokes the keys that are for one tenant alone.
 func (tx *Tx) RevokeAPIKeysOfTenant(tenant string, now time.Time) error {
-	return tx.exec(`UPDATE api_keys SET revoked_at = $1 WHERE tenant = $2 AND revoked_at IS NULL`, micros(now), tenant)
+	return tx.sql.Run(`UPDATE api_keys SET revoked_at = $1 WHERE tenant = $2 AND revoked_at IS NULL`, rows.Micros(now), tenant)
 }
 
 // UpdateAPIKeyUse stores when a key was used, unless a use after since is stored.
 func (tx *Tx) UpdateAPIKeyUse(id string, now, since time.Time) error {
-	return tx.exec(`UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL
+	return tx.sql.Run(`UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL
 		OR last_used_at <= $3)`,
-		micros(now), id, micros(since))
+		rows.Micros(now), id, rows.Micros(since))
 }
 
-var apiKeys = table[model.APIKey]{"api_keys", "id, label, tenant, role, created_at, revoked_at, last_used_at",
-	func(k *model.APIKey) []any {
-		return []any{&k.ID, &k.Label, &k.Tenant, &k.Role, moment{&k.CreatedAt}, moment{&k.RevokedAt},
-			moment{&k.LastUsedAt}}
+var apiKeys = rows.Table[model.APIKey]{
+	Name:    "api_keys",
+	Columns: "id, label, tenant, role, created_at, revoked_at, last_used_at",
+	Fields: func(k *model.APIKey) []any {
+		return []any{&k.ID, &k.Label, &k.Tenant, &k.Role, rows.Time(&k.CreatedAt), rows.Time(&k.RevokedAt),
+			rows.Time(&k.LastUsedAt)}
 	}}
 
 // APIKeyByHash finds a key, also one that is revoked; ErrNotFound when there is none.
 func (db *DB) APIKeyByHash(ctx context.Context, hash [sha256.Size]byte) (*model.APIKey, error) {
-	return apiKeys.get(ctx, db, `hash = $1`, hash[:])
+	return apiKeys.Get(ctx, db.reads, `hash = $1`, hash[:])
 }
 
 // APIKey reads a key; ErrNotFound when there is none.
 func (db *DB) APIKey(ctx context.Context, id string) (*model.APIKey, error) {
-	return apiKeys.get(ctx, db, `id = $1`, id)
+	return apiKeys.Get(ctx, db.reads, `id = $1`, id)
 }
 
 // ListAPIKeys lists keys by id: those that open a tenant alone, or all of them when it is empty.
-func (db *DB) ListAPIKeys(ctx context.Context, tenant string, p Page) ([]*model.APIKey, string, error) {
+func (db *DB) ListAPIKeys(ctx context.Context, tenant string, p rows.Page) ([]*model.APIKey, string, error) {
 	where, args := `id > $1`, []any{p.After}
 	if tenant != "" {
 		where, args = `tenant = $2 AND id > $1`, append(args, tenant)
 	}
-	return queryPage(ctx, db, apiKeys.scan, func(k *model.APIKey) string { return k.ID }, p.limit(),
-		apiKeys.selecting(where+` ORDER BY id`), args...)
+	return rows.QueryPage(ctx, db.reads, apiKeys.Scan, func(k *model.APIKey) string { return k.ID }, p.Size(),
+		apiKeys.Select(where+` ORDER BY id`), args...)
 }

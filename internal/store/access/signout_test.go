@@ -1,4 +1,4 @@
-package store_test
+package access_test
 
 import (
 	"database/sql"
@@ -11,12 +11,13 @@ import (
 
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // Who was signed out everywhere is not signed in again by what they showed before, and gets no code by a session of before.
 func TestNothingBeginsBehindASignOut(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		people(t, db)
 		const company = "https://login.example.com"
 		for name, signOut := range map[string]func(*store.Tx) (bool, error){

@@ -1,19 +1,20 @@
-package store
+package access
 
 import (
 	"context"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // InsertUser adds a user; ErrTaken when the e-mail address is another's.
 func (tx *Tx) InsertUser(u *identity.User) error {
-	return tx.execOr(ErrTaken, `
+	return tx.sql.RunOr(ErrTaken, `
 		INSERT INTO users (id, email, folded, email_verified, name, given_name, family_name, password, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
 		u.ID, u.Email, identity.Fold(u.Email), u.EmailVerified, u.Name, u.GivenName, u.FamilyName, u.Password,
-		micros(u.CreatedAt))
+		rows.Micros(u.CreatedAt))
 }
 
 // UpdateUser changes a user's address and names. ErrNotFound when there is no such user, ErrTaken when the e-mail
@@ -22,7 +23,7 @@ func (tx *Tx) UpdateUser(u *identity.User) error {
 	if err := tx.lockUser(u.ID); err != nil {
 		return err
 	}
-	return tx.execOr(ErrTaken, `UPDATE users SET email = $1, folded = $2, email_verified = $3, name = $4, given_name = $5,
+	return tx.sql.RunOr(ErrTaken, `UPDATE users SET email = $1, folded = $2, email_verified = $3, name = $4, given_name = $5,
 		family_name = $6 WHERE id = $7 AND NOT EXISTS (SELECT 1 FROM users WHERE folded = $2 AND id <> $7)`,
 		u.Email, identity.Fold(u.Email), u.EmailVerified, u.Name, u.GivenName, u.FamilyName, u.ID)
 }
@@ -30,15 +31,14 @@ func (tx *Tx) UpdateUser(u *identity.User) error {
 // EnableUser lets a user who is disabled sign in again, with the password that they had. It reports false when there is
 // no such user, or they are not disabled.
 func (tx *Tx) EnableUser(id string) (bool, error) {
-	n, err := tx.sql.Exec(`UPDATE users SET disabled_at = NULL WHERE id = $1 AND disabled_at IS NOT NULL`, id)
-	return n > 0, err
+	return tx.sql.Changed(`UPDATE users SET disabled_at = NULL WHERE id = $1 AND disabled_at IS NOT NULL`, id)
 }
 
 // DisableUser keeps a user from signing in, and ends their sessions and grants. It reports false when there is no such
 // user, or they are disabled already.
 func (tx *Tx) DisableUser(id string, now time.Time) (bool, error) {
-	n, err := tx.sql.Exec(`UPDATE users SET disabled_at = $1 WHERE id = $2 AND disabled_at IS NULL`, micros(now), id)
-	if err != nil || n == 0 {
+	ok, err := tx.sql.Changed(`UPDATE users SET disabled_at = $1 WHERE id = $2 AND disabled_at IS NULL`, rows.Micros(now), id)
+	if err != nil || !ok {
 		return false, err
 	}
 	return true, tx.endSessions(id, now)
@@ -47,8 +47,8 @@ func (tx *Tx) DisableUser(id string, now time.Time) (bool, error) {
 // ResetUser sets another password, enables a disabled user, and ends their sessions and grants. It reports false when
 // there is no such user.
 func (tx *Tx) ResetUser(id, password string, now time.Time) (bool, error) {
-	n, err := tx.sql.Exec(`UPDATE users SET password = $1, disabled_at = NULL WHERE id = $2`, password, id)
-	if err != nil || n == 0 {
+	ok, err := tx.sql.Changed(`UPDATE users SET password = $1, disabled_at = NULL WHERE id = $2`, password, id)
+	if err != nil || !ok {
 		return false, err
 	}
 	return true, tx.endSessions(id, now)
@@ -58,28 +58,29 @@ func (tx *Tx) ResetUser(id, password string, now time.Time) (bool, error) {
 // first, so it either finds what the transaction began, or came before it and is seen here. ErrNotFound when there is
 // no such user.
 func (tx *Tx) lockUser(id string) error {
-	return tx.execOr(ErrNotFound, `UPDATE users SET name = name WHERE id = $1`, id)
+	return tx.sql.RunOr(ErrNotFound, `UPDATE users SET name = name WHERE id = $1`, id)
 }
 
 // endSessions deletes the sessions of a user, and revokes their grants.
 func (tx *Tx) endSessions(id string, now time.Time) error {
-	if err := tx.exec(`DELETE FROM sessions WHERE user_id = $1`, id); err != nil {
+	if err := tx.sql.Run(`DELETE FROM sessions WHERE user_id = $1`, id); err != nil {
 		return err
 	}
-	return tx.exec(`UPDATE grants SET revoked_at = $1 WHERE user_id = $2 AND revoked_at IS NULL`, micros(now), id)
+	return tx.sql.Run(`UPDATE grants SET revoked_at = $1 WHERE user_id = $2 AND revoked_at IS NULL`, rows.Micros(now), id)
 }
 
-var users = table[identity.User]{
-	"users", "id, email, email_verified, name, given_name, family_name, password, created_at, disabled_at, totp_required, totp, totp_step",
-	func(u *identity.User) []any {
+var users = rows.Table[identity.User]{
+	Name:    "users",
+	Columns: "id, email, email_verified, name, given_name, family_name, password, created_at, disabled_at, totp_required, totp, totp_step",
+	Fields: func(u *identity.User) []any {
 		return []any{&u.ID, &u.Email, &u.EmailVerified, &u.Name, &u.GivenName, &u.FamilyName, &u.Password,
-			moment{&u.CreatedAt}, moment{&u.DisabledAt}, &u.TOTPRequired, &u.TOTP, &u.TOTPStep}
+			rows.Time(&u.CreatedAt), rows.Time(&u.DisabledAt), &u.TOTPRequired, &u.TOTP, &u.TOTPStep}
 	},
 }
 
 // User reads a user as they are in the transaction, also one who is disabled; ErrNotFound when there is none.
 func (tx *Tx) User(id string) (*identity.User, error) {
-	u, found, err := users.find(tx, `id = $1`, id)
+	u, found, err := users.Find(tx.sql, `id = $1`, id)
 	if err == nil && !found {
 		return nil, ErrNotFound
 	}
@@ -88,16 +89,16 @@ func (tx *Tx) User(id string) (*identity.User, error) {
 
 // User reads a user, also one who is disabled; ErrNotFound when there is none.
 func (db *DB) User(ctx context.Context, id string) (*identity.User, error) {
-	return users.get(ctx, db, `id = $1`, id)
+	return users.Get(ctx, db.reads, `id = $1`, id)
 }
 
 // UserByEmail reads a user, also one who is disabled; ErrNotFound when there is none.
 func (db *DB) UserByEmail(ctx context.Context, email string) (*identity.User, error) {
-	return users.get(ctx, db, `folded = $1`, identity.Fold(email))
+	return users.Get(ctx, db.reads, `folded = $1`, identity.Fold(email))
 }
 
 // ListUsers lists users by id.
-func (db *DB) ListUsers(ctx context.Context, p Page) ([]*identity.User, string, error) {
-	return queryPage(ctx, db, users.scan, func(u *identity.User) string { return u.ID }, p.limit(),
-		users.selecting(`id > $1 ORDER BY id`), p.After)
+func (db *DB) ListUsers(ctx context.Context, p rows.Page) ([]*identity.User, string, error) {
+	return rows.QueryPage(ctx, db.reads, users.Scan, func(u *identity.User) string { return u.ID }, p.Size(),
+		users.Select(`id > $1 ORDER BY id`), p.After)
 }

@@ -1,4 +1,4 @@
-package store_test
+package access_test
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/access"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 const console = "https://gate.example.com/console"
@@ -32,7 +34,7 @@ func lasts(t *testing.T, db *store.DB, name string, at time.Time) bool {
 // A session of our own sign-in ends with the session there, and shows the address that its user has now.
 func TestConsoleSessionsEndWithTheirSignIn(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		people(t, db)
 		for name, end := range map[string]func(*store.Tx, *identity.Session) error{
 			"out":     func(tx *store.Tx, s *identity.Session) error { return tx.DeleteSession(s.Hash) },
@@ -82,7 +84,7 @@ func TestConsoleSessionsEndWithTheirSignIn(t *testing.T) {
 // A person has ten sessions at most, of which the oldest ends; what has ended is deleted.
 func TestConsoleSessionsAreBounded(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		insert := func(s *identity.ConsoleSession, before string) {
 			t.Helper()
 			write(t, db, func(tx *store.Tx) error { return tx.InsertConsoleSession(identity.HashSecret(before), s) })
@@ -116,19 +118,19 @@ func TestConsoleSessionsAreBounded(t *testing.T) {
 // A logout token ends what it names, and once.
 func TestLogoutTokensEndConsoleSessions(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		for n, c := range []struct {
-			l    store.Logout
+			l    access.Logout
 			ends []string
 		}{
-			{store.Logout{Subject: "ada"}, []string{"one", "two", "without"}},
-			{store.Logout{SID: "sid of one"}, []string{"one"}},
-			{store.Logout{Subject: "ada", SID: "sid of one"}, []string{"one", "without"}},
-			{store.Logout{Subject: "eve", SID: "sid of one"}, nil},
-			{store.Logout{Subject: "eve"}, nil},
-			{store.Logout{SID: "another"}, nil},
-			{store.Logout{Subject: "ada", Issuer: "https://other.example.com"}, nil},
-			{store.Logout{Subject: "ada", Console: "https://other.example.com/console"}, nil},
+			{access.Logout{Subject: "ada"}, []string{"one", "two", "without"}},
+			{access.Logout{SID: "sid of one"}, []string{"one"}},
+			{access.Logout{Subject: "ada", SID: "sid of one"}, []string{"one", "without"}},
+			{access.Logout{Subject: "eve", SID: "sid of one"}, nil},
+			{access.Logout{Subject: "eve"}, nil},
+			{access.Logout{SID: "another"}, nil},
+			{access.Logout{Subject: "ada", Issuer: "https://other.example.com"}, nil},
+			{access.Logout{Subject: "ada", Console: "https://other.example.com/console"}, nil},
 		} {
 			names := []string{"one", "two", "without"}
 			write(t, db, func(tx *store.Tx) error {

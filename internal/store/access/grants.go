@@ -1,10 +1,11 @@
-package store
+package access
 
 import (
 	"context"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // InsertCode inserts the grant of a code, by its hash, for a user who is signed in. ErrNotFound: the session has ended.
@@ -16,23 +17,23 @@ func (tx *Tx) InsertCode(code, session identity.Hash, g *identity.Grant) error {
 		return err
 	}
 	till := g.IssuedAt.Add(identity.CodeLife)
-	return tx.execOr(ErrNotFound, `
+	return tx.sql.RunOr(ErrNotFound, `
 		INSERT INTO grants (code, issuer, client, user_id, redirect_uri, scope, claims, nonce, challenge, signed_in_at,
 		issued_at, code_till, till, session)
 		SELECT $1, $2, $3, user_id, $5, $6, $7, $8, $9, $10, $11, $12, $13, hash FROM sessions WHERE hash = $14
 		AND user_id = $4`,
 		code[:], g.Issuer, g.Client, g.UserID, g.RedirectURI, g.Scope, g.Claims, g.Nonce, g.Challenge,
-		micros(g.SignedInAt), micros(g.IssuedAt), micros(till), micros(till), session[:])
+		rows.Micros(g.SignedInAt), rows.Micros(g.IssuedAt), rows.Micros(till), rows.Micros(till), session[:])
 }
 
 // sweepGrants deletes some expired tokens and grants. A grant stays for as long as its tokens.
 func (tx *Tx) sweepGrants(now time.Time) error {
-	if err := tx.deleteExpired("tokens", "hash", "till", 2*sweep, now); err != nil {
+	if err := rows.DeleteExpired(tx.sql, "tokens", "hash", "till", 2*rows.Sweep, now); err != nil {
 		return err
 	}
-	return tx.exec(`DELETE FROM grants WHERE code IN (SELECT code FROM grants WHERE till <= $1
+	return tx.sql.Run(`DELETE FROM grants WHERE code IN (SELECT code FROM grants WHERE till <= $1
 		AND NOT EXISTS (SELECT 1 FROM tokens WHERE tokens.code = grants.code) ORDER BY till LIMIT $2)`,
-		micros(now), sweep)
+		rows.Micros(now), rows.Sweep)
 }
 
 // Exchange is a code that a client, which has proved who it is, exchanges for tokens.
@@ -49,7 +50,7 @@ const grantColumns = `issuer, client, user_id, redirect_uri, scope, claims, nonc
 
 func grantFields(g *identity.Grant) []any {
 	return []any{&g.Issuer, &g.Client, &g.UserID, &g.RedirectURI, &g.Scope, &g.Claims, &g.Nonce, &g.Challenge,
-		moment{&g.SignedInAt}, moment{&g.IssuedAt}}
+		rows.Time(&g.SignedInAt), rows.Time(&g.IssuedAt)}
 }
 
 // ExchangeCode consumes a code and inserts its tokens, which get its scope. It returns nil for a code that is unknown,
@@ -66,14 +67,14 @@ func (tx *Tx) ExchangeCode(x *Exchange, now time.Time) (*identity.Grant, error) 
 		AND code_till > $1 AND consumed_at IS NULL AND revoked_at IS NULL
 		AND EXISTS (SELECT 1 FROM users WHERE users.id = grants.user_id AND users.disabled_at IS NULL)
 		RETURNING `+grantColumns,
-		micros(now), micros(till), x.Code[:], x.Issuer, x.Client, x.RedirectURI, x.Challenge)
+		rows.Micros(now), rows.Micros(till), x.Code[:], x.Issuer, x.Client, x.RedirectURI, x.Challenge)
 	if err != nil {
 		return nil, err
 	}
 	if !won {
-		err := tx.exec(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND consumed_at IS NOT NULL
+		err := tx.sql.Run(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND consumed_at IS NOT NULL
 			AND revoked_at IS NULL AND issuer = $3 AND client = $4`,
-			micros(now), x.Code[:], x.Issuer, x.Client)
+			rows.Micros(now), x.Code[:], x.Issuer, x.Client)
 		return nil, err
 	}
 	return g, tx.insertTokens(x.Code[:], g.Scope, x.Tokens, now)
@@ -92,9 +93,9 @@ func (tx *Tx) insertTokens(code []byte, scope string, tokens []identity.Token, n
 		if t.Scope == "" {
 			t.Scope = scope
 		}
-		if err := tx.exec(`INSERT INTO tokens (hash, code, kind, scope, issued_at, till)
+		if err := tx.sql.Run(`INSERT INTO tokens (hash, code, kind, scope, issued_at, till)
 			VALUES ($1, $2, $3, $4, $5, $6)`,
-			t.Hash[:], code, string(t.Kind), t.Scope, micros(now), micros(t.Till)); err != nil {
+			t.Hash[:], code, string(t.Kind), t.Scope, rows.Micros(now), rows.Micros(t.Till)); err != nil {
 			return err
 		}
 	}
@@ -115,14 +116,14 @@ func (tx *Tx) RotateRefreshToken(refresh identity.Hash, issuer, client string, t
 		AND EXISTS (SELECT 1 FROM grants JOIN users ON users.id = grants.user_id WHERE grants.code = tokens.code
 		AND grants.issuer = $3 AND grants.client = $4
 			AND grants.revoked_at IS NULL AND users.disabled_at IS NULL)
-		RETURNING code`, micros(now), refresh[:], issuer, client, micros(now.Add(-identity.RefreshGrace)))
+		RETURNING code`, rows.Micros(now), refresh[:], issuer, client, rows.Micros(now.Add(-identity.RefreshGrace)))
 	if err != nil {
 		return nil, err
 	}
 	if !won {
-		err := tx.exec(`UPDATE grants SET revoked_at = $1 WHERE revoked_at IS NULL AND issuer = $2 AND client = $3
+		err := tx.sql.Run(`UPDATE grants SET revoked_at = $1 WHERE revoked_at IS NULL AND issuer = $2 AND client = $3
 			AND code = (SELECT code FROM tokens WHERE hash = $4 AND kind = 'refresh' AND ended_at IS NOT NULL)`,
-			micros(now), issuer, client, refresh[:])
+			rows.Micros(now), issuer, client, refresh[:])
 		return nil, err
 	}
 	g, till := new(identity.Grant), now
@@ -130,7 +131,7 @@ func (tx *Tx) RotateRefreshToken(refresh identity.Hash, issuer, client string, t
 		till = later(till, t.Till)
 	}
 	good, err := tx.sql.Scan(grantFields(g), `UPDATE grants SET till = $1 WHERE code = $2 AND revoked_at IS NULL
-		RETURNING `+grantColumns, micros(till), code)
+		RETURNING `+grantColumns, rows.Micros(till), code)
 	if err != nil || !good { // it was revoked a moment ago
 		return nil, err
 	}
@@ -149,11 +150,11 @@ func (tx *Tx) RevokeToken(hash identity.Hash, issuer, client string, now time.Ti
 	found, err := tx.sql.Scan([]any{&code, &kind}, `
 		UPDATE tokens SET ended_at = COALESCE(ended_at, $1) WHERE hash = $2
 		AND EXISTS (SELECT 1 FROM grants WHERE grants.code = tokens.code AND grants.issuer = $3 AND grants.client = $4)
-		RETURNING code, kind`, micros(now), hash[:], issuer, client)
+		RETURNING code, kind`, rows.Micros(now), hash[:], issuer, client)
 	if err != nil || !found || kind != identity.Refresh {
 		return found, err
 	}
-	err = tx.exec(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND revoked_at IS NULL`, micros(now), code)
+	err = tx.sql.Run(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND revoked_at IS NULL`, rows.Micros(now), code)
 	return true, err
 }
 
@@ -161,14 +162,14 @@ func (tx *Tx) RevokeToken(hash identity.Hash, issuer, client string, now time.Ti
 // expired or revoked, or its user or client disabled.
 func (db *DB) AccessToken(ctx context.Context, issuer string, hash identity.Hash,
 	now time.Time) (*identity.Grant, error) {
-	return queryOne(ctx, db, scanGrant, `
+	return rows.QueryOne(ctx, db.reads, scanGrant, `
 		SELECT g.issuer, g.client, g.user_id, g.redirect_uri, t.scope, g.claims, g.nonce, g.challenge, g.signed_in_at,
 		g.issued_at
 		FROM tokens t JOIN grants g ON g.code = t.code JOIN users u ON u.id = g.user_id
 		JOIN oauth_clients c ON c.id = g.client
 		WHERE t.hash = $1 AND t.kind = 'access' AND t.till > $2 AND t.ended_at IS NULL AND g.issuer = $3
 		AND g.revoked_at IS NULL
-		AND u.disabled_at IS NULL AND c.disabled_at IS NULL`, hash[:], micros(now), issuer)
+		AND u.disabled_at IS NULL AND c.disabled_at IS NULL`, hash[:], rows.Micros(now), issuer)
 }
 
 func scanGrant(r row) (*identity.Grant, error) {

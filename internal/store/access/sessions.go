@@ -1,10 +1,11 @@
-package store
+package access
 
 import (
 	"context"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // InsertSession inserts a session and deletes the one before, if any. ErrNotFound: since the user was read they were
@@ -26,42 +27,42 @@ func (tx *Tx) InsertSession(before identity.Hash, s *identity.Session, u *identi
 	if err := tx.DeleteSession(before); err != nil {
 		return err
 	}
-	if err := tx.deleteExpired("sessions", "hash", "till", sweep, s.SignedInAt); err != nil {
+	if err := rows.DeleteExpired(tx.sql, "sessions", "hash", "till", rows.Sweep, s.SignedInAt); err != nil {
 		return err
 	}
-	return tx.execOr(ErrNotFound, `INSERT INTO sessions (hash, issuer, user_id, signed_in_at, till) SELECT $1, $2, id,
+	return tx.sql.RunOr(ErrNotFound, `INSERT INTO sessions (hash, issuer, user_id, signed_in_at, till) SELECT $1, $2, id,
 		$3, $4 FROM users
 		WHERE id = $5 AND disabled_at IS NULL AND password = $6 AND totp_required = $7 AND (NOT totp_required
 		OR totp IS NOT NULL)`,
-		s.Hash[:], s.Issuer, micros(s.SignedInAt), micros(s.Till), u.ID, u.Password, u.TOTPRequired)
+		s.Hash[:], s.Issuer, rows.Micros(s.SignedInAt), rows.Micros(s.Till), u.ID, u.Password, u.TOTPRequired)
 }
 
 // DeleteSession ends a session; there may be none.
 func (tx *Tx) DeleteSession(hash identity.Hash) error {
-	return tx.exec(`DELETE FROM sessions WHERE hash = $1`, hash[:])
+	return tx.sql.Run(`DELETE FROM sessions WHERE hash = $1`, hash[:])
 }
 
 // Session reads a session that has not ended, of a user who is not disabled; ErrNotFound when there is none.
 func (db *DB) Session(ctx context.Context, issuer string, hash identity.Hash,
 	now time.Time) (*identity.Session, error) {
-	return queryOne(ctx, db, func(r row) (*identity.Session, error) {
+	return rows.QueryOne(ctx, db.reads, func(r row) (*identity.Session, error) {
 		var s identity.Session
 		s.Hash = hash
-		err := r.Scan(&s.Issuer, &s.UserID, moment{&s.SignedInAt}, moment{&s.Till})
+		err := r.Scan(&s.Issuer, &s.UserID, rows.Time(&s.SignedInAt), rows.Time(&s.Till))
 		return &s, err
 	}, `SELECT s.issuer, s.user_id, s.signed_in_at, s.till FROM sessions s JOIN users u ON u.id = s.user_id
-		WHERE s.hash = $1 AND s.issuer = $2 AND s.till > $3 AND u.disabled_at IS NULL`, hash[:], issuer, micros(now))
+		WHERE s.hash = $1 AND s.issuer = $2 AND s.till > $3 AND u.disabled_at IS NULL`, hash[:], issuer, rows.Micros(now))
 }
 
 // UpsertConsent stores that a user lets a client have a scope.
 func (tx *Tx) UpsertConsent(user, client, scope string, now time.Time) error {
-	return tx.exec(`INSERT INTO consents (user_id, client, scope, at) VALUES ($1, $2, $3, $4)
+	return tx.sql.Run(`INSERT INTO consents (user_id, client, scope, at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (user_id, client) DO UPDATE SET scope = excluded.scope, at = excluded.at`,
-		user, client, scope, micros(now))
+		user, client, scope, rows.Micros(now))
 }
 
 // ConsentedScope reads the scope that a user lets a client have; ErrNotFound when they were never asked.
 func (db *DB) ConsentedScope(ctx context.Context, user, client string) (scope string, err error) {
-	return queryOne(ctx, db, scanned[string],
+	return rows.QueryOne(ctx, db.reads, rows.Value[string],
 		`SELECT scope FROM consents WHERE user_id = $1 AND client = $2`, user, client)
 }

@@ -1,4 +1,4 @@
-package store_test
+package access_test
 
 import (
 	"database/sql"
@@ -13,12 +13,14 @@ import (
 
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/access"
 	"github.com/hiregate/hiregate/internal/store/storetest"
+	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 func TestOneTimePasswords(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		people(t, db)
 		tried := func(fn func(*store.Tx) (bool, error)) (done bool) {
 			write(t, db, func(tx *store.Tx) (err error) { done, err = fn(tx); return err })
@@ -78,7 +80,7 @@ func TestOneTimePasswords(t *testing.T) {
 
 func TestAccountsElsewhere(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		people(t, db)
 		const company = "https://login.example.com"
 		join := func(issuer, subject, user string) error {
@@ -140,10 +142,10 @@ func TestAccountsElsewhere(t *testing.T) {
 // A visit ends once, in its time; those that nobody came back from are swept.
 func TestVisitsElsewhere(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
+	tables.Each(t, func(t *testing.T, db *store.DB) {
 		begin := func(name string, at time.Time) error {
 			return db.Write(t.Context(), func(tx *store.Tx) error {
-				_, err := tx.InsertVisit(&store.Visit{Hash: identity.HashSecret(name), Request: []byte("\x00 of " + name), Network: "192.0.2.1", At: at, Till: at.Add(time.Minute)})
+				_, err := tx.InsertVisit(&access.Visit{Hash: identity.HashSecret(name), Request: []byte("\x00 of " + name), Network: "192.0.2.1", At: at, Till: at.Add(time.Minute)})
 				return err
 			})
 		}
@@ -190,7 +192,7 @@ func TestVisitsAreBounded(t *testing.T) {
 			for from := 0; from < n; from += 50 { // in turns that a busy server gets through
 				write(t, db, func(tx *store.Tx) error {
 					for k := from; k < min(n, from+50); k++ {
-						v := &store.Visit{Hash: identity.HashSecret(fmt.Sprint(network, at, k)), Request: []byte("r"), Network: network, At: at, Till: at.Add(15 * time.Minute)}
+						v := &access.Visit{Hash: identity.HashSecret(fmt.Sprint(network, at, k)), Request: []byte("r"), Network: network, At: at, Till: at.Add(15 * time.Minute)}
 						var err error
 						if full, err = tx.InsertVisit(v); err != nil {
 							return err

@@ -1,4 +1,4 @@
-package store
+package access
 
 import (
 	"context"
@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 // RequireTOTP sets whether a user needs a second factor. It deletes one that is set up, so that the user sets up
 // another at the next sign-in, and ends their sessions and grants. It reports false when there is no such user.
 func (tx *Tx) RequireTOTP(id string, required bool, now time.Time) (bool, error) {
-	n, err := tx.sql.Exec(`UPDATE users SET totp_required = $1, totp = NULL, totp_step = 0 WHERE id = $2`, required, id)
-	if err != nil || n == 0 {
+	ok, err := tx.sql.Changed(`UPDATE users SET totp_required = $1, totp = NULL, totp_step = 0 WHERE id = $2`, required, id)
+	if err != nil || !ok {
 		return false, err
 	}
 	return true, tx.endSessions(id, now)
@@ -21,7 +22,7 @@ func (tx *Tx) RequireTOTP(id string, required bool, now time.Time) (bool, error)
 // InsertTOTP stores the sealed secret of a user's second factor, and the step of the one-time password that proved it.
 // It reports false when they need none, or have one already.
 func (tx *Tx) InsertTOTP(id string, sealed []byte, step int64) (bool, error) {
-	return tx.changed(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp_required AND totp IS NULL`,
+	return tx.sql.Changed(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp_required AND totp IS NULL`,
 		sealed, step, id)
 }
 
@@ -29,13 +30,13 @@ func (tx *Tx) InsertTOTP(id string, sealed []byte, step int64) (bool, error) {
 // re-encrypted since. It reports false for a step that is not after all used ones, and for a secret that was replaced:
 // it succeeds once, on whatever nodes it is tried.
 func (tx *Tx) ConsumeTOTP(id string, before, sealed []byte, step int64) (bool, error) {
-	return tx.changed(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp = $4 AND totp_step < $2`,
+	return tx.sql.Changed(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp = $4 AND totp_step < $2`,
 		sealed, step, id, before)
 }
 
 // UserByUpstreamAccount reads the user of an account at another provider, also a disabled one; ErrNotFound when there is none.
 func (db *DB) UserByUpstreamAccount(ctx context.Context, issuer, subject string) (*identity.User, error) {
-	return users.get(ctx, db, `id = (SELECT user_id FROM upstream_accounts WHERE issuer = $1 AND subject = $2)`,
+	return users.Get(ctx, db.reads, `id = (SELECT user_id FROM upstream_accounts WHERE issuer = $1 AND subject = $2)`,
 		issuer, subject)
 }
 
@@ -54,15 +55,15 @@ func (tx *Tx) InsertUpstreamAccount(issuer, subject, user string, now time.Time)
 	if n > 0 {
 		return ErrTaken
 	}
-	return tx.execOr(ErrTaken, `INSERT INTO upstream_accounts (issuer, subject, user_id, created_at)
-		VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, issuer, subject, user, micros(now))
+	return tx.sql.RunOr(ErrTaken, `INSERT INTO upstream_accounts (issuer, subject, user_id, created_at)
+		VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, issuer, subject, user, rows.Micros(now))
 }
 
 // ListUpstreamAccounts lists a user's accounts at other providers, by issuer.
 func (db *DB) ListUpstreamAccounts(ctx context.Context, user string) ([]*identity.UpstreamAccount, error) {
-	return query(ctx, db, func(r row) (*identity.UpstreamAccount, error) {
+	return rows.Query(ctx, db.reads, func(r row) (*identity.UpstreamAccount, error) {
 		var a identity.UpstreamAccount
-		err := r.Scan(&a.Issuer, &a.Subject, moment{&a.JoinedAt})
+		err := r.Scan(&a.Issuer, &a.Subject, rows.Time(&a.JoinedAt))
 		return &a, err
 	}, `SELECT issuer, subject, created_at FROM upstream_accounts WHERE user_id = $1 ORDER BY issuer`, user)
 }
@@ -76,7 +77,7 @@ func (tx *Tx) DeleteUpstreamAccounts(user string, now time.Time) (bool, error) {
 		}
 		return false, err
 	}
-	if err := tx.exec(`DELETE FROM upstream_accounts WHERE user_id = $1`, user); err != nil {
+	if err := tx.sql.Run(`DELETE FROM upstream_accounts WHERE user_id = $1`, user); err != nil {
 		return false, err
 	}
 	return true, tx.endSessions(user, now)
