@@ -59,7 +59,7 @@ func NewAnswers(questions []model.Question) (*Answers, error) {
 	return a, nil
 }
 
-// Questions are what is asked, in order. They must not be changed.
+// Questions returns the questions in order. They must not be changed.
 func (a *Answers) Questions() []model.Question { return a.questions }
 
 // Question finds a question by its id.

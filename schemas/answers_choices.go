@@ -8,7 +8,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 )
 
-// options are those of a question, in order and each once: a job may have 150,000, and an application choose them all.
+// options has the options of a question, in order and each once: a job may have 150,000, and an application choose all.
 type options []string
 
 func optionsOf(q *model.Question) options {

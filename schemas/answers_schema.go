@@ -87,7 +87,7 @@ func questionSchema(q *model.Question) (any, error) {
 	return nil, fmt.Errorf("question %s has the format %q, which there is not: use one of the contract", q.ID, q.Format)
 }
 
-// choice is what options.choiceOf makes of an answer.
+// choice is the schema of the object that options.choiceOf makes of an answer.
 func choice(offered, repeated bool, count int) object {
 	return object{"offered": offered, "repeated": repeated, "count": json.Number(strconv.Itoa(count))}
 }

@@ -13,9 +13,9 @@ type Document struct {
 	// Value is the decoded text: map[string]any, []any, string, bool, json.Number or nil. Members of objects whose
 	// value is null are left out, since null counts as absent; elements of arrays are not.
 	Value any
-	// Attachments are those of all profiles whose url is a string, in the order of the body.
+	// Attachments has the attachments of all profiles whose url is a string, in the order of the body.
 	Attachments []Attachment
-	// AttachmentCount is how many elements the attachments of all profiles have, whatever they are.
+	// AttachmentCount counts the elements of all profiles' attachments, of any kind.
 	AttachmentCount int
 	// CandidateID is the string at /candidate/person/id/value, empty if there is none. It is any Unicode text, U+0000
 	// included.
@@ -85,8 +85,8 @@ func (d *Document) RewriteTo(w io.Writer, body []byte, urls []string, behind fun
 	return err
 }
 
-// place is where in the body the reader is, as far as that matters: on the way to an attachment's url or to the
-// candidate's id.
+// place is the position of the reader in the body: on the way to an attachment's url, to the candidate's id, or
+// elsewhere.
 type place int8
 
 const (

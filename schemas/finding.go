@@ -18,10 +18,10 @@ const MaxFindings = 50
 type Finding struct {
 	// Pointer (RFC 6901) leads to what is wrong; to where it should be, if it is missing.
 	Pointer string `json:"pointer"`
-	// Rule is what the schema wants there: "required", "type: string", "const: Service", "one of: a, b",
+	// Rule is the rule of the schema at that place: "required", "type: string", "const: Service", "one of: a, b",
 	// "date: YYYY-MM-DD", "datetime: YYYY-MM-DD HH:mm:ss".
 	Rule string `json:"rule"`
-	// Found is what kind of thing is there: "absent", "null", "object", "string of 12 characters".
+	// Found is the kind of value at that place: "absent", "null", "object", "string of 12 characters".
 	Found string `json:"found"`
 }
 

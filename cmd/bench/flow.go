@@ -28,7 +28,7 @@ type flow struct {
 	closers  []func()
 }
 
-// acked is when an export was acknowledged, and to which tenant it belongs.
+// acked is an acknowledged export: its tenant, and the time.
 type acked struct {
 	tenant string
 	at     time.Time
@@ -36,7 +36,7 @@ type acked struct {
 
 const warmUp = `{"candidate":{"person":{"id":{"value":"c","schemeId":"Service Candidate","schemeAgencyId":"Service"}}}}`
 
-// flowOptions are what flows differ in.
+// flowOptions are the settings of a flow.
 type flowOptions struct {
 	tenants int    // t0, t1, …; each has one integration
 	option  string // of the integrations
@@ -44,7 +44,7 @@ type flowOptions struct {
 	hanging string // tenant whose partner does not answer
 }
 
-// flowLoad is what is sent through a flow.
+// flowLoad describes the exports to send through a flow.
 type flowLoad struct {
 	exports, connections int
 	during               time.Duration // nothing is sent after that; 0: until all exports are
@@ -220,7 +220,7 @@ func (f *flow) arrivals() error {
 	})
 }
 
-// flowed is what a flow measured, but of tenants whose partner is away.
+// flowed has the figures of a flow, without the tenants whose partner is away.
 type flowed struct {
 	Exports     int     `json:"exports"`
 	AckRate     float64 `json:"acknowledgedPerSecond,omitempty"`
@@ -234,7 +234,7 @@ type flowed struct {
 	took []time.Duration
 }
 
-// measured is what came of the exports of a tenant; empty: of all.
+// measured returns the figures of a tenant's exports; empty: of all.
 func (f *flow) measured(began time.Time, acking time.Duration, tenant string) flowed {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -38,8 +38,8 @@ type Bodies struct {
 	waiting int                          // bodies for which others end
 }
 
-// Sender is who sends a body, as far as that is known: to which tenant, or another name that shares the memory with
-// tenants', and from which address.
+// Sender identifies the sender of a body before its signature is checked: the tenant it is for, or another name that
+// shares the memory with tenants, and its address.
 type Sender struct{ Tenant, Address string }
 
 // New returns the default bounds.

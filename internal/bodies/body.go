@@ -27,7 +27,7 @@ type Body struct {
 	ended      bool // for another body
 }
 
-// Bytes are those of the body, good until it is released.
+// Bytes returns the body. It is valid until Release.
 func (b *Body) Bytes() []byte { return b.bytes }
 
 // Release gives the memory back.

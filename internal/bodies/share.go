@@ -15,7 +15,7 @@ const (
 	mostWaiting = 64
 )
 
-// share is what bodies that come from one address to one tenant hold.
+// share counts the memory of the bodies that come from one address to one tenant.
 type share struct {
 	held    int64
 	reading []*Body // in order of arrival

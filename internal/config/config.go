@@ -21,7 +21,7 @@ type Config struct {
 	PublicURL string // where the world reaches us, without a slash at the end
 	// CandidateURL is a candidate's profile in the service, with {candidate} in the place of their id.
 	CandidateURL string
-	// Workflows is where Temporal's UI shows a workflow: its escaped ID follows. Empty: that is not known.
+	// Workflows is the URL of Temporal's UI to which a workflow's escaped ID is appended. Empty: unknown.
 	Workflows string
 	// TakeOver is the id of the database whose namespace of Temporal this one takes over; empty: of none.
 	TakeOver    string

@@ -18,7 +18,7 @@ type Tx struct {
 	ending   []collected          // what the closures collected since begin
 }
 
-// Collection is what the closures of a transaction collect, so that all of it is written at once.
+// Collection gathers rows of all closures of a transaction, so that they are written at once.
 type Collection interface {
 	// Write is called once, after the last closure of the transaction.
 	Write() error

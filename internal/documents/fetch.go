@@ -168,7 +168,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// mediaType is what a Content-Type or a mimeType says, without parameters; empty if it says nothing useful.
+// mediaType returns a Content-Type or a mimeType without its parameters; empty if it is invalid or says nothing useful.
 func mediaType(contentType string) string {
 	mediaType, _, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || len(mediaType) > maxMediaType {
@@ -196,7 +196,7 @@ func fileName(u *url.URL, header http.Header, types ...string) string {
 	return "document"
 }
 
-// sourceError is what went wrong between us and the other side.
+// sourceError is a failure of the connection to the source, or of the source itself.
 type sourceError struct{ cause error }
 
 func (e *sourceError) Error() string { return e.cause.Error() }

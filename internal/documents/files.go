@@ -27,9 +27,9 @@ const (
 )
 
 var (
-	// ErrTooLarge is what Put returns when there is more to read than it may keep.
+	// ErrTooLarge is returned by Put when there is more to read than it may keep.
 	ErrTooLarge = errors.New("the document is larger than allowed")
-	// ErrFull is what Put returns when the disk, the quota or the limit on files (ulimit -f) is used up.
+	// ErrFull is returned by Put when the disk, the quota or the limit on files (ulimit -f) is used up.
 	ErrFull = errors.New("the disk that holds the documents is full")
 )
 
@@ -37,7 +37,7 @@ var (
 // by several goroutines at once.
 type Files struct {
 	root string
-	// Keys are what files are sealed with. Nil: nothing.
+	// Keys seal files. Nil: they are not sealed.
 	Keys Keys
 }
 
@@ -195,7 +195,7 @@ func (f *Files) Discard(name string) error {
 	return nil
 }
 
-// path is where a file lies. Names come from rows and requests, so one that NewName can't have made is refused.
+// path returns the path of a file. Names come from rows and requests, so one that NewName can't have made is refused.
 func (f *Files) path(name string) (string, error) {
 	const length = 26
 	isBase32 := func(c rune) bool { return 'a' <= c && c <= 'z' || '2' <= c && c <= '7' }

@@ -16,8 +16,7 @@ import (
 // last. So a truncated or changed file fails before the end of a read. Each file has its own key, in its header, sealed
 // for the file's name: under another name it does not open.
 
-// sealedSuffix is what the name of a sealed file ends with. The content does not tell: a document may itself be a file
-// of age.
+// sealedSuffix ends the name of a sealed file. The content does not show it: a document may itself be a file of age.
 const sealedSuffix = ".sealed"
 
 // Keys seal the keys of files; *store.DB.
@@ -85,13 +84,13 @@ type unsealed struct{ io.Writer }
 
 func (unsealed) Close() error { return nil }
 
-// Content is that of a file, as it was put. *os.File is one.
+// Content reads the content of a file as it was put. *os.File is one.
 type Content interface {
 	io.ReadCloser
 	io.ReaderAt
 }
 
-// sealedContent is that of a sealed file.
+// sealedContent reads the content of a sealed file.
 type sealedContent struct {
 	io.Reader
 	io.ReaderAt

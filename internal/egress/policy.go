@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// Policy is what goes beyond the default: every public address over https, on ports 80 and 443. The zero value adds
-// nothing.
+// Policy allows or denies addresses beyond the default, which is every public address over https, on ports 80 and 443.
+// The zero value is the default.
 type Policy struct {
 	Allow []Allowance `json:"allow,omitempty"`
 	// Log tells the operator which addresses are refused; nil: nothing does. Errors don't name them.

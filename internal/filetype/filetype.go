@@ -15,7 +15,7 @@ import (
 type Type struct {
 	// Name is a media type without parameters: the contract's where it has one for the type, else the detector's.
 	Name string
-	// Extension is what the file's name should end in, with its dot; empty where the contract does not have the type.
+	// Extension ends the file's name, with its dot; empty if the contract does not have the type.
 	Extension string
 }
 

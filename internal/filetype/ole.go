@@ -113,7 +113,7 @@ func (c *compound) moreTable(next uint32) error {
 	return nil
 }
 
-// place is where in the file a sector begins. The header takes up one.
+// place returns the offset of a sector in the file. The header takes up one.
 func (c *compound) place(sector uint32) int64 { return (int64(sector) + 1) * c.sector }
 
 // chain follows the allocation table from a sector to the end.

@@ -17,7 +17,7 @@ import (
 type Database struct {
 	Address string
 
-	// vaults are those of the configurations that use the database.
+	// vaults has a vault for each configuration that uses the database.
 	vaults vault.Shared
 
 	mu     sync.Mutex

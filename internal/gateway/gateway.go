@@ -15,7 +15,7 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-// Gateway is what a handler sees of one configuration.
+// Gateway gives handlers one configuration and the parts that serve it.
 type Gateway struct {
 	Config    *config.Config
 	Validator *schemas.Validator
@@ -30,7 +30,7 @@ type Gateway struct {
 	Exiting func() bool
 }
 
-// Portal is what a partner may see of its tenant, without signing in.
+// Portal lets a partner see parts of its tenant without signing in.
 type Portal struct {
 	ID     string // a UUID
 	Tenant string

@@ -36,7 +36,7 @@ const (
 var States = []string{string(model.Configured), Unproven, Refusing, Failing, string(model.NotConfigured),
 	string(model.Disabled)}
 
-// State is that of the integration's setup, or how a configured one does.
+// State returns the state of the integration's setup or, of a configured one, whether it receives exports.
 func (s *Standing) State() string {
 	switch {
 	case !s.Status.Deliverable(s.Integration):
@@ -51,7 +51,7 @@ func (s *Standing) State() string {
 	return string(model.Configured)
 }
 
-// Since is when its state began; zero: it is not known, as nothing was sent yet.
+// Since returns when the state began; zero: unknown, because nothing was sent yet.
 func (s *Standing) Since() time.Time {
 	switch {
 	case s.State() == Failing:
@@ -100,7 +100,7 @@ func clock(at, now time.Time) string {
 // waitsLong is for how long a delivery may wait before somebody should look.
 const waitsLong = time.Hour
 
-// Need is what a person has to look at; nil: nothing.
+// Need returns what a person has to look at; nil: nothing.
 func (s *Standing) Need(now time.Time) *model.Need {
 	i := s.Integration
 	n := model.Need{Tenant: i.Tenant, Integration: i.Name, Since: s.Since(), Count: s.Waiting.Count, LostAt: s.Waiting.Ends,

@@ -29,8 +29,8 @@ type Security struct {
 	APIKey    model.Secret
 }
 
-// TLSConfig is that of the connections; nil: they are not encrypted. The gateway's certificate is read for each of
-// them, so that one that was renewed is taken up.
+// TLSConfig returns the TLS configuration of the connections; nil: they are not encrypted. Each connection reads the
+// gateway's certificate again, so that a renewed one is used.
 func (s Security) TLSConfig() (*tls.Config, error) {
 	if !s.Encrypted {
 		return nil, nil

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// started is when the counters began.
+// started is the time from which the counters count.
 var started = time.Now()
 
 // ReceivedOf returns how many webhook requests of a tenant had each result, and since when they are counted.

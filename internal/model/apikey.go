@@ -60,7 +60,7 @@ func NewAPIKey() (key string, hash [sha256.Size]byte) {
 	return key, HashAPIKey(key)
 }
 
-// HashAPIKey is what a key is found by. A key has 256 random bits: a slow hash would add nothing.
+// HashAPIKey returns the hash under which a key is stored. A key has 256 random bits: a slow hash would add nothing.
 func HashAPIKey(key string) [sha256.Size]byte { return sha256.Sum256([]byte(key)) }
 
 // ValidateLabel says what is wrong with the label of an API key, or nil.

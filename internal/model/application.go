@@ -29,7 +29,7 @@ type StartDate struct {
 	Date string `json:"date"` // YYYY-MM-DD
 }
 
-// Status is where a job application stands in the hiring workflow.
+// Status is the position of a job application in the hiring workflow.
 type Status struct {
 	Step      string    `json:"step,omitempty"` // its id; empty for a status that came from elsewhere
 	Name      string    `json:"name,omitempty"`
@@ -63,7 +63,7 @@ type ApplicationDocument struct {
 	Finding      string // why it was refused, in the scanner's words
 }
 
-// ScanState is what a scanner says of a document. Only what is clean, or what no scanner was asked about, is handed on.
+// ScanState is a scanner's verdict on a document. Only clean documents, and those that no scanner sees, are handed on.
 type ScanState string
 
 // The states of a scan. Clean and Refused are final.

@@ -28,7 +28,7 @@ func (u *APIUser) ValidateName() error {
 	return k.err()
 }
 
-// Submission is what came with a job application, for the record.
+// Submission records the content of a job application as it was sent to the Apply API.
 type Submission struct {
 	Source  string  `json:"source"`
 	Answers []Given `json:"answers"` // in the order of the questions; but for the compliance groups

@@ -16,8 +16,8 @@ type AuditEntry struct {
 	Object string `json:"object"` // kind and id, such as exports/u-1
 }
 
-// Author is who did something. The name and the address are those of that time: a person who is renamed or removed later
-// can still be found. They are for the audit alone, no log has them.
+// Author identifies the person or the key that did something. Name and address are as of then, so that a person who is
+// renamed or removed later can still be found. Only the audit has them, no log.
 type Author struct {
 	// Actor is the id of an API key, of a person (console:…), of a link to the portal (portal:…) or of a partner that
 	// applies (api-user:…), "admin endpoint", or "configuration": what the Caddyfile says was done.

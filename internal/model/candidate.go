@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Row is what the store keeps of every resource beside its content.
+// Row has the columns that every stored resource has beside its content.
 type Row struct {
 	Tenant    string    `json:"tenant" schema:"ref=ShortName"`
 	Version   int64     `json:"version" schema:"minimum=1"` // 1 at first, one more with each change; 0: not stored yet

@@ -149,7 +149,7 @@ func IsTime(t time.Time) bool {
 	return 1 <= year && year <= 9999
 }
 
-// languageTag is what language tags are made of; the parser would take an underscore as well.
+// languageTag has the characters of language tags; the parser would also accept an underscore.
 var languageTag = regexp.MustCompile(`^[A-Za-z0-9-]{1,255}$`)
 
 // isLanguage reports whether s is a well-formed language tag (RFC 5646 section 2.2.9). Its subtags need not be

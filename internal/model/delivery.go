@@ -41,10 +41,10 @@ var Classes = []Class{
 	ClassDelivered, ClassRetrying, ClassHeld, ClassPartnerFault, ClassDataFault, ClassExpired, ClassOurFault,
 }
 
-// Faults are those of a failed attempt.
+// Faults lists the classes of failed attempts.
 var Faults = []Class{ClassPartnerFault, ClassDataFault, ClassOurFault}
 
-// Place is where a delivery goes.
+// Place names an integration: the destination of a delivery.
 type Place struct{ Tenant, Integration string }
 
 // Delivery is one export on its way to one integration, in one round.
@@ -166,8 +166,8 @@ func LatestDelivery(of []*Delivery, integration string) *Delivery {
 	return nil
 }
 
-// LatestDeliveries are those in the latest round of each integration: rounds are per integration, and a redelivery to
-// one leaves the deliveries to the others as they are. The deliveries of an export are ordered by round.
+// LatestDeliveries returns the deliveries in the latest round of each integration: rounds are per integration, and a
+// redelivery to one leaves the deliveries to the others as they are. The deliveries of an export are ordered by round.
 func LatestDeliveries(of []*Delivery) (latest []*Delivery) {
 	for _, d := range of {
 		if d == LatestDelivery(of, d.Integration) {

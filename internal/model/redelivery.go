@@ -112,7 +112,7 @@ type Redelivery struct {
 	Delivered, Failed, Waiting int64
 }
 
-// RedeliveryPreview is what a redelivery of a selection would find.
+// RedeliveryPreview counts the exports that a redelivery of a selection would find.
 type RedeliveryPreview struct {
 	Count          int64
 	Oldest, Newest time.Time // received; zero: there are none

@@ -15,7 +15,7 @@ const (
 	acceptedAgain = 3
 )
 
-// Refusals is what an integration refused lately for its data, from the first refusal on, until it received three
+// Refusals counts the attempts that an integration refused for their data, from the first refusal until it received three
 // attempts in a row. Its JSON is stored.
 type Refusals struct {
 	Since    time.Time `json:"since,omitzero"` // of the first one; zero: nothing was refused

@@ -106,7 +106,7 @@ func ParseDocumentMode(s string) (DocumentMode, error) {
 	return "", fmt.Errorf("document mode %q is unknown: use %s, %s or %s", s, Rehost, Passthrough, Inline)
 }
 
-// Integration is where a tenant's exports go.
+// Integration is a destination of a tenant's exports.
 type Integration struct {
 	Row    Row // of a stored integration; version 0: it is declared in the configuration
 	Tenant string
@@ -159,7 +159,7 @@ func (i *Integration) settingWith(secret Secret) []byte {
 	return mac.Sum(nil)
 }
 
-// IntegrationState is where an integration stands in its setup (contract, "States and transitions").
+// IntegrationState is the state of an integration's setup (contract, "States and transitions").
 type IntegrationState string
 
 // The states of an integration. Exports go to configured ones only; those of the others wait as held.

@@ -7,14 +7,14 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 )
 
-// body is what a notification holds: names of the configuration, fixed words, counts and times.
+// body is the body of a notification: names from the configuration, fixed words, counts and times.
 type body struct {
 	Type      model.Event `json:"type"`
 	Timestamp time.Time   `json:"timestamp"` // when it was told
 	Data      data        `json:"data"`
 }
 
-// data is what an event is about; each event has some of it.
+// data has the details of an event; each event sets some of them.
 type data struct {
 	Tenant      string      `json:"tenant"`
 	Integration string      `json:"integration,omitzero"`

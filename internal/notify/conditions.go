@@ -9,10 +9,10 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// conditions are those that an integration can be in, by the event that tells of their begin.
+// conditions lists the conditions of integrations, each by the event that reports its beginning.
 var conditions = []model.Event{model.IntegrationFailing, model.IntegrationRefusing, model.IntegrationDisabled, model.IntegrationHeld}
 
-// state is what the database holds of an integration.
+// state is the state of an integration in the database.
 type state struct {
 	status store.IntegrationStatus
 	health model.Health

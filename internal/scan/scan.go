@@ -54,7 +54,7 @@ func New(args []string) (Scanner, error) {
 // maxFinding is how much of a scanner's words is kept, in bytes.
 const maxFinding = 200
 
-// finding is what a scanner said, fit to be shown and logged.
+// finding returns a scanner's words without control characters and cut to maxFinding, fit to be shown and logged.
 func finding(said string) string {
 	said = strings.TrimSpace(strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {

@@ -34,8 +34,8 @@ type AuditFilter struct {
 	Limit        int // at most MaxPage; 0 means DefaultPage
 }
 
-// AuditCursor is where a page of entries ended: time in microseconds, and ID. The zero value is before the first page,
-// and after the last one.
+// AuditCursor identifies the last entry of a page: time in microseconds, and ID. It is zero before the first page and
+// after the last one.
 type AuditCursor struct{ At, ID int64 }
 
 // ListAudit lists entries, newest first. next is the cursor of the following page.

@@ -63,10 +63,10 @@ type Tx struct {
 	db  *DB
 }
 
-// Options are what Open may be told.
+// Options are the optional settings of Open.
 type Options struct {
 	Log *zap.Logger
-	// Vaults are what secrets are sealed with, and data keys. Nil: with nothing.
+	// Vaults seal secrets and data keys. Nil: nothing is sealed.
 	Vaults *vault.Shared
 }
 

@@ -183,7 +183,7 @@ func scanDelivery(r row) (*model.Delivery, error) {
 	return &d, err
 }
 
-// fields are where the columns of a delivery go.
+// fields returns the destinations of a delivery's columns.
 func fields(d *model.Delivery) []any {
 	return []any{&d.ID, &d.ExportID, &d.Tenant, &d.Integration, &d.Round, &d.Outcome, &d.Fault, &d.Reason, &d.Attempts,
 		&d.Parked,

@@ -92,7 +92,7 @@ func (tx *Tx) erase(id int64, now time.Time) error {
 // ErasedReason is why what was still to come of an export ended.
 const ErasedReason = "what the export held was erased, as somebody asked"
 
-// Remainder is what of an export is still to come.
+// Remainder is the unfinished work of an export.
 type Remainder struct {
 	Deliveries []*model.Delivery // that are not final
 	Documents  int               // that are neither fetched nor given up

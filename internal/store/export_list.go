@@ -39,7 +39,7 @@ func (db *DB) ListExports(ctx context.Context, f ExportFilter) (page []*model.Ex
 	return page, next, err
 }
 
-// conditions are what a WHERE joins by AND, with their arguments.
+// conditions collects the conditions of a WHERE, joined by AND, with their arguments.
 type conditions struct {
 	where []string
 	args  []any

@@ -8,10 +8,11 @@ import (
 	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
-// inFeed is what the column feed has of jobs that the feed has.
+// inFeed is the value of the column feed in jobs that are in the feed.
 const inFeed = "yes"
 
-// Position is what the feed has of a job. Anybody may ask for it, and what a job asks can be a thousand times as much.
+// Position is a job as the feed shows it, without its questions: anybody may read the feed, and the questions can be a
+// thousand times as large.
 type Position struct {
 	model.Row
 	BoardCode string `json:"jobBoardCode"`
@@ -27,7 +28,7 @@ func (db *DB) ListFeedJobs(ctx context.Context, tenant string, p Page) ([]*Posit
 	return positions.list(ctx, db, tenant, "feed", inFeed, p)
 }
 
-// FeedState is what changes with each change of a tenant's feed.
+// FeedState differs after each change of a tenant's feed.
 type FeedState struct{ Jobs, Versions, UpdatedAt int64 }
 
 // FeedState reads the state of a tenant's feed.

@@ -24,8 +24,8 @@ type placeAndHour struct {
 	hour time.Time
 }
 
-// healthBatch is what the attempts of a transaction say of their integrations. All closures of a batch share it, so that
-// it costs two statements for each integration, however many attempts there are; one more while it refuses any.
+// healthBatch gathers the attempts of a transaction by integration. All closures of a batch share it, so that it costs two
+// statements for each integration, however many attempts there are; one more while the integration refuses any.
 type healthBatch struct {
 	tx       *Tx
 	hours    map[placeAndHour]*model.Tally
@@ -223,7 +223,7 @@ func (db *DB) SumHours(ctx context.Context, now time.Time) (map[model.Place]Rate
 		WHERE hour >= $1 GROUP BY tenant, integration`, week, day)
 }
 
-// Hour is what the attempts at an integration came to in an hour.
+// Hour counts the attempts at an integration in one hour.
 type Hour struct {
 	Begin time.Time
 	model.Tally

@@ -10,7 +10,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
-// IntegrationStatus is where an integration stands, and since when.
+// IntegrationStatus is the state of an integration's setup, with its reason and time.
 type IntegrationStatus struct {
 	State     model.IntegrationState
 	Reason    string // a sentence for people: why it is not configured, or disabled
@@ -26,7 +26,7 @@ type IntegrationStatus struct {
 	kept kept
 }
 
-// kept is what the database had of an integration when its status was read, of whichever setting.
+// kept is the stored row of an integration's status as it was read, of any setting.
 type kept struct {
 	setting    []byte // nil: nothing
 	state      model.IntegrationState
@@ -67,7 +67,7 @@ const statusColumns = `setting, state, reason, attempts, updated_at, removed_at,
 const selectStatus = `SELECT ` + statusColumns + ` FROM integration_states
 	WHERE tenant = $1 AND integration = $2`
 
-// fields are where the columns of selectStatus go.
+// fields returns the destinations of the columns of selectStatus.
 func (s *IntegrationStatus) fields() []any {
 	return []any{&s.kept.setting, &s.State, &s.Reason, &s.Attempts, rows.Time(&s.UpdatedAt), rows.Time(&s.RemovedAt),
 		&s.ByOperator, &s.kept.former}
@@ -115,10 +115,10 @@ func (s IntegrationStatus) with(i *model.Integration) IntegrationStatus {
 		ByFormer: s.kept.former != nil, kept: s.kept}
 }
 
-// ListIntegrationStatuses are where all integrations stand.
+// IntegrationStatuses has the status of each integration.
 type IntegrationStatuses map[model.Place]IntegrationStatus
 
-// Of is what DB.IntegrationStatus reads.
+// Of returns the same as DB.IntegrationStatus.
 func (s IntegrationStatuses) Of(i *model.Integration) IntegrationStatus {
 	return s[model.Place{Tenant: i.Tenant, Integration: i.Name}].with(i)
 }

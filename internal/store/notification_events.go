@@ -37,7 +37,7 @@ type eventKey struct {
 	model.Place
 }
 
-// eventBatch is what the closures of a transaction counted.
+// eventBatch gathers the events that the closures of a transaction count.
 type eventBatch struct {
 	tx     *Tx
 	counts map[eventKey]*EventCount
@@ -64,7 +64,7 @@ func (b *eventBatch) Write() error {
 	return nil
 }
 
-// EventCount is what happened to exports since it was told last.
+// EventCount counts an event of exports since the last notification of it.
 type EventCount struct {
 	Event       model.Event
 	Tenant      string
@@ -95,7 +95,7 @@ func (tx *Tx) TakeEventCount(c *EventCount, now time.Time) (bool, error) {
 		WHERE event = $2 AND tenant = $3 AND integration = $4`, rows.Micros(now), string(c.Event), c.Tenant, c.Integration)
 }
 
-// HeldDeliveries are those that an integration holds, without those of exports in quarantine.
+// HeldDeliveries counts the held deliveries of an integration, without those of exports in quarantine.
 type HeldDeliveries struct {
 	Count int64
 	Since time.Time // the first of them

@@ -23,7 +23,7 @@ func (k *KeptBody) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Bytes is what was written. It shares memory with the body.
+// Bytes returns the body that was written. It shares memory with the KeptBody.
 func (k *KeptBody) Bytes() []byte { return (*k)[1:] }
 
 // SealOutgoing seals the body of an export as it goes out in a document mode, which may be large, before it is put.

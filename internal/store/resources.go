@@ -41,8 +41,8 @@ var applications = collection[model.JobApplication]{"job_applications", []string
 		return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step}
 	}}
 
-// emailKey is what the index finds an e-mail address by: without regard to case, and no longer than an index takes. A
-// few that are not the same have one key: it folds ß to ss, and ends after 1 KiB.
+// emailKey returns the key of an e-mail address in the index: its case is folded, and it is not too long for an index. A
+// few different addresses share a key: it folds ß to ss, and ends after 1 KiB.
 func emailKey(address string) string {
 	return model.CandidateKey(cases.Fold().String(strings.TrimSpace(address)))
 }

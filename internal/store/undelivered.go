@@ -101,11 +101,11 @@ func (db *DB) CountUndelivered(ctx context.Context) (map[model.Place]Waiting, er
 // roundSince is since when the current round of an export e waits.
 const roundSince = `CASE e.round WHEN 0 THEN e.received_at ELSE coalesce(e.dispatched_at, e.dispatch_after) END`
 
-// ends is when deliveries of an export e that are not stored yet are given up; null: never, as those in quarantine are
-// held.
+// ends selects when deliveries of an export e that are not stored yet are given up; null: never, because deliveries in
+// quarantine are held.
 const ends = `CASE WHEN NOT e.quarantined THEN e.deliver_till END`
 
-// Add is what waits in both.
+// Add returns the sum of both.
 func (w Waiting) Add(other Waiting) Waiting {
 	if w.Count == 0 || other.Count > 0 && other.Oldest.Before(w.Oldest) {
 		w.Oldest = other.Oldest

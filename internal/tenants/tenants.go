@@ -24,7 +24,7 @@ const (
 	turnWithin = 10 * time.Second
 )
 
-// Directory is what a database holds of tenants and integrations. Make it with New. What it gives must not be changed.
+// Directory has the tenants and integrations of a database. Make it with New. Callers must not change its results.
 type Directory struct {
 	Store func() *store.DB
 	Log   *zap.Logger

@@ -9,7 +9,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// Entry is what the entering of a step did.
+// Entry is the result of entering a step.
 type Entry struct {
 	Application *model.JobApplication
 	Transition  model.Transition

@@ -165,7 +165,7 @@ func (t *Trigger) build(candidate *model.Candidate, p *payload) ([]byte, error) 
 	return body, nil
 }
 
-// payload is what an export of a candidate is built from, and the public URLs that are made for it.
+// payload builds the body of a candidate's export, and collects the public URLs in it.
 type payload struct {
 	tx           *store.Tx
 	config       *config.Config

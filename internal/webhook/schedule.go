@@ -10,7 +10,7 @@ import (
 // schedule stands for DefaultSchedule.
 type Schedule []time.Duration
 
-// DefaultSchedule is what an integration without a `retry` directive follows.
+// DefaultSchedule is the schedule of an integration without a `retry` directive.
 var DefaultSchedule = Schedule{
 	5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour,
 }

@@ -26,8 +26,8 @@ const (
 	MaxRetryAfter = time.Hour
 )
 
-// Delivery is what one attempt sends. Of an export's optional headers those that are nil are left out: absent ones are
-// not invented. A VERIFY event has none of them, whatever stands here.
+// Delivery is the content of one attempt. Optional headers of an export that are nil are not sent. A VERIFY event has
+// none of them.
 type Delivery struct {
 	URL    string
 	Secret string
@@ -44,7 +44,7 @@ type Delivery struct {
 	WebhookID string
 }
 
-// Answer is what came back, whatever its status: a redirect is an answer and is not followed.
+// Answer is the response to an attempt, of any status: a redirect is an answer and is not followed.
 type Answer struct {
 	Status     int
 	Head       []byte        // the body's first AnswerBound bytes at most

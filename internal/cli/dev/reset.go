@@ -13,7 +13,7 @@ import (
 // configName is the file of the gateway's configuration, which each start writes into the folder of the data.
 const configName = "dev.Caddyfile"
 
-// leftovers are what earlier runs leave in the folder of the data, as patterns: all of it but the locks.
+// leftovers lists patterns of the files that earlier runs leave in the folder of the data, except the locks.
 var leftovers = []string{"hiregate.db*", "documents", "temporal.db*", "temporal-cli.db*", "caddy", "signin.key"}
 
 // reset removes what earlier runs left in the folder of the data. What else is there stays, and so does all of a folder

@@ -14,7 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/sample"
 )
 
-// sampleIntegration is where the sample tenant's exports go: the gateway's own hook of acme. So one hiregate in the
+// sampleIntegration receives the sample tenant's exports: the gateway's own hook of acme. So one hiregate in the
 // service's role sends to one in a partner's.
 const (
 	sampleIntegration = "acme"

@@ -31,10 +31,10 @@ const opsEmail = "ops@example.com"
 var consolePeople = map[string]string{opsEmail: "Olga Ops", "recruiter@example.com": "Rosa Recruiter",
 	"viewer@example.com": "Viktor Viewer"}
 
-// consoleURL is where the console is.
+// consoleURL returns the address of the console.
 func (f *flags) consoleURL() string { return fmt.Sprintf("http://localhost:%d/console", f.http) }
 
-// issuer is where people sign in, and home the sample partner as browsers reach it.
+// issuer returns the address of the sign-in, and home that of the sample partner for browsers.
 func (f *flags) issuer() string { return fmt.Sprintf("http://localhost:%d/signin", f.http) }
 func (f *flags) home() string   { return fmt.Sprintf("http://localhost:%d", f.partner) }
 

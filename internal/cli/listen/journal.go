@@ -33,7 +33,7 @@ type Entry struct {
 	Documents   []Download `json:"documents,omitempty"`   // one for each attachment
 }
 
-// Download is what became of one attachment's document.
+// Download is the result of downloading one attachment's document.
 type Download struct {
 	Bytes    int64  `json:"bytes"` // of the file, decoded
 	MIMEType string `json:"mimeType,omitempty"`
@@ -49,7 +49,7 @@ type journal struct {
 	failed error // of the writer; printing stops there
 }
 
-// Counts is what a partner saw; with --json it is the last line.
+// Counts sums up the events that a partner received; with --json it is the last line.
 type Counts struct {
 	Kind         string    `json:"kind"` // "summary"
 	Since        time.Time `json:"since"`

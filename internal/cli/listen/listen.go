@@ -152,7 +152,7 @@ func (f *flags) run(ctx context.Context, cmd *cobra.Command) error {
 	return p.serve(ctx, end, l, cut)
 }
 
-// signIn is what people sign in with at the partner; nil without --issuer.
+// signIn returns the partner's sign-in; nil without --issuer.
 func (f *flags) signIn(at net.Addr) (*signIn, error) {
 	if f.issuer == "" {
 		return nil, nil

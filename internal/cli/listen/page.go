@@ -29,7 +29,7 @@ var policy = func() string {
 		"'; frame-ancestors 'none'; base-uri 'none'"
 }()
 
-// pageData is what a page of the sample partner shows.
+// pageData is the template data of a page of the sample partner.
 type pageData struct {
 	Style   template.CSS
 	Issuer  string

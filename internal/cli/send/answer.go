@@ -18,7 +18,7 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-// answer is what came back for one request; with --json it is one line.
+// answer is the answer to one request; with --json it is one line.
 type answer struct {
 	Kind              string            `json:"kind"` // "answer"
 	Event             string            `json:"event"`

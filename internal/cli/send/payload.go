@@ -23,7 +23,7 @@ type payload struct {
 	problem error             // why the body is not an export; it can still be sent
 }
 
-// profileURL is where the service that send plays would show its candidates; the name is reserved (RFC 2606).
+// profileURL is the address below which the service would show its candidates; the name is reserved (RFC 2606).
 const profileURL = "https://service.example/candidates/"
 
 // newPayload reads the payload from path, or makes a minimal export of a new candidate when path is empty. That one

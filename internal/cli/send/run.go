@@ -126,7 +126,7 @@ func (r *run) printSummary(s *summary) error {
 	return s.print(r.out)
 }
 
-// fetches is what became of the documents that were served.
+// fetches counts the downloads of the documents that were served.
 type fetches struct {
 	Kind     string `json:"kind"` // "documents"
 	Expected int    `json:"expected"`

@@ -54,7 +54,7 @@ func (t *tally) add(a *answer) {
 	t.reasons[reason]++
 }
 
-// summary is what a run came to; with --json it is the last line.
+// summary sums up a run; with --json it is the last line.
 type summary struct {
 	Kind          string         `json:"kind"` // "summary"
 	Requested     int            `json:"requested"`

@@ -64,7 +64,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%s; `hiregate %s --help` lists the flags", sentence, Path(cmd))
 }
 
-// Path is what follows hiregate to name a command, such as "export list".
+// Path returns a command's name without hiregate, such as "export list".
 func Path(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "hiregate ") }
 
 // Nearest returns the name that was probably meant by a word: the one with the fewest characters to change, two of them

@@ -50,7 +50,7 @@ const (
 // State is the cell of a state or an outcome, which has a colour on a terminal that shows colours.
 type State string
 
-// colors are those of the states of everything that has one.
+// colors maps each state, of anything, to its color.
 var colors = map[State]string{
 	"delivered": green, "configured": green, "fetched": green, "dispatched": green, "open": green,
 	"done": green, "clean": green,

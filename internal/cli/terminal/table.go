@@ -42,7 +42,7 @@ type ID string
 // Reason is a cell of text that stands on a line of its own where the screen is narrow.
 type Reason string
 
-// role is what becomes of a column where the screen is narrow.
+// role says what to do with a column on a narrow screen.
 type role int
 
 const (
@@ -93,7 +93,7 @@ func (t *Table) Row(cells ...any) {
 	t.rows = append(t.rows, row)
 }
 
-// columnGap is what stands between two columns.
+// columnGap separates two columns.
 const columnGap = "  "
 
 // Flush writes the table; before it nothing is written, because the widths are not known.
@@ -140,7 +140,7 @@ func (t *Table) Flush() error {
 	return nil
 }
 
-// widths are those of the columns in characters.
+// widths returns the widths of the columns in characters.
 func (t *Table) widths(short bool) (widths []int) {
 	for _, row := range t.rows {
 		for i, c := range row {
@@ -181,7 +181,7 @@ func (t *Table) fit(widths []int) map[int]role {
 	return left
 }
 
-// nothing is what stands for an empty cell.
+// nothing is shown in an empty cell.
 const nothing = "-"
 
 func (t *Table) cell(v any) (c text) {

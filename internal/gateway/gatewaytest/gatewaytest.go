@@ -162,7 +162,7 @@ func (b *Fixture) Fingerprints(t testing.TB) (n int) {
 	return n
 }
 
-// Noon is when a Clock begins.
+// Noon is the time at which a Clock begins.
 var Noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // Clock stands still until it is moved.

@@ -70,8 +70,8 @@ func (tx *Tx) DeleteConsoleSession(hash identity.Hash) error {
 	return tx.sql.Run(`DELETE FROM console_sessions WHERE hash = $1`, hash[:])
 }
 
-// Logout is what a provider's logout token says (OpenID Connect Back-Channel Logout 1.0 section 2.4): whose session at
-// the provider ended. Subject, SID or both are there.
+// Logout has the claims of a provider's logout token (OpenID Connect Back-Channel Logout 1.0 section 2.4), which name the
+// session that ended there. Subject, SID or both are set.
 type Logout struct {
 	Console, Issuer, Subject, SID string
 	Token                         identity.Hash // of issuer and jti

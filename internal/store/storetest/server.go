@@ -130,7 +130,7 @@ func (s *Server) Demote() error {
 // Close ends the server and removes its data.
 func (s *Server) Close() error { return errors.Join(s.Stop(), os.RemoveAll(s.folder)) }
 
-// Address is that of a database of the server, for store.Open.
+// Address returns the address of a database of the server, for store.Open.
 func (s *Server) Address(database string) string {
 	return fmt.Sprintf("postgres://hiregate@127.0.0.1:%d/%s?sslmode=disable", s.port, database)
 }
