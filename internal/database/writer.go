@@ -276,7 +276,7 @@ func (w *writer) transaction(ctx context.Context, batch []*write) (result, error
 		err = w.tx.commit()
 	}
 	if err != nil {
-		w.log.Error("a commit failed; what it held was not acknowledged", zap.Error(err), zap.Int("writes", len(batch)))
+		w.log.Error("a commit failed; its writes were not acknowledged", zap.Error(err), zap.Int("writes", len(batch)))
 		w.disconnect()
 		return ended, fmt.Errorf("committing: %w: %w", ErrUnavailable, err)
 	}

@@ -25,7 +25,7 @@ func (a *Archive) Watch(ctx context.Context) {
 	for {
 		a.check()
 		if err := a.countUnfetched(ctx); err != nil && ctx.Err() == nil {
-			a.Log.Warn("the documents that are still to be fetched could not be counted; the metric is an old one",
+			a.Log.Warn("pending documents could not be counted; their metric keeps its last value",
 				zap.Error(err))
 		}
 		select {

@@ -60,7 +60,7 @@ func (r *Runtime) tellMissed(ctx context.Context, i *model.Integration) {
 	log := r.log.With(zap.String("tenant", i.Tenant), zap.String("integration", i.Name))
 	switch {
 	case err != nil && ctx.Err() == nil:
-		log.Warn("it is not known whether an integration that came into the configuration missed exports", zap.Error(err))
+		log.Warn("could not find out whether an integration that is new in the configuration missed exports", zap.Error(err))
 	case found.Count > 0:
 		command := fmt.Sprintf("hiregate export redeliver --tenant %s --integration %s --since %s --mode missing",
 			i.Tenant, i.Name, found.Oldest.UTC().Format(time.RFC3339))

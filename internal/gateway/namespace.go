@@ -129,7 +129,7 @@ func (r *Runtime) tookOver(ctx context.Context, from mark.Mark) {
 			Action: "take-over", Object: "namespaces/" + r.Settings.Namespace})
 	})
 	if err != nil {
-		r.log.Error("that the namespace was taken over could not be written into the audit", zap.Error(err))
+		r.log.Error("the takeover of the namespace could not be written into the audit", zap.Error(err))
 	}
 }
 

@@ -45,7 +45,7 @@ type Settings struct {
 	Security  Security // of the connection to Temporal
 }
 
-// Runtime is what outlives a configuration: the store, the documents, the client and workers of Temporal, the
+// Runtime has the parts that outlive a configuration: the store, the documents, the client and workers of Temporal, the
 // dispatcher. The configuration in force says what they may do.
 type Runtime struct {
 	Settings Settings
@@ -276,9 +276,9 @@ func (r *Runtime) renew(ctx context.Context) {
 		made, err := r.database.renew(ctx, r.now())
 		switch {
 		case made:
-			r.log.Info("a data key was made, which seals what exports hold")
+			r.log.Info("a data key for the content of exports was made")
 		case err != nil && !failed && ctx.Err() == nil:
-			r.log.Error("no data key could be made for what exports hold; it is tried again", zap.Error(err))
+			r.log.Error("no data key for the content of exports could be made; it is tried again", zap.Error(err))
 		}
 		if failed = err != nil; failed {
 			gap = time.Minute
@@ -290,7 +290,7 @@ func (r *Runtime) renew(ctx context.Context) {
 func (r *Runtime) sweep(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := r.Archive.Sweep(ctx, r.now().Add(-documents.UploadTime)); err != nil && ctx.Err() == nil {
-			r.log.Warn("files of uploads that came to nothing could not be removed", zap.Error(err))
+			r.log.Warn("files of abandoned uploads could not be removed", zap.Error(err))
 		}
 		wait.For(ctx, 15*time.Minute)
 	}

@@ -49,7 +49,7 @@ func (n *Notifier) Watch(ctx context.Context) {
 	for wait.For(ctx, watchEvery) {
 		err := n.Look(ctx)
 		if err != nil && !failed && ctx.Err() == nil {
-			n.Log.Warn("what happened could not be told to subscribers; it is tried again", zap.Error(err))
+			n.Log.Warn("events could not be stored as notifications; it is tried again", zap.Error(err))
 		}
 		failed = err != nil
 	}
@@ -71,7 +71,7 @@ func (n *Notifier) Look(ctx context.Context) error {
 	metrics.NotificationsWaiting(waiting)
 	if waiting >= most {
 		if !n.full {
-			n.Log.Error("too many notifications wait: nothing more is told until some are received or a day old",
+			n.Log.Error("too many notifications wait: further events are reported once some are received or a day old",
 				zap.Int64("waiting", waiting))
 		}
 		n.full = true

@@ -55,11 +55,11 @@ func (r *Retention) Run(ctx context.Context) {
 	for gap := begin; wait.For(ctx, gap); gap = every {
 		erased, err := r.Erase(ctx)
 		if erased > 0 {
-			r.Log.Info("what exports held of candidates was erased, since it was kept for as long as retention says",
+			r.Log.Info("the content of exports was erased, as retention says",
 				zap.Int("exports", erased))
 		}
 		if err != nil && ctx.Err() == nil {
-			r.Log.Warn("what some exports hold of candidates could not be erased; it is tried again in an hour",
+			r.Log.Warn("the content of some exports could not be erased; it is tried again in an hour",
 				zap.Error(err))
 		}
 		if err := r.DeleteHours(ctx); err != nil && ctx.Err() == nil {
