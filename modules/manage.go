@@ -16,7 +16,7 @@ import (
 // handle_path, which takes the path of the mount off. It takes no options.
 type ManageAPI struct {
 	gateway *gateway.Gateway
-	api     *manageapi.API
+	api     http.Handler
 }
 
 // CaddyModule implements caddy.Module.

@@ -10,6 +10,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 func apiKeyOf(k *model.APIKey) api.APIKey {
@@ -18,60 +19,60 @@ func apiKeyOf(k *model.APIKey) api.APIKey {
 }
 
 // apiKeys are the keys that the caller sees. One that is revoked stays in the list, so that it is known whose it was.
-var apiKeys = resource[*model.APIKey]{
-	path: "/v1/api-keys", id: "id", kind: "api-key", reader: model.Admin, writer: model.Admin,
-	list: func(r *request) ([]*model.APIKey, string, error) {
-		return r.db.ListAPIKeys(r.Context(), r.caller.tenant, r.page.rows())
+var apiKeys = rest.Resource[*model.APIKey]{
+	Path: "/v1/api-keys", ID: "id", Kind: "api-key", Reader: model.Admin, Writer: model.Admin,
+	List: func(r *rest.Request) ([]*model.APIKey, string, error) {
+		return r.DB.ListAPIKeys(r.Context(), r.Caller.Tenant, r.Page.Rows())
 	},
-	find: findAPIKey, view: as(apiKeyOf), add: addAPIKey,
-	repeat: func(_ *request, location string) (any, error) {
-		return nil, shownOnce("key", "revoke it, "+location+", and make another with a new Idempotency-Key")
+	Find: findAPIKey, View: rest.ViewAs(apiKeyOf), Add: addAPIKey,
+	Repeat: func(_ *rest.Request, location string) (any, error) {
+		return nil, rest.ShownOnce("key", "revoke it, "+location+", and make another with a new Idempotency-Key")
 	},
-	drop: change(findAPIKey, func(r *request, tx *store.Tx, k *model.APIKey) error {
-		_, err := tx.RevokeAPIKey(k.ID, r.gateway.Now())
+	Drop: rest.Change(findAPIKey, func(r *rest.Request, tx *store.Tx, k *model.APIKey) error {
+		_, err := tx.RevokeAPIKey(k.ID, r.Gateway.Now())
 		return err
 	}, nil),
 }
 
 // findAPIKey returns the key that the path names.
-func findAPIKey(r *request) (*model.APIKey, error) {
-	k, err := r.db.APIKey(r.Context(), r.PathValue("id"))
-	if err == nil && !r.caller.sees(k.Tenant) {
+func findAPIKey(r *rest.Request) (*model.APIKey, error) {
+	k, err := r.DB.APIKey(r.Context(), r.PathValue("id"))
+	if err == nil && !r.Caller.Sees(k.Tenant) {
 		return nil, noAPIKey
 	}
-	return k, notFound(err, noAPIKey)
+	return k, rest.NotFound(err, noAPIKey)
 }
 
 var noAPIKey = problem.New(http.StatusNotFound, "there is no API key of that id")
 
 // addAPIKey makes a key. A key that opens one tenant makes keys for that one alone.
-func addAPIKey(r *request) (any, error) {
-	in, err := decode[api.APIKeyInput](r)
+func addAPIKey(r *rest.Request) (any, error) {
+	in, err := rest.Decode[api.APIKeyInput](r)
 	if err != nil {
 		return nil, err
 	}
-	k := &model.APIKey{ID: uuid.NewString(), Label: in.Label, Tenant: in.Tenant, Role: in.Role, CreatedAt: r.now()}
-	if err := invalid(k.ValidateLabel()); err != nil {
+	k := &model.APIKey{ID: uuid.NewString(), Label: in.Label, Tenant: in.Tenant, Role: in.Role, CreatedAt: r.Now()}
+	if err := rest.Invalid(k.ValidateLabel()); err != nil {
 		return nil, err
 	}
 	if !slices.Contains(model.Roles, k.Role) && k.Role != model.Compliance {
 		return nil, problem.New(http.StatusUnprocessableEntity,
 			"role is missing or unknown: use viewer, operator, admin or compliance")
 	}
-	if k.Tenant == "" && r.caller.tenant != "" {
+	if k.Tenant == "" && r.Caller.Tenant != "" {
 		return nil, problem.Newf(http.StatusForbidden,
-			"this API key opens one tenant, and so do those that it makes: name it, as \"tenant\":%q", r.caller.tenant)
+			"this API key opens one tenant, and so do those that it makes: name it, as \"tenant\":%q", r.Caller.Tenant)
 	}
-	if _, known := r.gateway.Config.Tenant(k.Tenant); k.Tenant != "" && (!known || !r.caller.sees(k.Tenant)) {
-		return nil, noTenant(k.Tenant)
+	if _, known := r.Gateway.Config.Tenant(k.Tenant); k.Tenant != "" && (!known || !r.Caller.Sees(k.Tenant)) {
+		return nil, rest.NoTenant(k.Tenant)
 	}
 	key, hash := model.NewAPIKey()
-	r.created("/v1/api-keys", k.ID)
-	err = r.write(func(tx *store.Tx) error {
+	r.Created("/v1/api-keys", k.ID)
+	err = r.Update(func(tx *store.Tx) error {
 		if err := tx.InsertAPIKey(k, hash); err != nil {
 			return err
 		}
-		return r.note(tx, r.location)
+		return r.Note(tx, r.Location)
 	})
 	shown := apiKeyOf(k)
 	shown.Key = key

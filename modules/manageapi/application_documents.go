@@ -21,6 +21,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 // maxDocuments is how many documents a job application has at most.
@@ -36,14 +37,14 @@ func applicationDocumentOf(d *model.ApplicationDocument) api.Document {
 
 // applicationDocuments are those of a job application, in the order they were added. Exports that offer a deleted one
 // still do, until their time is over; where none does, its file goes with the next sweep.
-var applicationDocuments = resource[*model.ApplicationDocument]{
-	path: anApplication + "/documents", id: "document", kind: "document", reader: model.Viewer, writer: model.Operator,
-	personal: true, list: listDocuments, find: findDocument, view: as(applicationDocumentOf), drop: deleteDocument,
+var applicationDocuments = rest.Resource[*model.ApplicationDocument]{
+	Path: anApplication + "/documents", ID: "document", Kind: "document", Reader: model.Viewer, Writer: model.Operator,
+	Personal: true, List: listDocuments, Find: findDocument, View: rest.ViewAs(applicationDocumentOf), Drop: deleteDocument,
 }
 
 // application returns the job application that the path names.
-func (r *request) application() (*model.JobApplication, error) {
-	return applications.named(r)
+func applicationOf(r *rest.Request) (*model.JobApplication, error) {
+	return applications.Named(r)
 }
 
 // maxObject is the largest Document object that is taken in: its content in base64, and room for the rest.
@@ -52,8 +53,8 @@ const maxObject = documents.MaxSize/3*4 + 64<<10
 // addDocument takes a file in and makes it a document of a job application. The body is the file, or the contract's
 // Document object, which keeps the file's name, often a person's, out of the address. Either way it goes to the disk
 // as it arrives.
-func addDocument(r *request) (any, error) {
-	d, err := r.describedDocument()
+func addDocument(r *rest.Request) (any, error) {
+	d, err := describedDocument(r)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func addDocument(r *request) (any, error) {
 	}
 	// Noted first: what a crash leaves of the file, or an error after which nobody knows whether its row was written, is
 	// the sweep's.
-	archive := r.gateway.Runtime.Archive
+	archive := r.Gateway.Runtime.Archive
 	name, err := archive.BeginUpload(r.Context())
 	if err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func addDocument(r *request) (any, error) {
 			return
 		}
 		if err := archive.DiscardUploads(context.WithoutCancel(r.Context()), []string{name}); err != nil {
-			r.log.Warn("a file that no document needs is left to the sweep", zap.Error(err))
+			r.Log.Warn("a file that no document needs is left to the sweep", zap.Error(err))
 		}
 	}()
 	var blob documents.Blob
@@ -85,8 +86,8 @@ func addDocument(r *request) (any, error) {
 		blob, err = archive.Files.Put(r.Context(), name, file, documents.MaxSize)
 		return err
 	}
-	bodies.Within(r.w, documents.UploadTime/2) // what is later would be the sweep's
-	body := http.MaxBytesReader(r.w, r.Body, limit+1)
+	bodies.Within(r.Writer, documents.UploadTime/2) // what is later would be the sweep's
+	body := http.MaxBytesReader(r.Writer, r.Body, limit+1)
 	if object {
 		d.MediaType, d.FileName, err = documents.DecodeObject(body, put)
 	} else {
@@ -101,28 +102,28 @@ func addDocument(r *request) (any, error) {
 		return nil, problem.New(http.StatusUnprocessableEntity,
 			noObject.Error()+": send {content, mimeType, fileName}, or the file itself under its own Content-Type")
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, tooSlow()
+		return nil, rest.TooSlow()
 	case errors.Is(err, documents.ErrFull):
-		r.log.Error("a document could not be kept", zap.Error(err))
+		r.Log.Error("a document could not be kept", zap.Error(err))
 		return nil, problem.New(http.StatusServiceUnavailable,
 			"the disk that holds the documents is full: make room, and send it again").RetryAfter(time.Minute)
 	case err != nil && r.Context().Err() == nil:
-		r.log.Warn("a document could not be taken in", zap.Error(err))
+		r.Log.Warn("a document could not be taken in", zap.Error(err))
 		fallthrough
 	case err != nil:
 		return nil, problem.New(http.StatusBadRequest, "the file broke off, or could not be kept: send it again").Closing()
 	}
-	if err := r.authenticateAgain(); err != nil {
+	if err := r.AuthenticateAgain(); err != nil {
 		return nil, err
 	}
 	d.Blob, d.SHA256, d.Size = blob.Name, blob.SHA256[:], blob.Size
 	if err := settleType(d, blob.Detected); err != nil {
 		return nil, err
 	}
-	return r.exactlyOnce([]byte(string(blob.SHA256[:])+d.MediaType+"\x00"+d.FileName), func() (any, error) {
-		v, err := r.keepDocument(d)
+	return r.ExactlyOnce([]byte(string(blob.SHA256[:])+d.MediaType+"\x00"+d.FileName), func() (any, error) {
+		v, err := keepDocument(r, d)
 		// When the store is away, its row may be there anyway.
-		taken = err == nil && d.Blob == name || err != nil && r.problem(err).Status >= 500
+		taken = err == nil && d.Blob == name || err != nil && r.Problem(err).Status >= 500
 		return v, err
 	}, documentAddedBefore)
 }
@@ -140,23 +141,23 @@ func settleType(d *model.ApplicationDocument, detected string) error {
 			"mimeType is no media type: send that of the file, such as application/pdf, or leave it out")
 	}
 	d.MediaType = cmp.Or(kind, detected)
-	return invalid(d.Validate())
+	return rest.Invalid(d.Validate())
 }
 
 // describedDocument reads what the request says about the file.
-func (r *request) describedDocument() (*model.ApplicationDocument, error) {
-	q, err := r.readQueries([]string{"id", "fileName", "description"})
+func describedDocument(r *rest.Request) (*model.ApplicationDocument, error) {
+	q, err := r.ReadQueries([]string{"id", "fileName", "description"})
 	if err != nil {
 		return nil, err
 	}
 	if len(q["id"]) > 1 || len(q["fileName"]) > 1 {
 		return nil, problem.New(http.StatusBadRequest, "id and fileName are of the one document: send each once")
 	}
-	a, err := r.application()
+	a, err := applicationOf(r)
 	if err != nil {
 		return nil, err
 	}
-	now := r.now()
+	now := r.Now()
 	d := &model.ApplicationDocument{
 		Key: model.NewID(now), Tenant: a.Tenant, Application: a.ID, ID: q.Get("id"), Descriptions: q["description"],
 		FileName: q.Get("fileName"), CreatedAt: now,
@@ -181,7 +182,7 @@ func (r *request) describedDocument() (*model.ApplicationDocument, error) {
 		return nil, problem.New(http.StatusBadRequest,
 			"a Document object has its fileName in it: leave that of the query out")
 	}
-	return d, invalid(d.Validate())
+	return d, rest.Invalid(d.Validate())
 }
 
 // mediaType is a media type without its parameters (RFC 9110 section 8.3.1); empty: none is named.
@@ -194,12 +195,12 @@ func mediaType(sent string) (kind string, ok bool) {
 }
 
 // keepDocument writes the document's row.
-func (r *request) keepDocument(d *model.ApplicationDocument) (any, error) {
+func keepDocument(r *rest.Request, d *model.ApplicationDocument) (any, error) {
 	if d.Size == 0 {
 		return nil, problem.New(http.StatusUnprocessableEntity, "the file is empty: send its content as the body")
 	}
-	r.created("/v1/tenants", d.Tenant, "job-applications", d.Application, "documents", d.ID)
-	err := r.write(func(tx *store.Tx) error {
+	r.Created("/v1/tenants", d.Tenant, "job-applications", d.Application, "documents", d.ID)
+	err := r.Update(func(tx *store.Tx) error {
 		if _, ok, err := tx.LockJobApplication(d.Tenant, d.Application); err != nil || !ok {
 			return cmp.Or[error](err, noApplication)
 		}
@@ -210,7 +211,7 @@ func (r *request) keepDocument(d *model.ApplicationDocument) (any, error) {
 		if len(all) >= maxDocuments {
 			return problem.New(http.StatusConflict, "the job application has 100 documents, and takes no more: delete one first")
 		}
-		added, err := r.gateway.Runtime.Archive.InsertDocument(tx, d)
+		added, err := r.Gateway.Runtime.Archive.InsertDocument(tx, d)
 		if err == nil && !added {
 			return problem.New(http.StatusConflict,
 				"the job application has a document of that id: choose another, or delete that one first")
@@ -221,55 +222,55 @@ func (r *request) keepDocument(d *model.ApplicationDocument) (any, error) {
 		if err := documents.ClaimUpload(tx, d.Blob); err != nil {
 			return err
 		}
-		return r.note(tx, r.location)
+		return r.Note(tx, r.Location)
 	})
 	return applicationDocumentOf(d), err
 }
 
 // documentAddedBefore answers the repeat of a request that added a document.
-func documentAddedBefore(r *request, location string) (any, error) {
-	d, err := r.document(r.repeated(location))
+func documentAddedBefore(r *rest.Request, location string) (any, error) {
+	d, err := documentByID(r, r.Repeated(location))
 	if err != nil {
 		return nil, err
 	}
 	return applicationDocumentOf(d), nil
 }
 
-func listDocuments(r *request) ([]*model.ApplicationDocument, string, error) {
-	after, err := r.page.number()
+func listDocuments(r *rest.Request) ([]*model.ApplicationDocument, string, error) {
+	after, err := r.Page.Number()
 	if err != nil {
 		return nil, "", err
 	}
-	a, err := r.application()
+	a, err := applicationOf(r)
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next, err := r.db.ListApplicationDocuments(r.Context(), a.Tenant, a.ID, after, r.page.limit)
-	return rows, numbered(next), err
+	rows, next, err := r.DB.ListApplicationDocuments(r.Context(), a.Tenant, a.ID, after, r.Page.Limit)
+	return rows, rest.Numbered(next), err
 }
 
 // findDocument returns the document that the path names.
-func findDocument(r *request) (*model.ApplicationDocument, error) {
-	return r.document(r.PathValue("document"))
+func findDocument(r *rest.Request) (*model.ApplicationDocument, error) {
+	return documentByID(r, r.PathValue("document"))
 }
 
 // document returns a document of the job application that the path names.
-func (r *request) document(id string) (*model.ApplicationDocument, error) {
-	a, err := r.application()
+func documentByID(r *rest.Request, id string) (*model.ApplicationDocument, error) {
+	a, err := applicationOf(r)
 	if err != nil {
 		return nil, err
 	}
-	d, err := r.db.ApplicationDocument(r.Context(), a.Tenant, a.ID, id)
-	return d, notFound(err, noDocument)
+	d, err := r.DB.ApplicationDocument(r.Context(), a.Tenant, a.ID, id)
+	return d, rest.NotFound(err, noDocument)
 }
 
-func deleteDocument(r *request) (any, error) {
-	a, err := r.application()
+func deleteDocument(r *rest.Request) (any, error) {
+	a, err := applicationOf(r)
 	if err != nil {
 		return nil, err
 	}
-	return nil, r.write(func(tx *store.Tx) error {
-		deleted, err := tx.DeleteApplicationDocument(a.Tenant, a.ID, r.PathValue("document"), r.gateway.Now())
+	return nil, r.Update(func(tx *store.Tx) error {
+		deleted, err := tx.DeleteApplicationDocument(a.Tenant, a.ID, r.PathValue("document"), r.Gateway.Now())
 		if err == nil && !deleted {
 			return noDocument
 		}

@@ -8,21 +8,22 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-var applications = kind[model.JobApplication]{
-	word: "job application", path: "job-applications", list: "job-application", personal: true,
-	filters: []string{"candidate", "job", "step"},
-	missing: noApplication, rows: listApplications,
-	id:     func(a *model.JobApplication) *string { return &a.ID },
-	row:    func(a *model.JobApplication) *model.Row { return &a.Row },
-	get:    (*store.DB).JobApplication,
-	find:   (*store.Tx).JobApplication,
-	put:    (*store.Tx).UpsertJobApplication,
-	remove: (*store.Tx).DeleteJobApplication,
-	check:  (*model.JobApplication).Validate,
-	settle: settleApplication,
-	clear:  clearApplication,
+var applications = rest.Stored[model.JobApplication]{
+	Word: "job application", Path: "job-applications", List: "job-application", Personal: true,
+	Filters: []string{"candidate", "job", "step"},
+	Missing: noApplication, Rows: listApplications,
+	ID:     func(a *model.JobApplication) *string { return &a.ID },
+	Row:    func(a *model.JobApplication) *model.Row { return &a.Row },
+	Get:    (*store.DB).JobApplication,
+	Find:   (*store.Tx).JobApplication,
+	Put:    (*store.Tx).UpsertJobApplication,
+	Remove: (*store.Tx).DeleteJobApplication,
+	Check:  (*model.JobApplication).Validate,
+	Settle: settleApplication,
+	Clear:  clearApplication,
 }
 
 // settleApplication finds the candidate and the job, and sees to the status: one that names no step comes from
@@ -83,8 +84,8 @@ func clearApplication(tx *store.Tx, a *model.JobApplication, now time.Time) erro
 var noApplication = problem.New(http.StatusNotFound, "this tenant has no job application of that id")
 
 // listApplications lists a tenant's job applications: those of a candidate, for a job or in a step, or all of them.
-func listApplications(r *request) ([]*model.JobApplication, string, error) {
-	f := store.ApplicationFilter{Candidate: r.query.Get("candidate"), Job: r.query.Get("job"), Step: r.query.Get("step")}
+func listApplications(r *rest.Request) ([]*model.JobApplication, string, error) {
+	f := store.ApplicationFilter{Candidate: r.Query.Get("candidate"), Job: r.Query.Get("job"), Step: r.Query.Get("step")}
 	given := 0
 	for _, value := range []string{f.Candidate, f.Job, f.Step} {
 		if value != "" {
@@ -95,5 +96,5 @@ func listApplications(r *request) ([]*model.JobApplication, string, error) {
 		return nil, "", problem.New(http.StatusBadRequest,
 			"candidate, job and step exclude each other: leave all but one out")
 	}
-	return r.db.ListJobApplications(r.Context(), r.tenant.Name, f, r.page.rows())
+	return r.DB.ListJobApplications(r.Context(), r.Tenant.Name, f, r.Page.Rows())
 }

@@ -16,12 +16,13 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 	"github.com/hiregate/hiregate/schemas"
 )
 
 // showQuestions answers with what applicants for a job are asked.
-func showQuestions(r *request) (any, error) {
-	job, err := jobs.named(r)
+func showQuestions(r *rest.Request) (any, error) {
+	job, err := jobs.Named(r)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +30,7 @@ func showQuestions(r *request) (any, error) {
 	for _, group := range compliance.Groups { // in the order of the questions
 		if form, ok := compliance.Find(group); ok && slices.Contains(job.ComplianceGroups, group) {
 			shown.Groups = append(shown.Groups,
-				api.GroupNotice{ComplianceNotice: form.Notice(), Expired: form.Expired(r.now())})
+				api.GroupNotice{ComplianceNotice: form.Notice(), Expired: form.Expired(r.Now())})
 		}
 	}
 	return &shown, nil
@@ -39,9 +40,9 @@ func showQuestions(r *request) (any, error) {
 const maxCheck = 24 << 20
 
 // placeOfCheck waits for a place for a check of answers: its body is large, and its tenant may have many under way.
-func placeOfCheck(r *request) (release func(), err error) {
-	tenant, places := r.PathValue("tenant"), r.gateway.Runtime.Previews
-	if !places.Acquire(r.Context(), tenant, 1, patience) {
+func placeOfCheck(r *rest.Request) (release func(), err error) {
+	tenant, places := r.PathValue("tenant"), r.Gateway.Runtime.Previews
+	if !places.Acquire(r.Context(), tenant, 1, rest.Patience) {
 		return nil, problem.New(http.StatusTooManyRequests, "too many answers are being checked: send the same again in a "+
 			"moment").RetryAfter(time.Second).Closing()
 	}
@@ -49,16 +50,16 @@ func placeOfCheck(r *request) (release func(), err error) {
 }
 
 // checkAnswers answers what the Apply API would refuse of an application. Nothing is stored.
-func checkAnswers(r *request) (any, error) {
-	job, err := jobs.named(r)
+func checkAnswers(r *rest.Request) (any, error) {
+	job, err := jobs.Named(r)
 	if err != nil {
 		return nil, err
 	}
-	in, err := decode[api.CheckInput](r)
+	in, err := rest.Decode[api.CheckInput](r)
 	if err != nil {
 		return nil, err
 	}
-	r.body = nil // the values have it
+	r.Content = nil // the values have it
 	if len(in.Answers) > schemas.MaxAnswers {
 		return nil, problem.Newf(http.StatusUnprocessableEntity, "there are more than %d answers: leave some out",
 			schemas.MaxAnswers)
@@ -126,27 +127,27 @@ func readFile(a *schemas.Answer, q *model.Question, value string) error {
 
 // showReceived answers how many job applications there are for a job, and how often the Apply API refused answers, by
 // question: in the last week, or since a time.
-func showReceived(r *request) (any, error) {
-	job, err := jobs.named(r)
+func showReceived(r *rest.Request) (any, error) {
+	job, err := jobs.Named(r)
 	if err != nil {
 		return nil, err
 	}
-	since, err := instant(r.query, "since")
+	since, err := rest.Instant(r.Query, "since")
 	if err != nil {
 		return nil, err
 	}
 	if since.IsZero() {
-		since = r.now().Add(-7 * 24 * time.Hour)
+		since = r.Now().Add(-7 * 24 * time.Hour)
 	}
-	if first := r.now().Add(-store.HealthKept); since.Before(first) {
+	if first := r.Now().Add(-store.HealthKept); since.Before(first) {
 		since = first
 	}
 	since = since.Truncate(time.Hour)
-	n, err := r.db.CountJobApplications(r.Context(), job.Tenant, job.BoardCode)
+	n, err := r.DB.CountJobApplications(r.Context(), job.Tenant, job.BoardCode)
 	if err != nil {
 		return nil, err
 	}
-	refused, err := r.db.ListRefusedAnswers(r.Context(), job.Tenant, job.BoardCode, since)
+	refused, err := r.DB.ListRefusedAnswers(r.Context(), job.Tenant, job.BoardCode, since)
 	if err != nil {
 		return nil, err
 	}

@@ -7,22 +7,23 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-var candidates = kind[model.Candidate]{
-	word: "candidate", path: "candidates", list: "candidate", personal: true, filters: []string{"email"},
-	missing: problem.New(http.StatusNotFound, "this tenant has no candidate of that id"),
-	rows: func(r *request) ([]*model.Candidate, string, error) {
-		return r.db.ListCandidates(r.Context(), r.tenant.Name, r.query.Get("email"), r.page.rows())
+var candidates = rest.Stored[model.Candidate]{
+	Word: "candidate", Path: "candidates", List: "candidate", Personal: true, Filters: []string{"email"},
+	Missing: problem.New(http.StatusNotFound, "this tenant has no candidate of that id"),
+	Rows: func(r *rest.Request) ([]*model.Candidate, string, error) {
+		return r.DB.ListCandidates(r.Context(), r.Tenant.Name, r.Query.Get("email"), r.Page.Rows())
 	},
-	id:     func(c *model.Candidate) *string { return &c.ID },
-	row:    func(c *model.Candidate) *model.Row { return &c.Row },
-	get:    (*store.DB).Candidate,
-	find:   (*store.Tx).Candidate,
-	put:    (*store.Tx).UpsertCandidate,
-	remove: (*store.Tx).DeleteCandidate,
-	check:  (*model.Candidate).Validate,
-	clear: func(tx *store.Tx, c *model.Candidate, _ time.Time) error {
+	ID:     func(c *model.Candidate) *string { return &c.ID },
+	Row:    func(c *model.Candidate) *model.Row { return &c.Row },
+	Get:    (*store.DB).Candidate,
+	Find:   (*store.Tx).Candidate,
+	Put:    (*store.Tx).UpsertCandidate,
+	Remove: (*store.Tx).DeleteCandidate,
+	Check:  (*model.Candidate).Validate,
+	Clear: func(tx *store.Tx, c *model.Candidate, _ time.Time) error {
 		all, err := tx.ListJobApplicationsOf(c.Tenant, c.ID, 1)
 		if err != nil || len(all) == 0 {
 			return err

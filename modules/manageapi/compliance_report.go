@@ -9,15 +9,16 @@ import (
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/compliance"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 // complianceReport counts what applicants for a job, or for all of a tenant's, answered to the compliance groups'
 // questions. Who read it is logged: it is the only way to these answers.
-func complianceReport(r *request) (any, error) {
-	t := r.tenant
+func complianceReport(r *rest.Request) (any, error) {
+	t := r.Tenant
 	var job *string
-	if code := r.query.Get("job"); code != "" {
-		_, err := r.db.Job(r.Context(), t.Name, code)
+	if code := r.Query.Get("job"); code != "" {
+		_, err := r.DB.Job(r.Context(), t.Name, code)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, noJob
 		}
@@ -26,11 +27,11 @@ func complianceReport(r *request) (any, error) {
 		}
 		job = &code
 	}
-	counts, err := r.db.CountComplianceAnswers(r.Context(), t.Name, "")
+	counts, err := r.DB.CountComplianceAnswers(r.Context(), t.Name, "")
 	if err != nil {
 		return nil, err
 	}
-	r.logged = append(r.logged, zap.String("job", r.query.Get("job")))
-	return api.ComplianceReport{Tenant: t.Name, Job: job, At: r.gateway.Now().UTC().Truncate(time.Second),
-		Groups: compliance.Summarize(counts, r.query.Get("job"))}, nil
+	r.Logged = append(r.Logged, zap.String("job", r.Query.Get("job")))
+	return api.ComplianceReport{Tenant: t.Name, Job: job, At: r.Gateway.Now().UTC().Truncate(time.Second),
+		Groups: compliance.Summarize(counts, r.Query.Get("job"))}, nil
 }

@@ -12,26 +12,27 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 // eraseExport erases the content of an export. Those of a removed tenant are there, too.
-func eraseExport(r *request) (any, error) {
-	in, err := decodeAny[api.EraseInput](r)
+func eraseExport(r *rest.Request) (any, error) {
+	in, err := rest.DecodeAny[api.EraseInput](r)
 	if err != nil {
 		return nil, err
 	}
-	e, err := r.export()
+	e, err := exportOf(r)
 	if err != nil {
 		return nil, err
 	}
-	done, err := r.erase(r.Context(), e, in.Cancel)
+	done, err := eraseOne(r, r.Context(), e, in.Cancel)
 	switch {
 	case err != nil:
 		return nil, err
 	case done.Refused != "":
 		return nil, problem.New(http.StatusConflict, done.Refused)
 	case e.ErasedAt.IsZero():
-		r.logged = append(r.logged, zap.Int("erased", 1))
+		r.Logged = append(r.Logged, zap.Int("erased", 1))
 	}
 	return done, nil
 }
@@ -41,15 +42,15 @@ func eraseExport(r *request) (any, error) {
 const longestCandidate = 1020
 
 // eraseCandidate erases the content of a page of the exports that are about a candidate, the newest first.
-func eraseCandidate(r *request) (any, error) {
-	before, err := r.page.number()
+func eraseCandidate(r *rest.Request) (any, error) {
+	before, err := r.Page.Number()
 	if err != nil {
 		return nil, err
 	}
-	if err := r.knownTenant(r.PathValue("tenant")); err != nil {
+	if err := knownTenant(r, r.PathValue("tenant")); err != nil {
 		return nil, err
 	}
-	in, err := decode[api.EraseCandidateInput](r)
+	in, err := rest.Decode[api.EraseCandidateInput](r)
 	if err != nil {
 		return nil, err
 	}
@@ -62,19 +63,19 @@ func eraseCandidate(r *request) (any, error) {
 			"exports are not found by an id of more than %d bytes, or with a U+0000 in it: erase each of them by its UUID",
 			longestCandidate)
 	}
-	rows, next, err := r.db.ListExports(r.Context(), store.ExportFilter{Tenant: r.PathValue("tenant"),
-		Candidate: in.Candidate, Before: before, Limit: r.page.limit})
+	rows, next, err := r.DB.ListExports(r.Context(), store.ExportFilter{Tenant: r.PathValue("tenant"),
+		Candidate: in.Candidate, Before: before, Limit: r.Page.Limit})
 	if err != nil {
 		return nil, err
 	}
-	l, erased := api.List[api.Erasure]{Items: []api.Erasure{}, Next: r.page.cursor(numbered(next))}, 0
+	l, erased := api.List[api.Erasure]{Items: []api.Erasure{}, Next: r.Page.Cursor(rest.Numbered(next))}, 0
 	defer func() {
 		if erased > 0 {
-			r.logged = append(r.logged, zap.Int("erased", erased))
+			r.Logged = append(r.Logged, zap.Int("erased", erased))
 		}
 	}()
 	for _, e := range rows {
-		done, err := r.erase(r.Context(), e, in.Cancel)
+		done, err := eraseOne(r, r.Context(), e, in.Cancel)
 		if err != nil {
 			return nil, err
 		}
@@ -86,10 +87,10 @@ func eraseCandidate(r *request) (any, error) {
 	return l, nil
 }
 
-func (r *request) erase(ctx context.Context, e *model.Export, cancel bool) (api.Erasure, error) {
+func eraseOne(r *rest.Request, ctx context.Context, e *model.Export, cancel bool) (api.Erasure, error) {
 	done := api.Erasure{ID: e.Key, ReceivedAt: e.ReceivedAt}
-	r.object = model.ExportObject(e)
-	erased, err := r.gateway.Runtime.Retention.EraseExport(ctx, e.ID, cancel, r.audit)
+	r.Object = model.ExportObject(e)
+	erased, err := r.Gateway.Runtime.Retention.EraseExport(ctx, e.ID, cancel, r.Audit)
 	refused := new(retention.RefusedError)
 	if errors.As(err, &refused) {
 		done.Refused = refused.Reason

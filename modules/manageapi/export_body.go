@@ -8,17 +8,18 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 	"github.com/hiregate/hiregate/schemas"
 )
 
 // showBody shows the body of an export. It is a POST, because it leaves an entry in the audit: no body is shown without
 // one.
-func showBody(r *request) (any, error) {
-	e, err := r.exportWithBody()
+func showBody(r *rest.Request) (any, error) {
+	e, err := exportWithBody(r)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.auditAlone(); err != nil {
+	if err := r.AuditAlone(); err != nil {
 		return nil, err
 	}
 	return api.ExportBody{ID: e.Key, ReceivedAt: e.ReceivedAt, Link: string(e.Link),
@@ -26,8 +27,8 @@ func showBody(r *request) (any, error) {
 }
 
 // showStructure shows what a body is made of, without anything that it says: it takes no more than the export itself.
-func showStructure(r *request) (any, error) {
-	e, err := r.exportWithBody()
+func showStructure(r *rest.Request) (any, error) {
+	e, err := exportWithBody(r)
 	if err != nil {
 		return nil, err
 	}
@@ -36,12 +37,12 @@ func showStructure(r *request) (any, error) {
 }
 
 // exportWithBody returns the export that the path names, if its content was not erased.
-func (r *request) exportWithBody() (*model.Export, error) {
-	e, err := r.export()
+func exportWithBody(r *rest.Request) (*model.Export, error) {
+	e, err := exportOf(r)
 	if err != nil {
 		return nil, err
 	}
-	err = r.db.LoadBody(r.Context(), e)
+	err = r.DB.LoadBody(r.Context(), e)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, problem.New(http.StatusGone,
 			"the content of this export was erased, by retention or on request: nothing is left to show")

@@ -12,6 +12,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/trigger"
 	"github.com/hiregate/hiregate/internal/wait"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 const (
@@ -22,52 +23,52 @@ const (
 
 // exportCandidate exports a candidate, to a named integration or to every configured one. It answers once each was
 // tried, so that the person who asked sees what is wrong; trying goes on behind.
-func exportCandidate(r *request) (any, error) {
-	in, err := decodeAny[api.ExportInput](r)
+func exportCandidate(r *rest.Request) (any, error) {
+	in, err := rest.DecodeAny[api.ExportInput](r)
 	if err != nil {
 		return nil, err
 	}
-	t := r.tenant
-	triggered := r.gateway.Trigger()
-	to, err := r.destinations(triggered, t, in.Integration)
+	t := r.Tenant
+	triggered := r.Gateway.Trigger()
+	to, err := destinations(r, triggered, t, in.Integration)
 	if err != nil {
 		return nil, err
 	}
 	var e *model.Export
-	err = r.write(func(tx *store.Tx) (err error) {
+	err = r.Update(func(tx *store.Tx) (err error) {
 		e, err = triggered.Export(tx, trigger.Request{Tenant: t.Name, Candidate: r.PathValue("id"), Integrations: to,
 			Application: in.JobApplication})
 		if err != nil {
 			return err
 		}
-		r.object = model.ExportObject(e)
-		return r.note(tx, exportPath(e))
+		r.Object = model.ExportObject(e)
+		return r.Note(tx, exportPath(e))
 	})
 	if err != nil {
 		return nil, err
 	}
 	if e.Fault == "" {
-		r.gateway.Runtime.Dispatcher.Offer(e)
+		r.Gateway.Runtime.Dispatcher.Offer(e)
 	}
-	return r.tried(e)
+	return tried(r, e)
 }
 
 // exportedBefore answers the repeat of a request that exported a candidate.
-func exportedBefore(r *request, location string) (any, error) {
-	e, err := r.db.ExportByKey(r.Context(), r.tenant.Name, r.repeated(location))
+func exportedBefore(r *rest.Request, location string) (any, error) {
+	e, err := r.DB.ExportByKey(r.Context(), r.Tenant.Name, r.Repeated(location))
 	if err != nil {
 		return nil, err
 	}
-	return r.tried(e)
+	return tried(r, e)
 }
 
 // exportPath returns the path of an export, whose key may not be a segment as it is.
 func exportPath(e *model.Export) string {
-	return pathOf("/v1/tenants", e.Tenant, "exports", e.Key)
+	return rest.PathOf("/v1/tenants", e.Tenant, "exports", e.Key)
 }
 
 // destinations are the integrations that an export goes to.
-func (r *request) destinations(triggered *trigger.Trigger, t *model.Tenant, named string) ([]string, error) {
+func destinations(r *rest.Request, triggered *trigger.Trigger, t *model.Tenant, named string) ([]string, error) {
 	configured, err := triggered.ListConfigured(r.Context(), t)
 	if err != nil {
 		return nil, err
@@ -90,17 +91,17 @@ func (r *request) destinations(triggered *trigger.Trigger, t *model.Tenant, name
 }
 
 // tried waits until an export was tried at each of its integrations, and tells how that went.
-func (r *request) tried(e *model.Export) (any, error) {
-	r.location = exportPath(e)
+func tried(r *rest.Request, e *model.Export) (any, error) {
+	r.Location = exportPath(e)
 	ctx, cancel := context.WithTimeout(r.Context(), firstAttempt)
 	defer cancel()
 	for gap := 20 * time.Millisecond; ; gap = min(2*gap, 250*time.Millisecond) {
-		all, err := r.db.ListDeliveries(context.WithoutCancel(ctx), e.ID)
+		all, err := r.DB.ListDeliveries(context.WithoutCancel(ctx), e.ID)
 		if err != nil {
 			return nil, err
 		}
 		if ctx.Err() != nil || e.Fault != "" || !waits(e, all) {
-			return r.outcome(e, all)
+			return exportedOf(r, e, all)
 		}
 		wait.For(ctx, gap)
 	}
@@ -123,9 +124,9 @@ func notTried(e *model.Export) string {
 		"and goes out by itself"
 }
 
-func (r *request) outcome(e *model.Export, all []*model.Delivery) (any, error) {
+func exportedOf(r *rest.Request, e *model.Export, all []*model.Delivery) (any, error) {
 	ctx := context.WithoutCancel(r.Context()) // it is exported: say so
-	if fresh, err := r.db.Export(ctx, e.ID); err == nil {
+	if fresh, err := r.DB.Export(ctx, e.ID); err == nil {
 		fresh.Integrations, e = e.Integrations, fresh
 	}
 	res := api.Exported{UUID: e.Key, State: stateOf(e), Fault: e.Fault, Deliveries: []api.ExportedTo{}}
@@ -137,7 +138,7 @@ func (r *request) outcome(e *model.Export, all []*model.Delivery) (any, error) {
 		to := api.ExportedTo{Delivery: deliveryOf(d)}
 		to.Current = true
 		if d.Attempts > 0 {
-			attempts, err := r.db.ListAttempts(ctx, d.ID)
+			attempts, err := r.DB.ListAttempts(ctx, d.ID)
 			if err != nil {
 				return nil, err
 			}

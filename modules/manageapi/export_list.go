@@ -10,6 +10,7 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 // outcomes are those that exports are found by: a delivery is written with its first attempt, or when it is held, and
@@ -19,26 +20,26 @@ var outcomes = []model.Outcome{model.Retrying, model.Held, model.Delivered, mode
 // exports are a tenant's, the newest first, also of one that is removed; allExports are those of all tenants that the
 // caller sees.
 var (
-	exports = resource[any]{
-		path: inTenant + "/exports", id: "uuid", kind: "export", scope: removed, reader: model.Viewer, personal: true,
-		filters: exportFilters, list: listExports, find: findExport, view: itself[any],
+	exports = rest.Resource[any]{
+		Path: inTenant + "/exports", ID: "uuid", Kind: "export", Scope: rest.Removed, Reader: model.Viewer, Personal: true,
+		Filters: exportFilters, List: listExports, Find: findExport, View: rest.Identity[any],
 	}
-	allExports = resource[any]{
-		path: "/v1/exports", kind: "export", reader: model.Viewer, personal: true, filters: exportFilters,
-		list: listExports, view: itself[any],
+	allExports = rest.Resource[any]{
+		Path: "/v1/exports", Kind: "export", Reader: model.Viewer, Personal: true, Filters: exportFilters,
+		List: listExports, View: rest.Identity[any],
 	}
 	exportFilters = []string{"outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
 		"since", "until", "uuid"}
 )
 
-func listExports(r *request) ([]any, string, error) {
-	f, err := r.exportFilter()
+func listExports(r *rest.Request) ([]any, string, error) {
+	f, err := exportFilterOf(r)
 	if err != nil {
 		return nil, "", err
 	}
-	f.Tenant = r.caller.tenant
+	f.Tenant = r.Caller.Tenant
 	if name := r.PathValue("tenant"); name != "" {
-		if err := r.knownTenant(name); err != nil {
+		if err := knownTenant(r, name); err != nil {
 			return nil, "", err
 		}
 		f.Tenant = name
@@ -47,7 +48,7 @@ func listExports(r *request) ([]any, string, error) {
 		return nil, "", problem.New(http.StatusBadRequest, "integration and candidate are names within a tenant: ask for "+
 			"the exports of one, at /v1/tenants/{tenant}/exports")
 	}
-	rows, next, err := r.db.ListExports(r.Context(), f)
+	rows, next, err := r.DB.ListExports(r.Context(), f)
 	if err != nil {
 		return nil, "", err
 	}
@@ -55,21 +56,21 @@ func listExports(r *request) ([]any, string, error) {
 	for n, e := range rows {
 		ids[n] = e.ID
 	}
-	deliveries, err := r.db.ListDeliveriesOf(r.Context(), ids)
+	deliveries, err := r.DB.ListDeliveriesOf(r.Context(), ids)
 	if err != nil {
 		return nil, "", err
 	}
-	waits, err := r.gateway.Runtime.Waits(r.Context(), r.gateway.Config, r.now(), rows...)
+	waits, err := r.Gateway.Runtime.Waits(r.Context(), r.Gateway.Config, r.Now(), rows...)
 	if err != nil {
 		return nil, "", err
 	}
-	documents, err := r.db.DocumentProgress(r.Context(), ids)
+	documents, err := r.DB.DocumentProgress(r.Context(), ids)
 	if err != nil {
 		return nil, "", err
 	}
 	all := make([]any, len(rows))
 	for n, e := range rows {
-		item := r.itemOf(e)
+		item := itemOf(r, e)
 		item.Fetched = documents[e.ID].Fetched
 		of := deliveries[e.ID]
 		of = append(of, e.Pending(of)...)
@@ -78,34 +79,34 @@ func listExports(r *request) ([]any, string, error) {
 		}
 		all[n] = item
 	}
-	return all, numbered(next), nil
+	return all, rest.Numbered(next), nil
 }
 
 // knownTenant refuses a name that no tenant has, unless there are exports of one that had it.
-func (r *request) knownTenant(name string) error {
-	_, err := r.configuredTenant()
+func knownTenant(r *rest.Request, name string) error {
+	_, err := r.ConfiguredTenant()
 	if err == nil {
 		return nil
 	}
-	kept, _, err := r.db.ListExports(r.Context(), store.ExportFilter{Tenant: name, Limit: 1})
+	kept, _, err := r.DB.ListExports(r.Context(), store.ExportFilter{Tenant: name, Limit: 1})
 	switch {
 	case err != nil:
 		return err
 	case len(kept) == 0:
-		return noTenant(name)
+		return rest.NoTenant(name)
 	}
 	return nil
 }
 
 // exportFilter reads which exports are asked for, of all tenants.
-func (r *request) exportFilter() (f store.ExportFilter, err error) {
-	q := r.query
+func exportFilterOf(r *rest.Request) (f store.ExportFilter, err error) {
+	q := r.Query
 	if prefix := q.Get("uuid"); prefix != "" {
-		return r.searchOf(prefix)
+		return searchOf(r, prefix)
 	}
 	f = store.ExportFilter{
 		Outcome: model.Outcome(q.Get("outcome")), Integration: q.Get("integration"), Candidate: q.Get("candidate"),
-		Class: model.Class(q.Get("class")), Limit: r.page.limit,
+		Class: model.Class(q.Get("class")), Limit: r.Page.Limit,
 	}
 	if f.Class != "" {
 		f.Outcome = cmp.Or(f.Outcome, model.Failed)
@@ -127,11 +128,11 @@ func (r *request) exportFilter() (f store.ExportFilter, err error) {
 			return f, problem.Newf(http.StatusBadRequest, "%s can only be true: leave it out for all exports", name)
 		}
 	}
-	if f.Since, err = instant(q, "since"); err == nil {
-		f.Until, err = instant(q, "until")
+	if f.Since, err = rest.Instant(q, "since"); err == nil {
+		f.Until, err = rest.Instant(q, "until")
 	}
 	if err == nil {
-		f.Before, err = r.page.number()
+		f.Before, err = r.Page.Number()
 	}
 	return f, err
 }
@@ -140,16 +141,16 @@ func (r *request) exportFilter() (f store.ExportFilter, err error) {
 const minUUID = 8
 
 // searchOf is the filter for exports whose UUID begins with a prefix.
-func (r *request) searchOf(prefix string) (f store.ExportFilter, err error) {
+func searchOf(r *rest.Request, prefix string) (f store.ExportFilter, err error) {
 	for _, name := range exportFilters {
-		if name != "uuid" && r.query.Get(name) != "" {
+		if name != "uuid" && r.Query.Get(name) != "" {
 			return f, problem.Newf(http.StatusBadRequest, "uuid finds exports by itself: leave out %s", name)
 		}
 	}
 	if len(prefix) < minUUID || !webhook.ValidUUID(prefix) {
 		return f, problem.Newf(http.StatusBadRequest, "uuid must be the begin of a UUID, of at least %d characters", minUUID)
 	}
-	return store.ExportFilter{Prefix: prefix, Limit: r.page.limit}, nil
+	return store.ExportFilter{Prefix: prefix, Limit: r.Page.Limit}, nil
 }
 
 func joined(all []model.Outcome) string {

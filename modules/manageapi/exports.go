@@ -13,6 +13,7 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
@@ -27,8 +28,8 @@ func stateOf(e *model.Export) api.ExportState {
 	return api.ExportDispatched
 }
 
-func (r *request) itemOf(e *model.Export) api.Export {
-	_, configured := r.gateway.Config.Tenant(e.Tenant)
+func itemOf(r *rest.Request, e *model.Export) api.Export {
+	_, configured := r.Gateway.Config.Tenant(e.Tenant)
 	item := api.Export{
 		ID: e.Key, Tenant: e.Tenant, Removed: !configured, ReceivedAt: e.ReceivedAt, Candidate: e.CandidateID,
 		Attachments: e.Attachments, Size: e.Size,
@@ -38,7 +39,7 @@ func (r *request) itemOf(e *model.Export) api.Export {
 		Deliveries: []api.Delivery{},
 	}
 	if item.State == api.ExportWaiting {
-		item.Reason = r.gateway.Runtime.Dispatcher.Undispatched(e, r.gateway.Config)
+		item.Reason = r.Gateway.Runtime.Dispatcher.Undispatched(e, r.Gateway.Config)
 	}
 	return item
 }
@@ -81,47 +82,47 @@ func waitingOf(e *model.Export, d *model.Delivery, all []*model.Delivery, waits 
 }
 
 // export returns the export that the path names, also of a tenant that is removed.
-func (r *request) export() (*model.Export, error) {
+func exportOf(r *rest.Request) (*model.Export, error) {
 	err := store.ErrNotFound
 	var e *model.Export
 	if uuid, ok := webhook.KeyOfSegment(r.PathValue("uuid")); ok {
-		e, err = r.db.ExportByKey(r.Context(), r.PathValue("tenant"), uuid)
+		e, err = r.DB.ExportByKey(r.Context(), r.PathValue("tenant"), uuid)
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		if _, err := r.configuredTenant(); err != nil {
+		if _, err := r.ConfiguredTenant(); err != nil {
 			return nil, err
 		}
 		return nil, noExport
 	}
 	if err == nil {
-		r.object = model.ExportObject(e)
+		r.Object = model.ExportObject(e)
 	}
 	return e, err
 }
 
 var noExport = problem.New(http.StatusNotFound, "this tenant has no export of that UUID")
 
-func findExport(r *request) (any, error) {
-	e, err := r.export()
+func findExport(r *rest.Request) (any, error) {
+	e, err := exportOf(r)
 	if err != nil {
 		return nil, err
 	}
-	deliveries, err := r.db.ListDeliveries(r.Context(), e.ID)
+	deliveries, err := r.DB.ListDeliveries(r.Context(), e.ID)
 	if err != nil {
 		return nil, err
 	}
 	deliveries = append(deliveries, e.Pending(deliveries)...)
-	waits, err := r.gateway.Runtime.Waits(r.Context(), r.gateway.Config, r.now(), e)
+	waits, err := r.Gateway.Runtime.Waits(r.Context(), r.Gateway.Config, r.Now(), e)
 	if err != nil {
 		return nil, err
 	}
-	detail := api.ExportDetail{Export: r.itemOf(e), Deliveries: []api.DeliveryDetail{},
+	detail := api.ExportDetail{Export: itemOf(r, e), Deliveries: []api.DeliveryDetail{},
 		Documents: []api.ExportDocument{}, DocumentsTill: e.DocumentsTill}
-	if at := r.gateway.Config.Workflows; at != "" && !e.DispatchedAt.IsZero() {
+	if at := r.Gateway.Config.Workflows; at != "" && !e.DispatchedAt.IsZero() {
 		detail.WorkflowURL = at + url.PathEscape(e.WorkflowID)
 	}
 	for _, d := range deliveries {
-		attempts, err := r.db.ListAttempts(r.Context(), d.ID)
+		attempts, err := r.DB.ListAttempts(r.Context(), d.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +132,7 @@ func findExport(r *request) (any, error) {
 		}
 		detail.Deliveries = append(detail.Deliveries, one)
 	}
-	documents, err := r.db.ListDocuments(r.Context(), e.ID)
+	documents, err := r.DB.ListDocuments(r.Context(), e.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -145,11 +146,11 @@ func findExport(r *request) (any, error) {
 		})
 	}
 	about := store.AuditFilter{Tenant: e.Tenant, Object: model.ExportObject(e)}
-	if detail.Audit, _, err = r.db.ListAudit(r.Context(), about); err != nil || e.Origin != model.Triggered {
+	if detail.Audit, _, err = r.DB.ListAudit(r.Context(), about); err != nil || e.Origin != model.Triggered {
 		return detail, err
 	}
 	about.Action, about.Limit = model.ActionExport, 1
-	triggered, _, err := r.db.ListAudit(r.Context(), about)
+	triggered, _, err := r.DB.ListAudit(r.Context(), about)
 	if err == nil && len(triggered) > 0 {
 		detail.Author = &triggered[0].Author
 	}

@@ -4,18 +4,19 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 // showFailures answers what failed since a time, those of a day without one.
-func showFailures(r *request) (any, error) {
-	since, err := instant(r.query, "since")
+func showFailures(r *rest.Request) (any, error) {
+	since, err := rest.Instant(r.Query, "since")
 	if err != nil {
 		return nil, err
 	}
 	if since.IsZero() {
-		since = r.now().Add(-24 * time.Hour)
+		since = r.Now().Add(-24 * time.Hour)
 	}
-	groups, err := r.db.CountFailures(r.Context(), r.caller.tenant, since)
+	groups, err := r.DB.CountFailures(r.Context(), r.Caller.Tenant, since)
 	shown := api.Failures{Items: []api.FailureGroup{}}
 	for _, f := range groups {
 		shown.Items = append(shown.Items, api.FailureGroup{Tenant: f.Tenant, Integration: f.Integration, Outcome: f.Outcome,

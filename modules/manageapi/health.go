@@ -9,6 +9,7 @@ import (
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 func ratesOf(t model.Tally) api.Rates {
@@ -38,23 +39,23 @@ func healthOf(s *gateway.Standing, now time.Time) api.IntegrationHealth {
 }
 
 // showHealth answers how an integration does, and its hours since a time; those of a day without one.
-func showHealth(r *request) (any, error) {
+func showHealth(r *rest.Request) (any, error) {
 	i, err := findIntegration(r)
 	if err != nil {
 		return nil, err
 	}
-	since, err := instant(r.query, "since")
+	since, err := rest.Instant(r.Query, "since")
 	if err != nil {
 		return nil, err
 	}
-	now := r.now()
+	now := r.Now()
 	if since.IsZero() {
 		since = now.Add(-24 * time.Hour)
 	}
 	if first := now.Add(-store.HealthKept); since.Before(first) {
 		since = first
 	}
-	all, err := r.standings([]*model.Tenant{r.tenant})
+	all, err := standingsOf(r, []*model.Tenant{r.Tenant})
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func showHealth(r *request) (any, error) {
 	if at < 0 { // it was removed meanwhile
 		return nil, noIntegration
 	}
-	hours, err := r.db.ListHours(r.Context(), model.Place{Tenant: i.Tenant, Integration: i.Name}, since)
+	hours, err := r.DB.ListHours(r.Context(), model.Place{Tenant: i.Tenant, Integration: i.Name}, since)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +75,8 @@ func showHealth(r *request) (any, error) {
 }
 
 // standings are how the integrations of some tenants do, by tenant and name.
-func (r *request) standings(tenants []*model.Tenant) ([]*gateway.Standing, error) {
-	all, err := r.gateway.Runtime.Standings(r.Context(), r.gateway.Config, r.now())
+func standingsOf(r *rest.Request, tenants []*model.Tenant) ([]*gateway.Standing, error) {
+	all, err := r.Gateway.Runtime.Standings(r.Context(), r.Gateway.Config, r.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -90,12 +91,12 @@ func (r *request) standings(tenants []*model.Tenant) ([]*gateway.Standing, error
 const maxStatus = 500
 
 // showStatus answers what needs a person.
-func showStatus(r *request) (any, error) {
-	all, err := r.standings(r.tenants())
+func showStatus(r *rest.Request) (any, error) {
+	all, err := standingsOf(r, visibleTenants(r))
 	if err != nil {
 		return nil, err
 	}
-	now := r.now()
+	now := r.Now()
 	shown := api.GatewayStatus{Needs: []model.Need{}, Integrations: make([]api.IntegrationHealth, len(all))}
 	for n, s := range all {
 		shown.Integrations[n] = healthOf(s, now)
@@ -109,12 +110,12 @@ func showStatus(r *request) (any, error) {
 	if n := len(shown.Integrations) - maxStatus; n > 0 {
 		shown.Integrations, shown.Omitted = shown.Integrations[:maxStatus], n
 	}
-	others, err := r.gateway.Runtime.Needs(r.Context(), now)
+	others, err := r.Gateway.Runtime.Needs(r.Context(), now)
 	if err != nil {
 		return nil, err
 	}
 	for _, need := range others {
-		if r.caller.sees(need.Tenant) {
+		if r.Caller.Sees(need.Tenant) {
 			shown.Needs = append(shown.Needs, need)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 // longestReason is how long the reason of an operator may be, in characters.
@@ -17,8 +18,8 @@ const longestReason = 200
 
 // disable has the exports for an integration held until someone enables it. It needs no Temporal: each delivery asks
 // the store before its next attempt.
-func disable(r *request) (any, error) {
-	in, err := decodeAny[api.DisableInput](r)
+func disable(r *rest.Request) (any, error) {
+	in, err := rest.DecodeAny[api.DisableInput](r)
 	if err != nil {
 		return nil, err
 	}
@@ -32,11 +33,11 @@ func disable(r *request) (any, error) {
 		return nil, err
 	}
 	status := store.IntegrationStatus{State: model.Disabled, Reason: "an operator disabled it", ByOperator: true,
-		UpdatedAt: r.now()}
+		UpdatedAt: r.Now()}
 	if reason != "" {
 		status.Reason += ", because: " + reason
 	}
-	err = r.write(func(tx *store.Tx) error {
+	err = r.Update(func(tx *store.Tx) error {
 		before, err := tx.IntegrationStatus(i)
 		switch {
 		case err != nil:

@@ -6,38 +6,39 @@ import (
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 // retry has all deliveries attempted at once that wait for their next attempt at an integration.
-func retry(r *request) (any, error) {
+func retry(r *rest.Request) (any, error) {
 	i, err := findIntegration(r)
 	if err != nil {
 		return nil, err
 	}
-	location := pathOf("/v1/tenants", i.Tenant, "integrations", i.Name)
-	err = r.gateway.Runtime.Redeliverer.Retry(r.Context(), i, func(tx *store.Tx) error { return r.record(tx, location) })
+	location := rest.PathOf("/v1/tenants", i.Tenant, "integrations", i.Name)
+	err = r.Gateway.Runtime.Redeliverer.Retry(r.Context(), i, func(tx *store.Tx) error { return r.Record(tx, location) })
 	if err != nil {
 		return nil, err
 	}
-	return r.catchUp(i)
+	return catchUpOf(r, i)
 }
 
 // retriedBefore answers the repeat of a request that had deliveries attempted at once.
-func retriedBefore(r *request, _ string) (any, error) { return showRetry(r) }
+func retriedBefore(r *rest.Request, _ string) (any, error) { return showRetry(r) }
 
 // showRetry answers how far that is.
-func showRetry(r *request) (any, error) {
+func showRetry(r *rest.Request) (any, error) {
 	i, err := findIntegration(r)
 	if err != nil {
 		return nil, err
 	}
-	return r.catchUp(i)
+	return catchUpOf(r, i)
 }
 
-func (r *request) catchUp(i *model.Integration) (any, error) {
+func catchUpOf(r *rest.Request, i *model.Integration) (any, error) {
 	at := model.Place{Tenant: i.Tenant, Integration: i.Name}
-	shown, since := &api.Retry{Tenant: i.Tenant, Integration: i.Name, State: "none"}, r.now()
-	c, err := r.db.CatchUp(r.Context(), at)
+	shown, since := &api.Retry{Tenant: i.Tenant, Integration: i.Name, State: "none"}, r.Now()
+	c, err := r.DB.CatchUp(r.Context(), at)
 	switch {
 	case err == nil:
 		shown.State, shown.Asked, shown.Received, shown.Failed = "ended", c.Asked, c.Received, c.Failed
@@ -48,6 +49,6 @@ func (r *request) catchUp(i *model.Integration) (any, error) {
 	case !errors.Is(err, store.ErrNotFound):
 		return nil, err
 	}
-	shown.Waiting, err = r.db.CountWaiting(r.Context(), at, since)
+	shown.Waiting, err = r.DB.CountWaiting(r.Context(), at, since)
 	return shown, err
 }

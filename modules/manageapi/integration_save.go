@@ -13,15 +13,16 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 // addIntegration makes an integration, once it answered VERIFY with 200.
-func addIntegration(r *request) (any, error) {
-	in, err := decode[api.IntegrationInput](r)
+func addIntegration(r *rest.Request) (any, error) {
+	in, err := rest.Decode[api.IntegrationInput](r)
 	if err != nil {
 		return nil, err
 	}
-	t := r.tenant
+	t := r.Tenant
 	if err := changeable(t); err != nil {
 		return nil, err
 	}
@@ -29,21 +30,21 @@ func addIntegration(r *request) (any, error) {
 		return nil, problem.New(http.StatusConflict,
 			"this tenant has an integration of that name: choose another, or change that one")
 	}
-	return r.saveIntegration(t, nil, in)
+	return saveIntegration(r, t, nil, in)
 }
 
 // integrationAddedBefore answers the repeat of a request that added an integration.
-func integrationAddedBefore(r *request, location string) (any, error) {
-	i, ok := r.tenant.Integration(r.repeated(location))
+func integrationAddedBefore(r *rest.Request, location string) (any, error) {
+	i, ok := r.Tenant.Integration(r.Repeated(location))
 	if !ok {
 		return nil, noIntegration
 	}
-	return r.shown(i)
+	return shownIntegration(r, i)
 }
 
 // putIntegration makes an integration, or changes it. What it was stays, unless the new one answers VERIFY with 200.
-func putIntegration(r *request) (any, error) {
-	in, err := decode[api.IntegrationInput](r)
+func putIntegration(r *rest.Request) (any, error) {
+	in, err := rest.Decode[api.IntegrationInput](r)
 	if err != nil {
 		return nil, err
 	}
@@ -53,32 +54,32 @@ func putIntegration(r *request) (any, error) {
 			"the body is of another integration than the address: leave its name out")
 	}
 	in.Name = name
-	t := r.tenant
+	t := r.Tenant
 	if err := changeable(t); err != nil {
 		return nil, err
 	}
 	before, _ := t.Integration(name)
 	there := ""
 	if before != nil {
-		status, err := r.db.IntegrationStatus(r.Context(), before)
+		status, err := r.DB.IntegrationStatus(r.Context(), before)
 		if err != nil {
 			return nil, err
 		}
 		there = integrationTag(before, status)
 	}
-	if err := r.expect(there); err != nil {
+	if err := r.Expect(there); err != nil {
 		return nil, err
 	}
-	return r.saveIntegration(t, before, in)
+	return saveIntegration(r, t, before, in)
 }
 
 // expectIntegration is expect for an integration that is there.
-func (r *request) expectIntegration(tx *store.Tx, i *model.Integration) error {
+func expectIntegration(r *rest.Request, tx *store.Tx, i *model.Integration) error {
 	status, err := tx.IntegrationStatus(i)
 	if err != nil {
 		return err
 	}
-	return r.expect(integrationTag(i, status))
+	return r.Expect(integrationTag(i, status))
 }
 
 func integrationPath(i *model.Integration) string {
@@ -87,23 +88,23 @@ func integrationPath(i *model.Integration) string {
 
 // saveIntegration verifies an integration, where what VERIFY vouches for is new, and keeps it. One that an operator
 // disabled stays so.
-func (r *request) saveIntegration(t *model.Tenant, before *model.Integration, in api.IntegrationInput) (any, error) {
-	i, err := r.described(t, before, in)
+func saveIntegration(r *rest.Request, t *model.Tenant, before *model.Integration, in api.IntegrationInput) (any, error) {
+	i, err := describedIntegration(r, t, before, in)
 	if err != nil {
 		return nil, err
 	}
 	var status *store.IntegrationStatus
 	if before == nil || i.URL != before.URL || i.Secret != before.Secret {
-		if status, err = r.verify(i); err != nil {
+		if status, err = verifyNow(r, i); err != nil {
 			return nil, err
 		}
 	}
-	err = r.write(func(tx *store.Tx) error {
+	err = r.Update(func(tx *store.Tx) error {
 		disabled := false
 		if before != nil { // it may have changed while VERIFY was under way
 			stands, err := tx.IntegrationStatus(before)
 			if err == nil {
-				err = r.expect(integrationTag(before, stands))
+				err = r.Expect(integrationTag(before, stands))
 			}
 			if err != nil {
 				return err
@@ -111,7 +112,7 @@ func (r *request) saveIntegration(t *model.Tenant, before *model.Integration, in
 			disabled = stands.ByOperator
 		}
 		next := *i
-		if err := tx.UpsertIntegration(&next, r.gateway.Now()); err != nil {
+		if err := tx.UpsertIntegration(&next, r.Gateway.Now()); err != nil {
 			return err
 		}
 		if status != nil && !disabled {
@@ -119,32 +120,31 @@ func (r *request) saveIntegration(t *model.Tenant, before *model.Integration, in
 				return err
 			}
 		}
-		return r.note(tx, integrationPath(i))
+		return r.Note(tx, integrationPath(i))
 	})
 	if err == nil {
-		err = r.refresh()
+		err = r.Refresh()
 	}
 	if err != nil {
 		return nil, err
 	}
-	saved, ok := r.gateway.Config.Integration(t.Name, i.Name)
+	saved, ok := r.Gateway.Config.Integration(t.Name, i.Name)
 	if !ok {
 		return nil, noIntegration // it was deleted at once
 	}
 	if status != nil {
-		if err := r.gateway.Runtime.Redeliverer.ReleaseOpen(r.Context(), saved); err != nil {
-			r.log.Warn("what was held goes out a little later", zap.Error(err))
+		if err := r.Gateway.Runtime.Redeliverer.ReleaseOpen(r.Context(), saved); err != nil {
+			r.Log.Warn("what was held goes out a little later", zap.Error(err))
 		}
 	}
 	if before == nil {
-		r.status, r.location = http.StatusCreated, integrationPath(saved)
+		r.Status, r.Location = http.StatusCreated, integrationPath(saved)
 	}
-	return r.shown(saved)
+	return shownIntegration(r, saved)
 }
 
 // described returns the integration that the input describes, or which rule it breaks.
-func (r *request) described(
-	t *model.Tenant, before *model.Integration, in api.IntegrationInput,
+func describedIntegration(r *rest.Request, t *model.Tenant, before *model.Integration, in api.IntegrationInput,
 ) (*model.Integration, error) {
 	i := &model.Integration{
 		Tenant: t.Name, Name: in.Name, URL: in.URL, Secret: model.Secret(in.Secret),
@@ -169,7 +169,7 @@ func (r *request) described(
 	}
 	err := i.Validate()
 	if err == nil {
-		err = r.gateway.Config.Egress.ValidateURL(i.URL)
+		err = r.Gateway.Config.Egress.ValidateURL(i.URL)
 	}
 	if err == nil && i.StandardWebhooks {
 		err = webhook.ValidateStandardSecrets(i)
@@ -177,13 +177,13 @@ func (r *request) described(
 	if err == nil && len(in.Retry) > 0 {
 		i.Retry, err = webhook.ParseSchedule(in.Retry)
 	}
-	return i, invalid(err)
+	return i, rest.Invalid(err)
 }
 
 // verify sends a VERIFY event now (contract, "States and transitions"): an integration that does not answer it with
 // exactly 200 is not saved.
-func (r *request) verify(i *model.Integration) (*store.IntegrationStatus, error) {
-	c := r.gateway.Config
+func verifyNow(r *rest.Request, i *model.Integration) (*store.IntegrationStatus, error) {
+	c := r.Gateway.Config
 	answer, reason, err := c.Names.Verify(r.Context(), c.Egress.Client(), i)
 	if err != nil {
 		return nil, problem.New(http.StatusServiceUnavailable,
@@ -191,7 +191,7 @@ func (r *request) verify(i *model.Integration) (*store.IntegrationStatus, error)
 	}
 	metrics.Verification(i.Tenant, i.Name, reason == "")
 	if reason == "" {
-		return &store.IntegrationStatus{State: model.Configured, Attempts: 1, UpdatedAt: r.gateway.Now()}, nil
+		return &store.IntegrationStatus{State: model.Configured, Attempts: 1, UpdatedAt: r.Gateway.Now()}, nil
 	}
 	t := api.Transcript{
 		SentAt: answer.Started.UTC(), DurationMs: float64(answer.Duration.Microseconds()) / 1000, Status: answer.Status,
@@ -206,18 +206,18 @@ func (r *request) verify(i *model.Integration) (*store.IntegrationStatus, error)
 }
 
 // deleteIntegration removes an integration and ends the deliveries that are on their way to it.
-func deleteIntegration(r *request) (any, error) {
-	t := r.tenant
+func deleteIntegration(r *rest.Request) (any, error) {
+	t := r.Tenant
 	if err := changeable(t); err != nil {
 		return nil, err
 	}
 	i, ok := t.Integration(r.PathValue("name"))
 	if !ok {
-		return nil, cmp.Or[error](r.expect(""), noIntegration)
+		return nil, cmp.Or[error](r.Expect(""), noIntegration)
 	}
-	now := r.gateway.Now()
-	err := r.write(func(tx *store.Tx) error {
-		if err := r.expectIntegration(tx, i); err != nil {
+	now := r.Gateway.Now()
+	err := r.Update(func(tx *store.Tx) error {
+		if err := expectIntegration(r, tx, i); err != nil {
 			return err
 		}
 		if err := tx.DeleteIntegration(i, now); err != nil {
@@ -227,13 +227,13 @@ func deleteIntegration(r *request) (any, error) {
 			UpdatedAt: now})
 	})
 	if err == nil {
-		err = r.refresh()
+		err = r.Refresh()
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := r.gateway.Runtime.Redeliverer.End(r.Context(), i.Tenant, i.Name); err != nil {
-		r.log.Warn("what was on its way to a removed integration ends a little later", zap.Error(err))
+	if err := r.Gateway.Runtime.Redeliverer.End(r.Context(), i.Tenant, i.Name); err != nil {
+		r.Log.Warn("what was on its way to a removed integration ends a little later", zap.Error(err))
 	}
 	return nil, nil
 }

@@ -8,20 +8,21 @@ import (
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/sample"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // tryIntegration sends a test export to an integration, in whatever state that is. Nothing is stored, and neither its
 // state nor its breaker changes with the answer.
-func tryIntegration(r *request) (any, error) {
+func tryIntegration(r *rest.Request) (any, error) {
 	p, err := findPlaced(r)
 	if err != nil {
 		return nil, err
 	}
 	i := p.Integration
-	c := r.gateway.Config
+	c := r.Gateway.Config
 	id := "test-" + uuid.NewString()
-	e, err := sample.Export(c.Names, id, documents.URL(c.PublicURL, sample.DocumentToken), i.Documents, r.gateway.Now())
+	e, err := sample.Export(c.Names, id, documents.URL(c.PublicURL, sample.DocumentToken), i.Documents, r.Gateway.Now())
 	if err != nil {
 		return nil, err
 	}

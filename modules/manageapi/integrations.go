@@ -12,6 +12,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 func integrationOf(i *model.Integration, s store.IntegrationStatus) api.Integration {
@@ -52,15 +53,15 @@ func origin(address string) string {
 
 // integrations are a tenant's, by name; allIntegrations are those of all tenants that the caller sees.
 var (
-	integrations = resource[*placed]{
-		path: inTenant + "/integrations", id: "name", kind: "integration", reader: model.Viewer, writer: model.Admin,
-		list: func(r *request) ([]*placed, string, error) { return r.listIntegrations([]*model.Tenant{r.tenant}) },
-		find: findPlaced, view: placedView, tag: func(p *placed) string { return integrationTag(p.Integration, p.status) },
-		add: addIntegration, repeat: integrationAddedBefore, put: putIntegration, drop: deleteIntegration,
+	integrations = rest.Resource[*placed]{
+		Path: inTenant + "/integrations", ID: "name", Kind: "integration", Reader: model.Viewer, Writer: model.Admin,
+		List: func(r *rest.Request) ([]*placed, string, error) { return integrationsOf(r, []*model.Tenant{r.Tenant}) },
+		Find: findPlaced, View: placedView, Tag: func(p *placed) string { return integrationTag(p.Integration, p.status) },
+		Add: addIntegration, Repeat: integrationAddedBefore, Put: putIntegration, Drop: deleteIntegration,
 	}
-	allIntegrations = resource[*placed]{
-		path: "/v1/integrations", kind: "integration", reader: model.Viewer, view: placedView,
-		list: func(r *request) ([]*placed, string, error) { return r.listIntegrations(r.tenants()) },
+	allIntegrations = rest.Resource[*placed]{
+		Path: "/v1/integrations", Kind: "integration", Reader: model.Viewer, View: placedView,
+		List: func(r *rest.Request) ([]*placed, string, error) { return integrationsOf(r, visibleTenants(r)) },
 	}
 )
 
@@ -78,27 +79,27 @@ func placedView(p *placed) any {
 	return integrationOf(p.Integration, p.status)
 }
 
-func (r *request) listIntegrations(tenants []*model.Tenant) ([]*placed, string, error) {
-	standings, err := r.standings(tenants)
+func integrationsOf(r *rest.Request, tenants []*model.Tenant) ([]*placed, string, error) {
+	standings, err := standingsOf(r, tenants)
 	if err != nil {
 		return nil, "", err
 	}
 	var all []*placed
 	for _, s := range standings {
 		if !s.Unknown() {
-			shown := healthOf(s, r.now())
+			shown := healthOf(s, r.Now())
 			all = append(all, &placed{s.Integration, s.Status, &shown})
 		}
 	}
 	// A space sorts before all that names are made of: acme before acme-east.
 	key := func(p *placed) string { return p.Tenant + " " + p.Name }
-	rows, next := part(r.page, all, key)
+	rows, next := rest.PageOf(r.Page, all, key)
 	return rows, next, nil
 }
 
 // findIntegration returns the integration that the path names.
-func findIntegration(r *request) (*model.Integration, error) {
-	i, ok := r.tenant.Integration(r.PathValue("name"))
+func findIntegration(r *rest.Request) (*model.Integration, error) {
+	i, ok := r.Tenant.Integration(r.PathValue("name"))
 	if !ok {
 		return nil, noIntegration
 	}
@@ -107,41 +108,41 @@ func findIntegration(r *request) (*model.Integration, error) {
 
 var noIntegration = problem.New(http.StatusNotFound, "this tenant has no integration of that name")
 
-func findPlaced(r *request) (*placed, error) {
+func findPlaced(r *rest.Request) (*placed, error) {
 	i, err := findIntegration(r)
 	if err != nil {
 		return nil, err
 	}
-	status, err := r.db.IntegrationStatus(r.Context(), i)
+	status, err := r.DB.IntegrationStatus(r.Context(), i)
 	return &placed{i, status, nil}, err
 }
 
 // shown is an integration and where it stands.
-func (r *request) shown(i *model.Integration) (any, error) {
-	status, err := r.db.IntegrationStatus(r.Context(), i)
+func shownIntegration(r *rest.Request, i *model.Integration) (any, error) {
+	status, err := r.DB.IntegrationStatus(r.Context(), i)
 	if err != nil {
 		return nil, err
 	}
-	r.etag = integrationTag(i, status)
+	r.ETag = integrationTag(i, status)
 	return integrationOf(i, status), nil
 }
 
 func integrationTag(i *model.Integration, s store.IntegrationStatus) string {
-	return tag(&i.Row, string(s.State), s.Reason, strconv.Itoa(s.Attempts), s.UpdatedAt.String())
+	return rest.Tag(&i.Row, string(s.State), s.Reason, strconv.Itoa(s.Attempts), s.UpdatedAt.String())
 }
 
 // enable has an integration verified now, so that what is held for it goes out.
-func enable(r *request) (any, error) {
+func enable(r *rest.Request) (any, error) {
 	i, err := findIntegration(r)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.auditAlone(); err != nil { // what follows is no single transaction
+	if err := r.AuditAlone(); err != nil { // what follows is no single transaction
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	ctx, cancel := context.WithTimeout(r.Context(), rest.Patience)
 	defer cancel()
-	status, err := r.gateway.Runtime.Enable(ctx, i)
+	status, err := r.Gateway.Runtime.Enable(ctx, i)
 	switch {
 	case err == nil:
 		return integrationOf(i, status), nil
@@ -150,6 +151,6 @@ func enable(r *request) (any, error) {
 	case errors.Is(err, store.ErrUnavailable):
 		return nil, err
 	}
-	return nil, r.noTemporal(err, "the integration is not disabled any more, and Temporal, which has it verified, "+
+	return nil, r.NoTemporal(err, "the integration is not disabled any more, and Temporal, which has it verified, "+
 		"does not answer: VERIFY is sent once that is back")
 }

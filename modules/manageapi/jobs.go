@@ -11,23 +11,24 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 // jobs are known by their job board code; their id is another.
-var jobs = kind[model.Job]{
-	word: "job", path: "jobs", list: "job", most: 2 * maxJob,
-	missing: noJob,
-	rows: func(r *request) ([]*model.Job, string, error) {
-		return r.db.ListJobs(r.Context(), r.tenant.Name, r.page.rows())
+var jobs = rest.Stored[model.Job]{
+	Word: "job", Path: "jobs", List: "job", MaxBody: 2 * maxJob,
+	Missing: noJob,
+	Rows: func(r *rest.Request) ([]*model.Job, string, error) {
+		return r.DB.ListJobs(r.Context(), r.Tenant.Name, r.Page.Rows())
 	},
-	id:     func(j *model.Job) *string { return &j.BoardCode },
-	row:    func(j *model.Job) *model.Row { return &j.Row },
-	get:    (*store.DB).Job,
-	find:   (*store.Tx).Job,
-	put:    (*store.Tx).UpsertJob,
-	remove: (*store.Tx).DeleteJob,
-	check:  checkJob,
-	clear: func(tx *store.Tx, j *model.Job, _ time.Time) error {
+	ID:     func(j *model.Job) *string { return &j.BoardCode },
+	Row:    func(j *model.Job) *model.Row { return &j.Row },
+	Get:    (*store.DB).Job,
+	Find:   (*store.Tx).Job,
+	Put:    (*store.Tx).UpsertJob,
+	Remove: (*store.Tx).DeleteJob,
+	Check:  checkJob,
+	Clear: func(tx *store.Tx, j *model.Job, _ time.Time) error {
 		used, err := tx.IsJobUsed(j.Tenant, j.BoardCode)
 		if err != nil || !used {
 			return err

@@ -16,6 +16,7 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/access"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 // withSettings returns a client with the settings of a request.
@@ -33,39 +34,39 @@ func withSettings(c identity.Client, s api.OAuthClientSettings) *identity.Client
 }
 
 // clients are the applications that people sign in to. One that is disabled stays in the list.
-var clients = resource[api.OAuthClient]{
-	path: "/v1/oauth-clients", id: "id", kind: "oauth-client", scope: shared, reader: model.Viewer, writer: model.Admin,
-	list: func(r *request) ([]api.OAuthClient, string, error) {
-		rows, next, err := r.db.ListClients(r.Context(), r.page.rows())
+var clients = rest.Resource[api.OAuthClient]{
+	Path: "/v1/oauth-clients", ID: "id", Kind: "oauth-client", Scope: rest.Shared, Reader: model.Viewer, Writer: model.Admin,
+	List: func(r *rest.Request) ([]api.OAuthClient, string, error) {
+		rows, next, err := r.DB.ListClients(r.Context(), r.Page.Rows())
 		all := make([]api.OAuthClient, len(rows))
 		for n, c := range rows {
 			if err == nil {
-				all[n], err = r.client(c)
+				all[n], err = clientWithSecrets(r, c)
 			}
 		}
 		return all, next, err
 	},
-	find: func(r *request) (api.OAuthClient, error) {
+	Find: func(r *rest.Request) (api.OAuthClient, error) {
 		c, err := findClient(r)
 		if err != nil {
 			return api.OAuthClient{}, err
 		}
-		return r.client(c)
+		return clientWithSecrets(r, c)
 	},
-	view: itself[api.OAuthClient], tag: clientTag, add: addClient, repeat: repeatedClient, put: putClient, drop: disableClient,
+	View: rest.Identity[api.OAuthClient], Tag: clientTag, Add: addClient, Repeat: repeatedClient, Put: putClient, Drop: disableClient,
 }
 
 // findClient returns the application that the path names.
-func findClient(r *request) (*identity.Client, error) {
-	c, err := r.db.Client(r.Context(), r.PathValue("id"))
-	return c, notFound(err, noClient)
+func findClient(r *rest.Request) (*identity.Client, error) {
+	c, err := r.DB.Client(r.Context(), r.PathValue("id"))
+	return c, rest.NotFound(err, noClient)
 }
 
 var noClient = problem.New(http.StatusNotFound, "there is no OAuth client of that id")
 
 // client is an application with how many secrets it has.
-func (r *request) client(c *identity.Client) (api.OAuthClient, error) {
-	secrets, err := r.db.ListClientSecrets(r.Context(), c.ID)
+func clientWithSecrets(r *rest.Request, c *identity.Client) (api.OAuthClient, error) {
+	secrets, err := r.DB.ListClientSecrets(r.Context(), c.ID)
 	return oauthClientOf(c, len(secrets)), err
 }
 
@@ -84,27 +85,27 @@ func clientTag(shown api.OAuthClient) string {
 }
 
 // expectClient is expect for an application, which nobody else changes until the transaction ends.
-func (r *request) expectClient(tx *store.Tx, id string) error {
+func expectClient(r *rest.Request, tx *store.Tx, id string) error {
 	c, secrets, ok, err := tx.LockClient(id)
 	switch {
 	case err != nil:
 		return err
 	case !ok:
-		return cmp.Or[error](r.expect(""), noClient)
+		return cmp.Or[error](r.Expect(""), noClient)
 	}
-	return r.expect(clientTag(oauthClientOf(c, secrets)))
+	return r.Expect(clientTag(oauthClientOf(c, secrets)))
 }
 
 // devSecret is what a secret may be that the development mode is given.
 var devSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{8,255}$`)
 
 // newSecret makes a secret of a client. In development mode it may be one that is sent, so that examples can name it.
-func (r *request) newSecret(sent string) (secret string, hash identity.Hash, err error) {
+func newSecret(r *rest.Request, sent string) (secret string, hash identity.Hash, err error) {
 	if sent == "" {
 		secret, hash = identity.NewSecret()
 		return secret, hash, nil
 	}
-	if !r.gateway.Config.Dev || !devSecret.MatchString(sent) {
+	if !r.Gateway.Config.Dev || !devSecret.MatchString(sent) {
 		return "", hash, problem.New(http.StatusUnprocessableEntity,
 			"secret is made here, so that it can't be guessed: leave it out; in development mode it may be 8 to 255 of the "+
 				"characters A-Z, a-z, 0-9, _ and -")
@@ -112,21 +113,21 @@ func (r *request) newSecret(sent string) (secret string, hash identity.Hash, err
 	return sent, identity.HashSecret(sent), nil
 }
 
-func addClient(r *request) (any, error) {
-	in, err := decode[api.OAuthClientInput](r)
+func addClient(r *rest.Request) (any, error) {
+	in, err := rest.Decode[api.OAuthClientInput](r)
 	if err != nil {
 		return nil, err
 	}
-	c := withSettings(identity.Client{ID: in.ID, CreatedAt: r.now()}, in.OAuthClientSettings)
-	if err := invalid(c.Validate()); err != nil {
+	c := withSettings(identity.Client{ID: in.ID, CreatedAt: r.Now()}, in.OAuthClientSettings)
+	if err := rest.Invalid(c.Validate()); err != nil {
 		return nil, err
 	}
-	secret, hash, err := r.newSecret(in.Secret)
+	secret, hash, err := newSecret(r, in.Secret)
 	if err != nil {
 		return nil, err
 	}
-	r.created("/v1/oauth-clients", c.ID)
-	err = r.write(func(tx *store.Tx) error {
+	r.Created("/v1/oauth-clients", c.ID)
+	err = r.Update(func(tx *store.Tx) error {
 		err := tx.InsertClient(c)
 		if errors.Is(err, store.ErrTaken) {
 			return problem.New(http.StatusConflict, "there is an OAuth client of that id: take another one, or change that one")
@@ -137,56 +138,56 @@ func addClient(r *request) (any, error) {
 		if err := tx.InsertClientSecret(c.ID, hash, c.CreatedAt); err != nil {
 			return err
 		}
-		return r.note(tx, r.location)
+		return r.Note(tx, r.Location)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return r.withSecret(c, secret)
+	return withSecret(r, c, secret)
 }
 
 // repeatedClient refuses the repeat of a request that made a secret.
-func repeatedClient(*request, string) (any, error) {
-	return nil, shownOnce("secret", "make another with POST …/reset and a new Idempotency-Key "+
+func repeatedClient(*rest.Request, string) (any, error) {
+	return nil, rest.ShownOnce("secret", "make another with POST …/reset and a new Idempotency-Key "+
 		"(hiregate oauth-client set … --new-secret)")
 }
 
 // withSecret shows an application, with a secret that was made.
-func (r *request) withSecret(c *identity.Client, secret string) (any, error) {
-	shown, err := r.client(c)
+func withSecret(r *rest.Request, c *identity.Client, secret string) (any, error) {
+	shown, err := clientWithSecrets(r, c)
 	if err != nil {
 		return nil, err
 	}
-	r.etag = clientTag(shown)
+	r.ETag = clientTag(shown)
 	shown.Secret = secret
 	return shown, nil
 }
 
 // expectedClient returns the application that the path names, for what changes it.
-func (r *request) expectedClient() (*identity.Client, error) {
+func expectedClient(r *rest.Request) (*identity.Client, error) {
 	c, err := findClient(r)
-	if missing(err) {
-		err = cmp.Or(r.expect(""), err)
+	if rest.IsNotFound(err) {
+		err = cmp.Or(r.Expect(""), err)
 	}
 	return c, err
 }
 
 // putClient changes the settings of an application.
-func putClient(r *request) (any, error) {
-	c, err := r.expectedClient()
+func putClient(r *rest.Request) (any, error) {
+	c, err := expectedClient(r)
 	if err != nil {
 		return nil, err
 	}
-	in, err := decode[api.OAuthClientSettings](r)
+	in, err := rest.Decode[api.OAuthClientSettings](r)
 	if err != nil {
 		return nil, err
 	}
 	c = withSettings(*c, in)
-	if err := invalid(c.Validate()); err != nil {
+	if err := rest.Invalid(c.Validate()); err != nil {
 		return nil, err
 	}
-	err = r.write(func(tx *store.Tx) error {
-		if err := r.expectClient(tx, c.ID); err != nil {
+	err = r.Update(func(tx *store.Tx) error {
+		if err := expectClient(r, tx, c.ID); err != nil {
 			return err
 		}
 		_, err := tx.UpdateClient(c)
@@ -195,41 +196,41 @@ func putClient(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.withSecret(c, "")
+	return withSecret(r, c, "")
 }
 
 // disableClient keeps an application from asking for anything.
-func disableClient(r *request) (any, error) {
-	c, err := r.expectedClient()
+func disableClient(r *rest.Request) (any, error) {
+	c, err := expectedClient(r)
 	if err != nil {
 		return nil, err
 	}
-	return nil, r.write(func(tx *store.Tx) error {
-		if err := r.expectClient(tx, c.ID); err != nil {
+	return nil, r.Update(func(tx *store.Tx) error {
+		if err := expectClient(r, tx, c.ID); err != nil {
 			return err
 		}
-		_, err := tx.DisableClient(c.ID, r.gateway.Now())
+		_, err := tx.DisableClient(c.ID, r.Gateway.Now())
 		return err
 	})
 }
 
 // resetClient makes another secret, which is shown this once. The newest one that there was stays good beside it,
 // until it is ended; an application that was disabled may ask again, with the new one alone.
-func resetClient(r *request) (any, error) {
+func resetClient(r *rest.Request) (any, error) {
 	c, err := findClient(r)
 	if err != nil {
 		return nil, err
 	}
-	in, err := decodeAny[api.OAuthSecretInput](r)
+	in, err := rest.DecodeAny[api.OAuthSecretInput](r)
 	if err != nil {
 		return nil, err
 	}
-	secret, hash, err := r.newSecret(in.Secret)
+	secret, hash, err := newSecret(r, in.Secret)
 	if err != nil {
 		return nil, err
 	}
-	now := r.now()
-	err = r.write(func(tx *store.Tx) error {
+	now := r.Now()
+	err = r.Update(func(tx *store.Tx) error {
 		if err := endFormerSecrets(r, tx, c); err != nil {
 			return err
 		}
@@ -240,7 +241,7 @@ func resetClient(r *request) (any, error) {
 		if err != nil {
 			return err
 		}
-		if err := r.note(tx, pathOf("/v1/oauth-clients", c.ID)); err != nil || c.DisabledAt.IsZero() {
+		if err := r.Note(tx, rest.PathOf("/v1/oauth-clients", c.ID)); err != nil || c.DisabledAt.IsZero() {
 			return err
 		}
 		if err := endFormerSecrets(r, tx, c); err != nil {
@@ -253,10 +254,10 @@ func resetClient(r *request) (any, error) {
 		return nil, err
 	}
 	c.DisabledAt = time.Time{}
-	return r.withSecret(c, secret)
+	return withSecret(r, c, secret)
 }
 
 // endFormerSecrets ends all secrets of an application but the newest: the end of a rotation.
-func endFormerSecrets(_ *request, tx *store.Tx, c *identity.Client) error {
+func endFormerSecrets(_ *rest.Request, tx *store.Tx, c *identity.Client) error {
 	return tx.DeleteOlderClientSecrets(c.ID)
 }

@@ -10,24 +10,25 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 // sentOrMadePassword hashes the password that is sent into a user; without one it makes one, which it gives.
-func (r *request) sentOrMadePassword(into *string) (made string, err error) {
-	in, err := decodeAny[api.PasswordInput](r)
+func sentOrMadePassword(r *rest.Request, into *string) (made string, err error) {
+	in, err := rest.DecodeAny[api.PasswordInput](r)
 	if err != nil {
 		return "", err
 	}
-	return r.hashPassword(in.Password, into)
+	return hashPassword(r, in.Password, into)
 }
 
 // hashPassword hashes a password into a user; without one it makes one, which it gives.
-func (r *request) hashPassword(plain string, into *string) (made string, err error) {
+func hashPassword(r *rest.Request, plain string, into *string) (made string, err error) {
 	if plain == "" {
 		made, _ = identity.NewSecret()
 		plain = made
 	}
-	if err := invalid(password.Validate(plain)); err != nil {
+	if err := rest.Invalid(password.Validate(plain)); err != nil {
 		return "", err
 	}
 	hash, err := password.Hash(r.Context(), plain)
@@ -43,11 +44,11 @@ func (r *request) hashPassword(plain string, into *string) (made string, err err
 }
 
 // passwordShownOnce refuses the repeat of a request that sent no password, so that one was made. command makes another.
-func (r *request) passwordShownOnce(command string) error {
+func passwordShownOnce(r *rest.Request, command string) error {
 	var in api.PasswordInput
-	_ = json.Unmarshal(r.body, &in) // the request was done with this body: it is JSON, or empty
+	_ = json.Unmarshal(r.Content, &in) // the request was done with this body: it is JSON, or empty
 	if in.Password != "" {
 		return nil
 	}
-	return shownOnce("password", "make another with POST …/reset ("+command+")")
+	return rest.ShownOnce("password", "make another with POST …/reset ("+command+")")
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 	"github.com/hiregate/hiregate/schemas"
 )
 
@@ -33,9 +34,9 @@ type row struct {
 
 // importQuestions puts a list of questions in the place of those that a job has. When a row is refused, nothing is
 // changed, and all that is wrong with each row is told, for the first 50 of them.
-func importQuestions(r *request) (any, error) {
-	t := r.tenant
-	rows, err := r.rows()
+func importQuestions(r *rest.Request) (any, error) {
+	t := r.Tenant
+	rows, err := questionRows(r)
 	if err != nil {
 		return nil, err
 	}
@@ -44,28 +45,28 @@ func importQuestions(r *request) (any, error) {
 		return nil, err
 	}
 	var saved model.Job
-	err = r.write(func(tx *store.Tx) error {
+	err = r.Update(func(tx *store.Tx) error {
 		j, ok, err := tx.Job(t.Name, r.PathValue("id"))
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return cmp.Or[error](r.expect(""), noJob)
+			return cmp.Or[error](r.Expect(""), noJob)
 		}
-		if err := r.expect(tag(&j.Row)); err != nil {
+		if err := r.Expect(rest.Tag(&j.Row)); err != nil {
 			return err
 		}
 		saved = *j
 		saved.Questions = questions
-		if err := invalid(checkJob(&saved)); err != nil { // the questions together
+		if err := rest.Invalid(checkJob(&saved)); err != nil { // the questions together
 			return err
 		}
-		return tx.UpsertJob(&saved, r.gateway.Now())
+		return tx.UpsertJob(&saved, r.Gateway.Now())
 	})
 	if err != nil {
 		return nil, err
 	}
-	r.etag = tag(&saved.Row)
+	r.ETag = rest.Tag(&saved.Row)
 	return &saved, nil
 }
 
@@ -121,12 +122,12 @@ func faultsOf(q *model.Question) (faults []string) {
 }
 
 // rows reads the list of the body, by its media type, up to the first row that is one too many.
-func (r *request) rows() ([]row, error) {
+func questionRows(r *rest.Request) ([]row, error) {
 	switch gateway.TextType(r.Header) {
 	case "application/json":
-		return jsonRows(r.body)
+		return jsonRows(r.Content)
 	case "text/csv":
-		return csvRows(r.body)
+		return csvRows(r.Content)
 	}
 	return nil, problem.New(http.StatusUnsupportedMediaType,
 		"send the questions as JSON or CSV, with the header Content-Type: application/json or text/csv")
@@ -167,7 +168,7 @@ func jsonRows(body []byte) (rows []row, err error) {
 			return append(rows, one), nil
 		}
 		if err := json.Unmarshal(raw, &one.q, json.RejectUnknownMembers(true)); err != nil {
-			one.faults = []string{unreadable(err)}
+			one.faults = []string{rest.Unreadable(err)}
 		}
 		rows = append(rows, one)
 	}

@@ -10,56 +10,57 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // redeliver delivers an export again to the integrations that the body names, to all without a body.
-func redeliver(r *request) (any, error) {
-	integrations, err := r.integrations()
+func redeliver(r *rest.Request) (any, error) {
+	integrations, err := askedIntegrations(r)
 	if err != nil {
 		return nil, err
 	}
-	e, err := r.export()
+	e, err := exportOf(r)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	ctx, cancel := context.WithTimeout(r.Context(), rest.Patience)
 	defer cancel()
-	res, err := r.gateway.Runtime.Redeliverer.Redeliver(ctx, e.Tenant, e.Key, integrations,
+	res, err := r.Gateway.Runtime.Redeliverer.Redeliver(ctx, e.Tenant, e.Key, integrations,
 		func(tx *store.Tx, begun export.Redelivery) error {
 			for _, name := range begun.Started {
-				if err := tx.MarkBegunBy(r.caller.id, e.ID, begun.Round, name); err != nil {
+				if err := tx.MarkBegunBy(r.Caller.ID, e.ID, begun.Round, name); err != nil {
 					return err
 				}
 			}
-			return r.record(tx, exportPath(e))
+			return r.Record(tx, exportPath(e))
 		})
 	switch {
 	case err == nil && len(res.Started) == 0: // nothing began, so nothing was recorded
-		return api.Redelivered(res), r.auditAlone()
+		return api.Redelivered(res), r.AuditAlone()
 	case err == nil:
 		return api.Redelivered(res), nil
 	case errors.As(err, new(*export.RefusedError)), errors.Is(err, store.ErrUnavailable),
 		errors.Is(err, store.ErrLeaseLost):
 		return nil, err
 	}
-	return nil, r.noTemporal(err, "this export is under way, and Temporal, which carries it, does not answer: it goes "+
+	return nil, r.NoTemporal(err, "this export is under way, and Temporal, which carries it, does not answer: it goes "+
 		"on by itself once that is back")
 }
 
 // redelivered answers the repeat of a request that began a round, from where the export's round is now.
-func redelivered(r *request, _ string) (any, error) {
-	e, names, err := r.round()
+func redelivered(r *rest.Request, _ string) (any, error) {
+	e, names, err := presentRound(r)
 	return api.Redelivered{Round: e.Round, Started: names}, err
 }
 
 // round returns the export that the path names, and the integrations that its present round goes to.
-func (r *request) round() (*model.Export, []string, error) {
-	e, err := r.export()
+func presentRound(r *rest.Request) (*model.Export, []string, error) {
+	e, err := exportOf(r)
 	if err != nil {
 		return new(model.Export), nil, err
 	}
-	deliveries, err := r.db.ListDeliveries(r.Context(), e.ID)
+	deliveries, err := r.DB.ListDeliveries(r.Context(), e.ID)
 	names := []string{}
 	for _, d := range append(deliveries, e.Pending(deliveries)...) {
 		if d.Round == e.Round {
@@ -70,8 +71,8 @@ func (r *request) round() (*model.Export, []string, error) {
 }
 
 // integrations reads the body of a redelivery: {"integrations":["hris"]}, or nothing at all.
-func (r *request) integrations() ([]string, error) {
-	body, err := decodeAny[api.RedeliverInput](r)
+func askedIntegrations(r *rest.Request) ([]string, error) {
+	body, err := rest.DecodeAny[api.RedeliverInput](r)
 	if err != nil {
 		return nil, err
 	}

@@ -12,50 +12,51 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 // redeliveries are a tenant's, the newest first; allRedeliveries are those of all tenants that the caller sees.
 var (
-	redeliveries = resource[*api.Redelivery]{
-		path: inTenant + "/redeliveries", id: "id", kind: "redelivery", reader: model.Viewer,
-		list: func(r *request) ([]*api.Redelivery, string, error) { return r.listRedeliveries(r.tenant.Name) },
-		find: func(r *request) (*api.Redelivery, error) {
+	redeliveries = rest.Resource[*api.Redelivery]{
+		Path: inTenant + "/redeliveries", ID: "id", Kind: "redelivery", Reader: model.Viewer,
+		List: func(r *rest.Request) ([]*api.Redelivery, string, error) { return redeliveriesOf(r, r.Tenant.Name) },
+		Find: func(r *rest.Request) (*api.Redelivery, error) {
 			j, err := findRedelivery(r)
 			if err != nil {
 				return nil, err
 			}
-			return r.shownRedelivery(j)
+			return shownRedelivery(r, j)
 		},
-		view: itself[*api.Redelivery],
+		View: rest.Identity[*api.Redelivery],
 	}
-	allRedeliveries = resource[*api.Redelivery]{
-		path: "/v1/redeliveries", kind: "redelivery", reader: model.Viewer, view: itself[*api.Redelivery],
-		list: func(r *request) ([]*api.Redelivery, string, error) { return r.listRedeliveries(r.caller.tenant) },
+	allRedeliveries = rest.Resource[*api.Redelivery]{
+		Path: "/v1/redeliveries", Kind: "redelivery", Reader: model.Viewer, View: rest.Identity[*api.Redelivery],
+		List: func(r *rest.Request) ([]*api.Redelivery, string, error) { return redeliveriesOf(r, r.Caller.Tenant) },
 	}
 )
 
-func (r *request) listRedeliveries(tenant string) ([]*api.Redelivery, string, error) {
-	rows, next, err := r.db.ListRedeliveries(r.Context(), tenant, r.page.rows())
+func redeliveriesOf(r *rest.Request, tenant string) ([]*api.Redelivery, string, error) {
+	rows, next, err := r.DB.ListRedeliveries(r.Context(), tenant, r.Page.Rows())
 	all := make([]*api.Redelivery, len(rows))
 	for n := 0; n < len(rows) && err == nil; n++ {
-		all[n], err = r.shownRedelivery(rows[n])
+		all[n], err = shownRedelivery(r, rows[n])
 	}
 	return all, next, err
 }
 
 // findRedelivery returns the redelivery that the path names.
-func findRedelivery(r *request) (*model.Redelivery, error) {
-	j, err := r.db.Redelivery(r.Context(), r.PathValue("id"))
-	if err == nil && j.Tenant != r.tenant.Name {
+func findRedelivery(r *rest.Request) (*model.Redelivery, error) {
+	j, err := r.DB.Redelivery(r.Context(), r.PathValue("id"))
+	if err == nil && j.Tenant != r.Tenant.Name {
 		return nil, noRedelivery
 	}
-	return j, notFound(err, noRedelivery)
+	return j, rest.NotFound(err, noRedelivery)
 }
 
 var noRedelivery = problem.New(http.StatusNotFound, "this tenant has no redelivery of that id")
 
 // shownRedelivery is a redelivery as it is shown: one that is running and begins nothing says what it waits for.
-func (r *request) shownRedelivery(j *model.Redelivery) (*api.Redelivery, error) {
+func shownRedelivery(r *rest.Request, j *model.Redelivery) (*api.Redelivery, error) {
 	shown := &api.Redelivery{
 		ID: j.ID, Tenant: j.Tenant, Integration: j.Integration, Mode: j.Mode, Since: j.Since, Until: j.Until,
 		Outcome: j.Outcome, Class: j.Class, Status: j.Status, Rate: j.Rate, State: j.State, Reason: j.Reason,
@@ -65,12 +66,12 @@ func (r *request) shownRedelivery(j *model.Redelivery) (*api.Redelivery, error) 
 	if j.State != model.RedeliveryRunning {
 		return shown, nil
 	}
-	i, ok := r.gateway.Config.Integration(j.Tenant, j.Integration)
+	i, ok := r.Gateway.Config.Integration(j.Tenant, j.Integration)
 	if !ok {
 		shown.Reason = fmt.Sprintf("it waits: integration %s is not in this gateway's configuration", j.Integration)
 		return shown, nil
 	}
-	status, err := r.db.IntegrationStatus(r.Context(), i)
+	status, err := r.DB.IntegrationStatus(r.Context(), i)
 	if err == nil && !status.Deliverable(i) {
 		shown.Reason = fmt.Sprintf("it waits: integration %s is %s: %s", i.Name, status.State, status.Reason)
 	}
@@ -78,85 +79,85 @@ func (r *request) shownRedelivery(j *model.Redelivery) (*api.Redelivery, error) 
 }
 
 // addRedelivery previews a redelivery, or begins it.
-func addRedelivery(r *request) (any, error) {
-	in, err := decode[api.RedeliveryInput](r)
+func addRedelivery(r *rest.Request) (any, error) {
+	in, err := rest.Decode[api.RedeliveryInput](r)
 	if err != nil {
 		return nil, err
 	}
-	i, ok := r.tenant.Integration(in.Integration)
+	i, ok := r.Tenant.Integration(in.Integration)
 	if !ok {
 		return nil, problem.Newf(http.StatusUnprocessableEntity, "integration: tenant %s has none of the name %.40q",
-			r.tenant.Name, in.Integration)
+			r.Tenant.Name, in.Integration)
 	}
-	now := r.now()
+	now := r.Now()
 	if in.Until.IsZero() || in.Until.After(now) {
 		in.Until = now
 	}
 	j := &model.Redelivery{
 		ID: uuid.Must(uuid.NewV7()).String(), Rate: cmp.Or(in.Rate, model.DefaultRedeliveryRate(i)),
-		State: model.RedeliveryRunning, CreatedAt: now, UpdatedAt: now, BegunBy: r.caller.id,
+		State: model.RedeliveryRunning, CreatedAt: now, UpdatedAt: now, BegunBy: r.Caller.ID,
 		Selection: model.Selection{
 			Tenant: i.Tenant, Integration: i.Name, Since: in.Since, Until: in.Until,
 			Mode: cmp.Or(in.Mode, model.RedeliverFailed), Outcome: in.Outcome, Class: in.Class, Status: in.Status,
 		},
 	}
-	if err := invalid(j.Validate()); err != nil {
+	if err := rest.Invalid(j.Validate()); err != nil {
 		return nil, err
 	}
-	preview, err := r.db.PreviewRedelivery(r.Context(), &j.Selection, i.Documents, now)
+	preview, err := r.DB.PreviewRedelivery(r.Context(), &j.Selection, i.Documents, now)
 	if err != nil {
 		return nil, err
 	}
 	if in.DryRun {
-		r.status = http.StatusOK
-		return r.preview(j, preview)
+		r.Status = http.StatusOK
+		return previewRedelivery(r, j, preview)
 	}
 	if j.Total = preview.Count; j.Total == 0 {
 		j.State, j.EndedAt = model.RedeliveryFinished, now
 		j.Reason = cmp.Or(preview.Nothing(model.Place{Tenant: i.Tenant, Integration: i.Name}),
 			"no export was received in this time")
 	}
-	r.location = pathOf("/v1/tenants", j.Tenant, "redeliveries", j.ID)
-	err = r.write(func(tx *store.Tx) error {
+	r.Location = rest.PathOf("/v1/tenants", j.Tenant, "redeliveries", j.ID)
+	err = r.Update(func(tx *store.Tx) error {
 		if err := tx.InsertRedelivery(j); err != nil {
 			return err
 		}
-		return r.note(tx, r.location)
+		return r.Note(tx, r.Location)
 	})
 	if err != nil {
 		return nil, err
 	}
-	r.startRedelivery(j)
-	return r.shownRedelivery(j)
+	startRedelivery(r, j)
+	return shownRedelivery(r, j)
 }
 
 // startRedelivery starts the workflow of a redelivery that is running.
-func (r *request) startRedelivery(j *model.Redelivery) {
+func startRedelivery(r *rest.Request, j *model.Redelivery) {
 	if j.State != model.RedeliveryRunning {
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	ctx, cancel := context.WithTimeout(r.Context(), rest.Patience)
 	defer cancel()
-	r.gateway.Runtime.StartRedelivery(ctx, j.ID)
+	r.Gateway.Runtime.StartRedelivery(ctx, j.ID)
 }
 
 // redeliveryAddedBefore answers the repeat of a request that began a redelivery.
-func redeliveryAddedBefore(r *request, location string) (any, error) {
-	r.location = location
-	j, err := r.db.Redelivery(r.Context(), r.repeated(location))
+func redeliveryAddedBefore(r *rest.Request, location string) (any, error) {
+	r.Location = location
+	j, err := r.DB.Redelivery(r.Context(), r.Repeated(location))
 	if err != nil {
-		return nil, notFound(err, noRedelivery)
+		return nil, rest.NotFound(err, noRedelivery)
 	}
-	return r.shownRedelivery(j)
+	return shownRedelivery(r, j)
 }
 
 // preview shows what a redelivery would come to.
-func (r *request) preview(j *model.Redelivery, p model.RedeliveryPreview) (any, error) {
+func previewRedelivery(r *rest.Request, j *model.Redelivery, p model.RedeliveryPreview) (any, error) {
 	const samples = 5
 	shown := api.RedeliveryPreview{Count: p.Count, Oldest: p.Oldest, Newest: p.Newest, Expired: p.Expired,
 		Received: p.Received, LeftOut: p.LeftOut, Rate: j.Rate,
 		Samples: []api.RedeliverySample{}}
-	exports, err := r.db.ListSelected(r.Context(), &j.Selection, 0, samples)
+	exports, err := r.DB.ListSelected(r.Context(), &j.Selection, 0, samples)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +165,7 @@ func (r *request) preview(j *model.Redelivery, p model.RedeliveryPreview) (any, 
 	for n, e := range exports {
 		ids[n] = e.ID
 	}
-	deliveries, err := r.db.ListDeliveriesOf(r.Context(), ids)
+	deliveries, err := r.DB.ListDeliveriesOf(r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}
@@ -179,15 +180,15 @@ func (r *request) preview(j *model.Redelivery, p model.RedeliveryPreview) (any, 
 }
 
 // toState changes the state of a redelivery from one of others. otherwise is the sentence for one that has none of these.
-func toState(to model.RedeliveryState, otherwise string, from ...model.RedeliveryState) handler {
-	return func(r *request) (any, error) {
+func toState(to model.RedeliveryState, otherwise string, from ...model.RedeliveryState) rest.Handler {
+	return func(r *rest.Request) (any, error) {
 		j, err := findRedelivery(r)
 		if err != nil {
 			return nil, err
 		}
 		changed := false
-		err = r.write(func(tx *store.Tx) (err error) {
-			changed, err = tx.UpdateRedeliveryState(j.ID, to, "", r.now(), from...)
+		err = r.Update(func(tx *store.Tx) (err error) {
+			changed, err = tx.UpdateRedeliveryState(j.ID, to, "", r.Now(), from...)
 			return err
 		})
 		if err == nil {
@@ -199,8 +200,8 @@ func toState(to model.RedeliveryState, otherwise string, from ...model.Redeliver
 		case !changed && j.State != to: // else it was done before
 			return nil, problem.Newf(http.StatusConflict, "this redelivery is %s: %s", j.State, otherwise)
 		}
-		r.startRedelivery(j)
-		return r.shownRedelivery(j)
+		startRedelivery(r, j)
+		return shownRedelivery(r, j)
 	}
 }
 

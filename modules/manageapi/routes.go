@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 const (
@@ -22,109 +23,109 @@ const (
 )
 
 // routes are all routes of the API, without its description.
-func routes() []route {
+func routes() []rest.Route {
 	return slices.Concat(
-		apiKeys.routes(), tenants.routes(), integrations.routes(), allIntegrations.routes(), candidates.routes(),
-		jobs.routes(), applications.routes(), applicationDocuments.routes(), transitions.routes(), exports.routes(),
-		allExports.routes(), redeliveries.routes(), allRedeliveries.routes(), apiUsers.routes(), users.routes(),
-		upstreamAccounts.routes(), clients.routes(), signIns.routes(), refusals.routes(), audit.routes(), actions(),
+		apiKeys.Routes(), tenants.Routes(), integrations.Routes(), allIntegrations.Routes(), candidates.Routes(),
+		jobs.Routes(), applications.Routes(), applicationDocuments.Routes(), transitions.Routes(), exports.Routes(),
+		allExports.Routes(), redeliveries.Routes(), allRedeliveries.Routes(), apiUsers.Routes(), users.Routes(),
+		upstreamAccounts.Routes(), clients.Routes(), signIns.Routes(), refusals.Routes(), audit.Routes(), actions(),
 	)
 }
 
 // actions are the routes beside those of the resources.
-func actions() []route {
+func actions() []rest.Route {
 	const (
 		get, put, post, del = http.MethodGet, http.MethodPut, http.MethodPost, http.MethodDelete
 		ok, created         = http.StatusOK, http.StatusCreated
 		accepted, nothing   = http.StatusAccepted, http.StatusNoContent
 	)
-	return []route{
-		{method: post, path: anIntegration + "/disable", role: model.Admin, action: "disable", status: ok,
-			serve: disable},
-		{method: post, path: anIntegration + "/enable", role: model.Admin, action: "enable",
-			status: accepted, serve: enable, bodiless: true},
-		{method: post, path: anIntegration + "/test", role: model.Admin, status: ok, serve: tryIntegration,
-			bodiless: true},
-		{method: get, path: anIntegration + "/retry", role: model.Viewer, status: ok, serve: showRetry},
-		{method: post, path: anIntegration + "/retry", role: model.Operator, action: "retry", status: accepted,
-			serve: retry, repeat: retriedBefore, bodiless: true},
-		{method: get, path: anIntegration + "/health", role: model.Viewer, status: ok, serve: showHealth,
-			query: []string{"since"}},
-		{method: get, path: "/v1/status", role: model.Viewer, status: ok, serve: showStatus},
-		{method: get, path: "/v1/failures", role: model.Viewer, status: ok, serve: showFailures,
-			query: []string{"since"}},
-		{method: post, path: aCandidate + "/exports", role: model.Operator, action: model.ActionExport,
-			status: created, serve: exportCandidate, repeat: exportedBefore},
-		{method: get, path: aJob + "/questions", role: model.Viewer, status: ok, serve: showQuestions},
-		{method: post, path: aJob + "/questions/check", role: model.Operator, status: ok, serve: checkAnswers,
-			most: maxCheck, place: placeOfCheck},
-		{method: get, path: aJob + "/received", role: model.Viewer, status: ok, serve: showReceived,
-			query: []string{"since"}},
-		{method: put, path: aJob + "/questions", role: model.Operator, action: "set",
-			status: ok, serve: importQuestions},
+	return []rest.Route{
+		{Method: post, Path: anIntegration + "/disable", Role: model.Admin, Action: "disable", Status: ok,
+			Serve: disable},
+		{Method: post, Path: anIntegration + "/enable", Role: model.Admin, Action: "enable",
+			Status: accepted, Serve: enable, Bodiless: true},
+		{Method: post, Path: anIntegration + "/test", Role: model.Admin, Status: ok, Serve: tryIntegration,
+			Bodiless: true},
+		{Method: get, Path: anIntegration + "/retry", Role: model.Viewer, Status: ok, Serve: showRetry},
+		{Method: post, Path: anIntegration + "/retry", Role: model.Operator, Action: "retry", Status: accepted,
+			Serve: retry, Repeat: retriedBefore, Bodiless: true},
+		{Method: get, Path: anIntegration + "/health", Role: model.Viewer, Status: ok, Serve: showHealth,
+			Query: []string{"since"}},
+		{Method: get, Path: "/v1/status", Role: model.Viewer, Status: ok, Serve: showStatus},
+		{Method: get, Path: "/v1/failures", Role: model.Viewer, Status: ok, Serve: showFailures,
+			Query: []string{"since"}},
+		{Method: post, Path: aCandidate + "/exports", Role: model.Operator, Action: model.ActionExport,
+			Status: created, Serve: exportCandidate, Repeat: exportedBefore},
+		{Method: get, Path: aJob + "/questions", Role: model.Viewer, Status: ok, Serve: showQuestions},
+		{Method: post, Path: aJob + "/questions/check", Role: model.Operator, Status: ok, Serve: checkAnswers,
+			MaxBody: maxCheck, Place: placeOfCheck},
+		{Method: get, Path: aJob + "/received", Role: model.Viewer, Status: ok, Serve: showReceived,
+			Query: []string{"since"}},
+		{Method: put, Path: aJob + "/questions", Role: model.Operator, Action: "set",
+			Status: ok, Serve: importQuestions},
 
-		{method: get, path: inTenant + "/received", role: model.Viewer, status: ok, serve: countReceived},
-		{method: get, path: inTenant + "/signatures", role: model.Viewer, status: ok, serve: showSignatures},
+		{Method: get, Path: inTenant + "/received", Role: model.Viewer, Status: ok, Serve: countReceived},
+		{Method: get, Path: inTenant + "/signatures", Role: model.Viewer, Status: ok, Serve: showSignatures},
 
-		{method: post, path: inTenant + "/portal", role: model.Operator, action: "open-portal", status: ok,
-			serve: openPortal},
+		{Method: post, Path: inTenant + "/portal", Role: model.Operator, Action: "open-portal", Status: ok,
+			Serve: openPortal},
 
-		{method: get, path: inTenant + "/steps", role: model.Viewer, status: ok, serve: listSteps, list: "step"},
-		{method: put, path: inTenant + "/steps", role: model.Operator, action: "set", status: ok, serve: putSteps},
-		{method: get, path: aHelper, role: model.Viewer, status: ok, serve: showHelper},
-		{method: put, path: aHelper, role: model.Operator, action: "set", status: ok, serve: putHelper},
-		{method: del, path: aHelper, role: model.Operator, action: "remove", status: nothing, serve: deleteHelper},
+		{Method: get, Path: inTenant + "/steps", Role: model.Viewer, Status: ok, Serve: listSteps, List: "step"},
+		{Method: put, Path: inTenant + "/steps", Role: model.Operator, Action: "set", Status: ok, Serve: putSteps},
+		{Method: get, Path: aHelper, Role: model.Viewer, Status: ok, Serve: showHelper},
+		{Method: put, Path: aHelper, Role: model.Operator, Action: "set", Status: ok, Serve: putHelper},
+		{Method: del, Path: aHelper, Role: model.Operator, Action: "remove", Status: nothing, Serve: deleteHelper},
 
-		{method: post, path: anApplication + "/documents", role: model.Operator, status: created, serve: addDocument,
-			streamed: true},
+		{Method: post, Path: anApplication + "/documents", Role: model.Operator, Status: created, Serve: addDocument,
+			Streamed: true},
 
-		{method: post, path: anExport + "/body", role: model.Operator, action: "show-body", status: ok, scope: removed,
-			serve: showBody, bodiless: true, personal: true},
-		{method: get, path: anExport + "/structure", role: model.Viewer, status: ok, scope: removed,
-			serve: showStructure},
-		{method: post, path: anExport + "/redeliver", role: model.Operator, action: "redeliver",
-			status: accepted, serve: redeliver, repeat: redelivered},
-		{method: post, path: inTenant + "/redeliveries", role: model.Operator, action: "redeliver",
-			status: accepted, serve: addRedelivery, repeat: redeliveryAddedBefore},
-		{method: post, path: aRedelivery + "/pause", role: model.Operator, action: "pause", status: ok,
-			serve: pauseRedelivery, bodiless: true},
-		{method: post, path: aRedelivery + "/resume", role: model.Operator, action: "resume", status: ok,
-			serve: resumeRedelivery, bodiless: true},
-		{method: post, path: aRedelivery + "/cancel", role: model.Operator, action: "cancel", status: ok,
-			serve: cancelRedelivery, bodiless: true},
-		{method: post, path: anExport + "/release", role: model.Operator, action: "release",
-			status: accepted, serve: release, repeat: releasedBefore, bodiless: true},
-		{method: post, path: anExport + "/erase", role: model.Operator, action: "erase",
-			status: ok, scope: removed, serve: eraseExport},
-		{method: post, path: inTenant + "/erasures", role: model.Operator, action: "erase", status: ok, scope: removed,
-			serve: eraseCandidate, list: "erasure"},
+		{Method: post, Path: anExport + "/body", Role: model.Operator, Action: "show-body", Status: ok, Scope: rest.Removed,
+			Serve: showBody, Bodiless: true, Personal: true},
+		{Method: get, Path: anExport + "/structure", Role: model.Viewer, Status: ok, Scope: rest.Removed,
+			Serve: showStructure},
+		{Method: post, Path: anExport + "/redeliver", Role: model.Operator, Action: "redeliver",
+			Status: accepted, Serve: redeliver, Repeat: redelivered},
+		{Method: post, Path: inTenant + "/redeliveries", Role: model.Operator, Action: "redeliver",
+			Status: accepted, Serve: addRedelivery, Repeat: redeliveryAddedBefore},
+		{Method: post, Path: aRedelivery + "/pause", Role: model.Operator, Action: "pause", Status: ok,
+			Serve: pauseRedelivery, Bodiless: true},
+		{Method: post, Path: aRedelivery + "/resume", Role: model.Operator, Action: "resume", Status: ok,
+			Serve: resumeRedelivery, Bodiless: true},
+		{Method: post, Path: aRedelivery + "/cancel", Role: model.Operator, Action: "cancel", Status: ok,
+			Serve: cancelRedelivery, Bodiless: true},
+		{Method: post, Path: anExport + "/release", Role: model.Operator, Action: "release",
+			Status: accepted, Serve: release, Repeat: releasedBefore, Bodiless: true},
+		{Method: post, Path: anExport + "/erase", Role: model.Operator, Action: "erase",
+			Status: ok, Scope: rest.Removed, Serve: eraseExport},
+		{Method: post, Path: inTenant + "/erasures", Role: model.Operator, Action: "erase", Status: ok, Scope: rest.Removed,
+			Serve: eraseCandidate, List: "erasure"},
 
-		{method: get, path: "/v1/strays", role: model.Admin, status: ok, scope: shared, serve: listStrays},
-		{method: post, path: "/v1/strays/end", role: model.Admin, action: "end", status: ok, scope: shared,
-			serve: endStrays, bodiless: true},
+		{Method: get, Path: "/v1/strays", Role: model.Admin, Status: ok, Scope: rest.Shared, Serve: listStrays},
+		{Method: post, Path: "/v1/strays/end", Role: model.Admin, Action: "end", Status: ok, Scope: rest.Shared,
+			Serve: endStrays, Bodiless: true},
 
-		{method: get, path: inTenant + "/compliance-report", role: model.Compliance, status: ok, serve: complianceReport,
-			query: []string{"job"}, personal: true},
+		{Method: get, Path: inTenant + "/compliance-report", Role: model.Compliance, Status: ok, Serve: complianceReport,
+			Query: []string{"job"}, Personal: true},
 
-		{method: post, path: anAPIUser + "/enable", role: model.Admin, action: "enable", status: ok,
-			serve: change(findAPIUser, enableAPIUser, as(apiUserOf)), bodiless: true},
-		{method: post, path: anAPIUser + "/reset", role: model.Admin, action: "reset", status: ok, serve: resetAPIUser,
-			repeat: repeatedAPIUser},
+		{Method: post, Path: anAPIUser + "/enable", Role: model.Admin, Action: "enable", Status: ok,
+			Serve: rest.Change(findAPIUser, enableAPIUser, rest.ViewAs(apiUserOf)), Bodiless: true},
+		{Method: post, Path: anAPIUser + "/reset", Role: model.Admin, Action: "reset", Status: ok, Serve: resetAPIUser,
+			Repeat: repeatedAPIUser},
 
-		{method: post, path: aUser + "/reset", role: model.Admin, action: "reset",
-			status: ok, scope: shared, serve: resetUser, repeat: repeatedUser},
-		{method: post, path: aUser + "/enable", role: model.Admin, action: "enable", status: ok, scope: shared,
-			serve: change(findUser, enableUser, as(userOf)), bodiless: true},
-		{method: post, path: aUser + "/totp", role: model.Admin, action: "require-totp", status: ok, scope: shared,
-			serve: change(findUser, setTOTP(true), as(userOf)), bodiless: true},
-		{method: del, path: aUser + "/totp", role: model.Admin, action: "remove", status: nothing, scope: shared,
-			serve: change(findUser, setTOTP(false), nil)},
-		{method: del, path: aUser + "/upstream-accounts", role: model.Admin, action: "remove",
-			status: nothing, scope: shared, serve: change(findUser, unlinkUpstream, nil)},
+		{Method: post, Path: aUser + "/reset", Role: model.Admin, Action: "reset",
+			Status: ok, Scope: rest.Shared, Serve: resetUser, Repeat: repeatedUser},
+		{Method: post, Path: aUser + "/enable", Role: model.Admin, Action: "enable", Status: ok, Scope: rest.Shared,
+			Serve: rest.Change(findUser, enableUser, rest.ViewAs(userOf)), Bodiless: true},
+		{Method: post, Path: aUser + "/totp", Role: model.Admin, Action: "require-totp", Status: ok, Scope: rest.Shared,
+			Serve: rest.Change(findUser, setTOTP(true), rest.ViewAs(userOf)), Bodiless: true},
+		{Method: del, Path: aUser + "/totp", Role: model.Admin, Action: "remove", Status: nothing, Scope: rest.Shared,
+			Serve: rest.Change(findUser, setTOTP(false), nil)},
+		{Method: del, Path: aUser + "/upstream-accounts", Role: model.Admin, Action: "remove",
+			Status: nothing, Scope: rest.Shared, Serve: rest.Change(findUser, unlinkUpstream, nil)},
 
-		{method: post, path: aClient + "/reset", role: model.Admin, action: "reset",
-			status: ok, scope: shared, serve: resetClient, repeat: repeatedClient},
-		{method: del, path: aClient + "/former-secrets", role: model.Admin, action: "remove",
-			status: nothing, scope: shared, serve: change(findClient, endFormerSecrets, nil)},
+		{Method: post, Path: aClient + "/reset", Role: model.Admin, Action: "reset",
+			Status: ok, Scope: rest.Shared, Serve: resetClient, Repeat: repeatedClient},
+		{Method: del, Path: aClient + "/former-secrets", Role: model.Admin, Action: "remove",
+			Status: nothing, Scope: rest.Shared, Serve: rest.Change(findClient, endFormerSecrets, nil)},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 var (
@@ -21,12 +22,12 @@ func helperTag(s *model.Step) string {
 	if s.Helper == nil {
 		return ""
 	}
-	return tag(&s.Row)
+	return rest.Tag(&s.Row)
 }
 
-func showHelper(r *request) (any, error) {
-	t := r.tenant
-	s, err := r.db.Step(r.Context(), t.Name, r.PathValue("step"))
+func showHelper(r *rest.Request) (any, error) {
+	t := r.Tenant
+	s, err := r.DB.Step(r.Context(), t.Name, r.PathValue("step"))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil, noStep
@@ -35,14 +36,14 @@ func showHelper(r *request) (any, error) {
 	case s.Helper == nil:
 		return nil, noHelper
 	}
-	r.etag = helperTag(s)
+	r.ETag = helperTag(s)
 	return api.StepHelper{ID: s.ID, Integrations: s.Helper.Integrations}, nil
 }
 
 // putHelper attaches a helper to a step: from then on, each entering exports the candidate.
-func putHelper(r *request) (any, error) {
-	t := r.tenant
-	in, err := decode[api.StepHelper](r)
+func putHelper(r *rest.Request) (any, error) {
+	t := r.Tenant
+	in, err := rest.Decode[api.StepHelper](r)
 	if err != nil {
 		return nil, err
 	}
@@ -51,28 +52,28 @@ func putHelper(r *request) (any, error) {
 			"the body is of another step than the address: leave its id out")
 	}
 	made := false
-	s, err := r.changeStep(t, func(s *model.Step) error {
+	s, err := changeStep(r, t, func(s *model.Step) error {
 		after := &model.Helper{Integrations: in.Integrations}
 		if err := checkHelper(t, after, s.Helper); err != nil {
 			return err
 		}
 		made = s.Helper == nil
 		s.Helper = after
-		return invalid(s.Validate())
+		return rest.Invalid(s.Validate())
 	})
 	if err != nil {
 		return nil, err
 	}
 	if made {
-		r.status, r.location = http.StatusCreated, "/v1/tenants/"+t.Name+"/steps/"+s.ID+"/helper"
+		r.Status, r.Location = http.StatusCreated, "/v1/tenants/"+t.Name+"/steps/"+s.ID+"/helper"
 	}
-	r.etag = helperTag(s)
+	r.ETag = helperTag(s)
 	return api.StepHelper{ID: s.ID, Integrations: s.Helper.Integrations}, nil
 }
 
-func deleteHelper(r *request) (any, error) {
-	t := r.tenant
-	_, err := r.changeStep(t, func(s *model.Step) error {
+func deleteHelper(r *rest.Request) (any, error) {
+	t := r.Tenant
+	_, err := changeStep(r, t, func(s *model.Step) error {
 		if s.Helper == nil {
 			return noHelper
 		}
@@ -83,20 +84,20 @@ func deleteHelper(r *request) (any, error) {
 }
 
 // changeStep changes the step that the path names, where its helper is what the request expects.
-func (r *request) changeStep(t *model.Tenant, change func(*model.Step) error) (s *model.Step, err error) {
-	err = r.write(func(tx *store.Tx) error {
+func changeStep(r *rest.Request, t *model.Tenant, change func(*model.Step) error) (s *model.Step, err error) {
+	err = r.Update(func(tx *store.Tx) error {
 		var ok bool
 		var err error
 		if s, ok, err = tx.Step(t.Name, r.PathValue("step")); err != nil || !ok {
 			return cmp.Or[error](err, noStep)
 		}
-		if err := r.expect(helperTag(s)); err != nil {
+		if err := r.Expect(helperTag(s)); err != nil {
 			return err
 		}
 		if err := change(s); err != nil {
 			return err
 		}
-		return tx.UpsertStep(s, r.gateway.Now())
+		return tx.UpsertStep(s, r.Gateway.Now())
 	})
 	return s, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 // maxSteps is how many steps a tenant's workflow has at most.
@@ -32,59 +33,59 @@ func tagOf(all []*model.Step) string {
 	}
 	var parts []string
 	for _, s := range all {
-		parts = append(parts, s.ID, tag(&s.Row))
+		parts = append(parts, s.ID, rest.Tag(&s.Row))
 	}
 	return fmt.Sprintf(`"%.16x"`, digest.Of(strings.Join(parts, " ")))
 }
 
 // listSteps lists a tenant's steps in the order of its workflow: all of them, unless the request has a limit, for a
 // PUT takes all. A page of them has no entity tag, which is that of all.
-func listSteps(r *request) (any, error) {
-	page := r.page
-	if !r.query.Has("limit") {
-		page.limit = maxSteps
+func listSteps(r *rest.Request) (any, error) {
+	page := r.Page
+	if !r.Query.Has("limit") {
+		page.Limit = maxSteps
 	}
-	t := r.tenant
-	all, _, err := r.db.ListSteps(r.Context(), t.Name, store.Page{Limit: maxSteps})
+	t := r.Tenant
+	all, _, err := r.DB.ListSteps(r.Context(), t.Name, store.Page{Limit: maxSteps})
 	if err != nil {
 		return nil, err
 	}
 	inOrder(all)
-	rows, next := part(page, all, func(s *model.Step) string { return fmt.Sprintf("%09d", s.Position) })
+	rows, next := rest.PageOf(page, all, func(s *model.Step) string { return fmt.Sprintf("%09d", s.Position) })
 	if len(rows) == len(all) {
-		r.etag = tagOf(all)
+		r.ETag = tagOf(all)
 	}
-	return listed(page, rows, next, itself[*model.Step]), nil
+	return rest.Listed(page, rows, next, rest.Identity[*model.Step]), nil
 }
 
 // putSteps makes a tenant's steps those of a list, in its order. A step that stays keeps its helper, unless another
 // comes with it.
-func putSteps(r *request) (any, error) {
-	t := r.tenant
-	in, err := decode[api.StepsInput](r)
+func putSteps(r *rest.Request) (any, error) {
+	t := r.Tenant
+	in, err := rest.Decode[api.StepsInput](r)
 	if err == nil && in.Next != nil {
 		err = problem.New(http.StatusUnprocessableEntity, "this is a page of the steps, and the others would be lost: "+
 			"send all steps, with next null or left out")
 	}
 	if err == nil {
-		err = r.checkSteps(in.Items)
+		err = checkSteps(r, in.Items)
 	}
 	if err != nil {
 		return nil, err
 	}
 	var kept []*model.Step
-	err = r.write(func(tx *store.Tx) (err error) {
-		kept, err = r.replaceSteps(tx, t, in.Items)
+	err = r.Update(func(tx *store.Tx) (err error) {
+		kept, err = replaceSteps(r, tx, t, in.Items)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	r.etag = tagOf(kept)
+	r.ETag = tagOf(kept)
 	return api.List[*model.Step]{Items: kept}, nil
 }
 
-func (r *request) checkSteps(items []model.Step) error {
+func checkSteps(r *rest.Request, items []model.Step) error {
 	if items == nil {
 		return problem.New(http.StatusUnprocessableEntity,
 			`items is missing: send all steps in their order, as {"items":[{"id":"applied","name":"Applied"}]}`)
@@ -102,7 +103,7 @@ func (r *request) checkSteps(items []model.Step) error {
 				faults.Faults[i] = fmt.Sprintf("items[%d].%s", n, faults.Faults[i])
 			}
 		}
-		if err := invalid(err); err != nil {
+		if err := rest.Invalid(err); err != nil {
 			return err
 		}
 		if seen[s.ID] {
@@ -114,13 +115,13 @@ func (r *request) checkSteps(items []model.Step) error {
 	return nil
 }
 
-func (r *request) replaceSteps(tx *store.Tx, t *model.Tenant, items []model.Step) ([]*model.Step, error) {
+func replaceSteps(r *rest.Request, tx *store.Tx, t *model.Tenant, items []model.Step) ([]*model.Step, error) {
 	before, err := tx.ListSteps(t.Name)
 	if err != nil {
 		return nil, err
 	}
 	inOrder(before)
-	if err := r.expect(tagOf(before)); err != nil {
+	if err := r.Expect(tagOf(before)); err != nil {
 		return nil, err
 	}
 	gone := map[string]*model.Step{}
@@ -142,7 +143,7 @@ func (r *request) replaceSteps(tx *store.Tx, t *model.Tenant, items []model.Step
 			s.Helper = helper
 		}
 		kept[n] = &s
-		if err := tx.UpsertStep(&s, r.gateway.Now()); err != nil {
+		if err := tx.UpsertStep(&s, r.Gateway.Now()); err != nil {
 			return nil, err
 		}
 	}

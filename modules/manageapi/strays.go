@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 	"github.com/hiregate/hiregate/workflows"
 )
 
@@ -15,12 +16,12 @@ const (
 	straysBound = 25 * time.Second
 )
 
-func listStrays(r *request) (any, error) {
+func listStrays(r *rest.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), straysBound)
 	defer cancel()
-	found, err := r.gateway.Runtime.Redeliverer.FindStrays(ctx, r.now())
+	found, err := r.Gateway.Runtime.Redeliverer.FindStrays(ctx, r.Now())
 	if err != nil {
-		return nil, r.strayFault(err, 0)
+		return nil, strayFault(r, err, 0)
 	}
 	shown := api.Strays{Count: len(found.Found), Looked: found.Looked, Young: found.Young, More: found.More, Items: []api.Stray{}}
 	for _, s := range found.Found[:min(len(found.Found), straysShown)] {
@@ -30,29 +31,29 @@ func listStrays(r *request) (any, error) {
 }
 
 // endStrays terminates them. That somebody asked for it is in the audit before the first of them ends.
-func endStrays(r *request) (any, error) {
+func endStrays(r *rest.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), straysBound)
 	defer cancel()
-	redeliverer := r.gateway.Runtime.Redeliverer
-	found, err := redeliverer.FindStrays(ctx, r.now())
+	redeliverer := r.Gateway.Runtime.Redeliverer
+	found, err := redeliverer.FindStrays(ctx, r.Now())
 	if err != nil {
-		return nil, r.strayFault(err, 0)
+		return nil, strayFault(r, err, 0)
 	}
 	if len(found.Found) == 0 {
 		return api.EndedStrays{Young: found.Young, More: found.More}, nil
 	}
-	if err := r.auditAlone(); err != nil {
+	if err := r.AuditAlone(); err != nil {
 		return nil, err
 	}
 	n, err := redeliverer.EndStrays(ctx, found)
 	if err != nil {
-		return nil, r.strayFault(err, n)
+		return nil, strayFault(r, err, n)
 	}
 	return api.EndedStrays{Ended: n, Young: found.Young, More: found.More}, nil
 }
 
 // strayFault is the error of a comparison that was not finished, after some workflows were ended.
-func (r *request) strayFault(err error, ended int) error {
+func strayFault(r *rest.Request, err error, ended int) error {
 	if !workflows.Unanswered(err) {
 		return err
 	}
@@ -60,5 +61,5 @@ func (r *request) strayFault(err error, ended int) error {
 	if ended > 0 {
 		detail = fmt.Sprintf("%s; workflows that were ended: %d", detail, ended)
 	}
-	return r.noTemporal(err, detail)
+	return r.NoTemporal(err, detail)
 }

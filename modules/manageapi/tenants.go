@@ -10,6 +10,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 func tenantOf(t *model.Tenant) api.Tenant {
@@ -30,10 +31,10 @@ func tenantOf(t *model.Tenant) api.Tenant {
 }
 
 // tenants are those that the caller sees, by name.
-func (r *request) tenants() []*model.Tenant {
+func visibleTenants(r *rest.Request) []*model.Tenant {
 	var all []*model.Tenant
-	for t := range r.gateway.Config.All() {
-		if r.caller.sees(t.Name) {
+	for t := range r.Gateway.Config.All() {
+		if r.Caller.Sees(t.Name) {
 			all = append(all, t)
 		}
 	}
@@ -42,14 +43,14 @@ func (r *request) tenants() []*model.Tenant {
 }
 
 // tenants are those of the Caddyfile and of the database.
-var tenants = resource[*model.Tenant]{
-	path: "/v1/tenants", id: "tenant", kind: "tenant", scope: removed, reader: model.Viewer, writer: model.Admin,
-	list: func(r *request) ([]*model.Tenant, string, error) {
-		rows, next := part(r.page, r.tenants(), func(t *model.Tenant) string { return t.Name })
+var tenants = rest.Resource[*model.Tenant]{
+	Path: "/v1/tenants", ID: "tenant", Kind: "tenant", Scope: rest.Removed, Reader: model.Viewer, Writer: model.Admin,
+	List: func(r *rest.Request) ([]*model.Tenant, string, error) {
+		rows, next := rest.PageOf(r.Page, visibleTenants(r), func(t *model.Tenant) string { return t.Name })
 		return rows, next, nil
 	},
-	find: (*request).configuredTenant, view: as(tenantOf), tag: func(t *model.Tenant) string { return tag(&t.Row) },
-	put: putTenant, drop: deleteTenant,
+	Find: (*rest.Request).ConfiguredTenant, View: rest.ViewAs(tenantOf), Tag: func(t *model.Tenant) string { return rest.Tag(&t.Row) },
+	Put: putTenant, Drop: deleteTenant,
 }
 
 // describedTenant returns the tenant that a request describes. Secrets that it leaves out stay. The error says which rule
@@ -69,30 +70,30 @@ func describedTenant(in *api.TenantInput, name string, before *model.Tenant) (t 
 		}
 	}
 	t.Quarantine, err = model.ParseInvalid(in.Invalid)
-	return t, invalid(cmp.Or(err, t.Validate()))
+	return t, rest.Invalid(cmp.Or(err, t.Validate()))
 }
 
 // putTenant makes a tenant, or changes it. A new one does not get what another one of its name left behind, unless
 // that is asked for.
-func putTenant(r *request) (any, error) {
-	in, err := decode[api.TenantInput](r)
+func putTenant(r *rest.Request) (any, error) {
+	in, err := rest.Decode[api.TenantInput](r)
 	if err != nil {
 		return nil, err
 	}
 	name := r.PathValue("tenant")
-	before, err := r.storedTenant()
-	if err != nil && !missing(err) {
+	before, err := storedTenant(r)
+	if err != nil && !rest.IsNotFound(err) {
 		return nil, err
 	}
 	t, err := describedTenant(&in, name, before)
 	if err == nil {
-		err = r.expect(tag(&t.Row))
+		err = r.Expect(rest.Tag(&t.Row))
 	}
 	if err != nil {
 		return nil, err
 	}
 	made := before == nil
-	err = r.write(func(tx *store.Tx) error {
+	err = r.Update(func(tx *store.Tx) error {
 		if made && !in.Restore {
 			remains, err := tx.ListRemains(name)
 			if err != nil {
@@ -103,21 +104,21 @@ func putTenant(r *request) (any, error) {
 			}
 		}
 		next := *t
-		return tx.UpsertTenant(&next, r.gateway.Now())
+		return tx.UpsertTenant(&next, r.Gateway.Now())
 	})
 	if err == nil {
-		err = r.refresh()
+		err = r.Refresh()
 	}
 	if err != nil {
 		return nil, err
 	}
-	if t, err = r.configuredTenant(); err != nil {
+	if t, err = r.ConfiguredTenant(); err != nil {
 		return nil, err
 	}
 	if made {
-		r.created("/v1/tenants", name)
+		r.Created("/v1/tenants", name)
 	}
-	r.etag = tag(&t.Row)
+	r.ETag = rest.Tag(&t.Row)
 	return tenantOf(t), nil
 }
 
@@ -130,50 +131,50 @@ func inherits(remains []string) error {
 
 // deleteTenant removes a tenant that has no integration any more, with its users of the Apply API, and revokes the API
 // keys that open it alone. Its exports stay, and so does the rest of what it had: the answer says so.
-func deleteTenant(r *request) (any, error) {
-	t, err := r.storedTenant()
-	if missing(err) {
-		err = cmp.Or(r.expect(""), err)
+func deleteTenant(r *rest.Request) (any, error) {
+	t, err := storedTenant(r)
+	if rest.IsNotFound(err) {
+		err = cmp.Or(r.Expect(""), err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := r.expect(tag(&t.Row)); err != nil {
+	if err := r.Expect(rest.Tag(&t.Row)); err != nil {
 		return nil, err
 	}
 	if len(t.Integrations) > 0 {
 		return nil, problem.New(http.StatusConflict, "the tenant has integrations: delete those first")
 	}
 	var remains []string
-	err = r.write(func(tx *store.Tx) (err error) {
+	err = r.Update(func(tx *store.Tx) (err error) {
 		if err := tx.DeleteTenant(t); err != nil {
 			return err
 		}
 		if err := tx.DeleteAPIUsersOfTenant(t.Name); err != nil {
 			return err
 		}
-		if err := tx.RevokeAPIKeysOfTenant(t.Name, r.gateway.Now()); err != nil {
+		if err := tx.RevokeAPIKeysOfTenant(t.Name, r.Gateway.Now()); err != nil {
 			return err
 		}
 		remains, err = tx.ListRemains(t.Name)
 		return err
 	})
 	if err == nil {
-		err = r.refresh()
+		err = r.Refresh()
 	}
 	if err != nil {
 		return nil, err
 	}
-	r.status = http.StatusOK
+	r.Status = http.StatusOK
 	return api.TenantRemoval{Kept: slices.Concat([]string{}, remains)}, nil
 }
 
 // storedTenant returns the tenant that the path names, as the database has it now, where it can be changed.
-func (r *request) storedTenant() (*model.Tenant, error) {
-	if err := r.refresh(); err != nil {
+func storedTenant(r *rest.Request) (*model.Tenant, error) {
+	if err := r.Refresh(); err != nil {
 		return nil, err
 	}
-	t, err := r.configuredTenant()
+	t, err := r.ConfiguredTenant()
 	if err != nil {
 		return nil, err
 	}
@@ -185,14 +186,6 @@ func changeable(t *model.Tenant) error {
 	if t.Row.Version == 0 {
 		return problem.New(http.StatusConflict,
 			"this tenant is declared in the gateway's Caddyfile: change it there, and reload")
-	}
-	return nil
-}
-
-// refresh reads the tenants and integrations again, if they changed.
-func (r *request) refresh() error {
-	if err := r.gateway.Runtime.Directory.Refresh(r.Context()); err != nil {
-		return err
 	}
 	return nil
 }

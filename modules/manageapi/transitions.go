@@ -12,6 +12,7 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/trigger"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 func transitionOf(t model.Transition) api.Transition {
@@ -23,69 +24,69 @@ func transitionOf(t model.Transition) api.Transition {
 }
 
 // transitions are the steps that a job application entered, the last one first.
-var transitions = resource[model.Transition]{
-	path: anApplication + "/transitions", kind: "transition", reader: model.Viewer, writer: model.Operator,
-	data: true, list: listTransitions, view: as(transitionOf), add: enter, repeat: enteredBefore,
+var transitions = rest.Resource[model.Transition]{
+	Path: anApplication + "/transitions", Kind: "transition", Reader: model.Viewer, Writer: model.Operator,
+	Data: true, List: listTransitions, View: rest.ViewAs(transitionOf), Add: enter, Repeat: enteredBefore,
 }
 
 // enter moves a job application into a step. Where the step has a helper, the candidate is exported in the same
 // transaction.
-func enter(r *request) (any, error) {
-	in, err := decode[api.TransitionInput](r)
+func enter(r *rest.Request) (any, error) {
+	in, err := rest.Decode[api.TransitionInput](r)
 	if err != nil {
 		return nil, err
 	}
 	if in.Step == "" {
 		return nil, problem.New(http.StatusUnprocessableEntity, `step is missing: name the one to enter, as {"step":"hired"}`)
 	}
-	a, err := r.application()
+	a, err := applicationOf(r)
 	if err != nil {
 		return nil, err
 	}
-	t := r.tenant
-	triggered := r.gateway.Trigger()
+	t := r.Tenant
+	triggered := r.Gateway.Trigger()
 	configured, err := triggered.ListConfigured(r.Context(), t)
 	if err != nil {
 		return nil, err
 	}
 	var done *trigger.Entry
-	err = r.write(func(tx *store.Tx) error {
+	err = r.Update(func(tx *store.Tx) error {
 		now, ok, err := tx.JobApplication(t.Name, a.ID)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return cmp.Or[error](r.expect(""), noApplication)
+			return cmp.Or[error](r.Expect(""), noApplication)
 		}
-		if err := r.expect(tag(&now.Row)); err != nil {
+		if err := r.Expect(rest.Tag(&now.Row)); err != nil {
 			return err
 		}
-		if done, err = triggered.EnterStep(tx, t.Name, a.ID, in.Step, configured, r.caller.author()); err != nil {
+		if done, err = triggered.EnterStep(tx, t.Name, a.ID, in.Step, configured, r.Caller.Author()); err != nil {
 			return err
 		}
-		return r.note(tx, pathOf("/v1/tenants", t.Name, "job-applications", a.ID, "transitions",
+		return r.Note(tx, rest.PathOf("/v1/tenants", t.Name, "job-applications", a.ID, "transitions",
 			strconv.FormatInt(done.Transition.ID, 10)))
 	})
 	if err != nil {
 		return nil, err
 	}
 	if e := done.Export; e != nil && e.Fault == "" {
-		r.gateway.Runtime.Dispatcher.Offer(e)
+		r.Gateway.Runtime.Dispatcher.Offer(e)
 	}
 	return transitionOf(done.Transition), nil
 }
 
 // enteredBefore answers the repeat of a request that made a transition.
-func enteredBefore(r *request, location string) (any, error) {
+func enteredBefore(r *rest.Request, location string) (any, error) {
 	id, err := strconv.ParseInt(location[strings.LastIndexByte(location, '/')+1:], 10, 64)
 	if err != nil {
 		return nil, err
 	}
-	a, err := r.application()
+	a, err := applicationOf(r)
 	if err != nil {
 		return nil, err
 	}
-	rows, _, err := r.db.ListTransitions(r.Context(), a.Tenant, a.ID, id+1, 1)
+	rows, _, err := r.DB.ListTransitions(r.Context(), a.Tenant, a.ID, id+1, 1)
 	if err == nil && (len(rows) == 0 || rows[0].ID != id) {
 		err = errors.New("the transition that a request made is gone")
 	}
@@ -95,15 +96,15 @@ func enteredBefore(r *request, location string) (any, error) {
 	return transitionOf(rows[0]), nil
 }
 
-func listTransitions(r *request) ([]model.Transition, string, error) {
-	before, err := r.page.number()
+func listTransitions(r *rest.Request) ([]model.Transition, string, error) {
+	before, err := r.Page.Number()
 	if err != nil {
 		return nil, "", err
 	}
-	a, err := r.application()
+	a, err := applicationOf(r)
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next, err := r.db.ListTransitions(r.Context(), a.Tenant, a.ID, before, r.page.limit)
-	return rows, numbered(next), err
+	rows, next, err := r.DB.ListTransitions(r.Context(), a.Tenant, a.ID, before, r.Page.Limit)
+	return rows, rest.Numbered(next), err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
 func userOf(u *identity.User) api.User {
@@ -28,35 +29,35 @@ func userOf(u *identity.User) api.User {
 }
 
 // users sign in. One that is disabled stays in the list: their id is in other people's hands.
-var users = resource[*identity.User]{
-	path: "/v1/users", id: "id", kind: "user", scope: shared, reader: model.Viewer, writer: model.Admin, personal: true,
-	filters: []string{"email"},
-	list:    listUsers, find: findUser, view: as(userOf), add: addUser, repeat: repeatedUser,
-	put: putUser,
-	drop: change(findUser, func(r *request, tx *store.Tx, u *identity.User) error {
-		_, err := tx.DisableUser(u.ID, r.gateway.Now())
+var users = rest.Resource[*identity.User]{
+	Path: "/v1/users", ID: "id", Kind: "user", Scope: rest.Shared, Reader: model.Viewer, Writer: model.Admin, Personal: true,
+	Filters: []string{"email"},
+	List:    listUsers, Find: findUser, View: rest.ViewAs(userOf), Add: addUser, Repeat: repeatedUser,
+	Put: putUser,
+	Drop: rest.Change(findUser, func(r *rest.Request, tx *store.Tx, u *identity.User) error {
+		_, err := tx.DisableUser(u.ID, r.Gateway.Now())
 		return err
 	}, nil),
 }
 
 // listUsers lists the users, or finds the one with an e-mail address.
-func listUsers(r *request) ([]*identity.User, string, error) {
-	if email := r.query.Get("email"); email != "" {
-		u, err := r.db.UserByEmail(r.Context(), email)
+func listUsers(r *rest.Request) ([]*identity.User, string, error) {
+	if email := r.Query.Get("email"); email != "" {
+		u, err := r.DB.UserByEmail(r.Context(), email)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, "", nil
 		}
 		return []*identity.User{u}, "", err
 	}
-	return r.db.ListUsers(r.Context(), r.page.rows())
+	return r.DB.ListUsers(r.Context(), r.Page.Rows())
 }
 
 // findUser returns the user that the path names.
-func findUser(r *request) (*identity.User, error) { return r.user(r.PathValue("id")) }
+func findUser(r *rest.Request) (*identity.User, error) { return userByID(r, r.PathValue("id")) }
 
-func (r *request) user(id string) (*identity.User, error) {
-	u, err := r.db.User(r.Context(), id)
-	return u, notFound(err, problem.New(http.StatusNotFound, "there is no user of that id"))
+func userByID(r *rest.Request, id string) (*identity.User, error) {
+	u, err := r.DB.User(r.Context(), id)
+	return u, rest.NotFound(err, problem.New(http.StatusNotFound, "there is no user of that id"))
 }
 
 // withProfile returns a user with the profile of a request.
@@ -76,25 +77,25 @@ func addressTaken(err error) error {
 }
 
 // addUser makes a user, with the password that is sent, or with one that is made here and shown this once.
-func addUser(r *request) (any, error) {
-	in, err := decode[api.UserInput](r)
+func addUser(r *rest.Request) (any, error) {
+	in, err := rest.Decode[api.UserInput](r)
 	if err != nil {
 		return nil, err
 	}
-	u := withProfile(identity.User{ID: uuid.NewString(), CreatedAt: r.now()}, in.UserProfile)
-	if err := invalid(u.Validate()); err != nil {
+	u := withProfile(identity.User{ID: uuid.NewString(), CreatedAt: r.Now()}, in.UserProfile)
+	if err := rest.Invalid(u.Validate()); err != nil {
 		return nil, err
 	}
-	made, err := r.hashPassword(in.Password, &u.Password)
+	made, err := hashPassword(r, in.Password, &u.Password)
 	if err != nil {
 		return nil, err
 	}
-	r.created("/v1/users", u.ID)
-	err = r.write(func(tx *store.Tx) error {
+	r.Created("/v1/users", u.ID)
+	err = r.Update(func(tx *store.Tx) error {
 		if err := addressTaken(tx.InsertUser(u)); err != nil {
 			return err
 		}
-		return r.note(tx, r.location)
+		return r.Note(tx, r.Location)
 	})
 	shown := userOf(u)
 	shown.Password = made
@@ -102,20 +103,20 @@ func addUser(r *request) (any, error) {
 }
 
 // putUser changes a user's address and names. What they are signed in to goes on: applications know them by their id.
-func putUser(r *request) (any, error) {
+func putUser(r *rest.Request) (any, error) {
 	u, err := findUser(r)
 	if err != nil {
 		return nil, err
 	}
-	in, err := decode[api.UserProfile](r)
+	in, err := rest.Decode[api.UserProfile](r)
 	if err != nil {
 		return nil, err
 	}
 	u = withProfile(*u, in)
-	if err := invalid(u.Validate()); err != nil {
+	if err := rest.Invalid(u.Validate()); err != nil {
 		return nil, err
 	}
-	err = r.write(func(tx *store.Tx) error { return addressTaken(tx.UpdateUser(u)) })
+	err = r.Update(func(tx *store.Tx) error { return addressTaken(tx.UpdateUser(u)) })
 	if err != nil {
 		return nil, err
 	}
@@ -123,18 +124,18 @@ func putUser(r *request) (any, error) {
 }
 
 // enableUser lets a user sign in again, with the password that they had.
-func enableUser(_ *request, tx *store.Tx, u *identity.User) error {
+func enableUser(_ *rest.Request, tx *store.Tx, u *identity.User) error {
 	u.DisabledAt = time.Time{}
 	_, err := tx.EnableUser(u.ID)
 	return err
 }
 
 // repeatedUser answers the repeat of a request that made a user, or gave one a password that was sent.
-func repeatedUser(r *request, location string) (any, error) {
-	if err := r.passwordShownOnce("hiregate user set … --new-password"); err != nil {
+func repeatedUser(r *rest.Request, location string) (any, error) {
+	if err := passwordShownOnce(r, "hiregate user set … --new-password"); err != nil {
 		return nil, err
 	}
-	u, err := r.user(r.repeated(location))
+	u, err := userByID(r, r.Repeated(location))
 	if err != nil {
 		return nil, err
 	}
@@ -142,20 +143,20 @@ func repeatedUser(r *request, location string) (any, error) {
 }
 
 // resetUser gives a user another password, and ends what they are signed in to. One who was disabled may sign in again.
-func resetUser(r *request) (any, error) {
+func resetUser(r *rest.Request) (any, error) {
 	u, err := findUser(r)
 	if err != nil {
 		return nil, err
 	}
-	made, err := r.sentOrMadePassword(&u.Password)
+	made, err := sentOrMadePassword(r, &u.Password)
 	if err != nil {
 		return nil, err
 	}
-	err = r.write(func(tx *store.Tx) error {
-		if _, err := tx.ResetUser(u.ID, u.Password, r.gateway.Now()); err != nil {
+	err = r.Update(func(tx *store.Tx) error {
+		if _, err := tx.ResetUser(u.ID, u.Password, r.Gateway.Now()); err != nil {
 			return err
 		}
-		return r.note(tx, pathOf("/v1/users", u.ID))
+		return r.Note(tx, rest.PathOf("/v1/users", u.ID))
 	})
 	u.DisabledAt = time.Time{}
 	shown := userOf(u)
@@ -165,50 +166,50 @@ func resetUser(r *request) (any, error) {
 
 // setTOTP makes a user set up a second factor at the next sign-in, another one where there was one; or lets them sign
 // in without one. What they are signed in to ends.
-func setTOTP(required bool) func(*request, *store.Tx, *identity.User) error {
-	return func(r *request, tx *store.Tx, u *identity.User) error {
+func setTOTP(required bool) func(*rest.Request, *store.Tx, *identity.User) error {
+	return func(r *rest.Request, tx *store.Tx, u *identity.User) error {
 		u.TOTPRequired, u.TOTP = required, nil
-		_, err := tx.RequireTOTP(u.ID, required, r.gateway.Now())
+		_, err := tx.RequireTOTP(u.ID, required, r.Gateway.Now())
 		return err
 	}
 }
 
 // upstreamAccounts are a user's accounts at other providers: at most one of each.
-var upstreamAccounts = resource[*identity.UpstreamAccount]{
-	path: aUser + "/upstream-accounts", kind: "account", scope: shared, reader: model.Viewer, personal: true,
-	list: func(r *request) ([]*identity.UpstreamAccount, string, error) {
+var upstreamAccounts = rest.Resource[*identity.UpstreamAccount]{
+	Path: aUser + "/upstream-accounts", Kind: "account", Scope: rest.Shared, Reader: model.Viewer, Personal: true,
+	List: func(r *rest.Request) ([]*identity.UpstreamAccount, string, error) {
 		u, err := findUser(r)
 		if err != nil {
 			return nil, "", err
 		}
-		all, err := r.db.ListUpstreamAccounts(r.Context(), u.ID)
-		rows, next := part(r.page, all, func(a *identity.UpstreamAccount) string { return a.Issuer })
+		all, err := r.DB.ListUpstreamAccounts(r.Context(), u.ID)
+		rows, next := rest.PageOf(r.Page, all, func(a *identity.UpstreamAccount) string { return a.Issuer })
 		return rows, next, err
 	},
-	view: func(a *identity.UpstreamAccount) any { return api.UpstreamAccount(*a) },
+	View: func(a *identity.UpstreamAccount) any { return api.UpstreamAccount(*a) },
 }
 
 // unlinkUpstream takes a user's accounts at other providers from them, and ends what they are signed in to.
-func unlinkUpstream(r *request, tx *store.Tx, u *identity.User) error {
-	_, err := tx.DeleteUpstreamAccounts(u.ID, r.gateway.Now())
+func unlinkUpstream(r *rest.Request, tx *store.Tx, u *identity.User) error {
+	_, err := tx.DeleteUpstreamAccounts(u.ID, r.Gateway.Now())
 	return err
 }
 
 // signIns are the log of sign-ins, the latest first.
-var signIns = resource[api.SignIn]{
-	path: "/v1/sign-ins", kind: "sign-in", scope: shared, reader: model.Admin, personal: true,
-	list: func(r *request) ([]api.SignIn, string, error) {
-		before, err := r.page.number()
+var signIns = rest.Resource[api.SignIn]{
+	Path: "/v1/sign-ins", Kind: "sign-in", Scope: rest.Shared, Reader: model.Admin, Personal: true,
+	List: func(r *rest.Request) ([]api.SignIn, string, error) {
+		before, err := r.Page.Number()
 		if err != nil {
 			return nil, "", err
 		}
-		rows, next, err := r.db.ListSigninEntries(r.Context(), before, r.page.limit)
+		rows, next, err := r.DB.ListSigninEntries(r.Context(), before, r.Page.Limit)
 		all := make([]api.SignIn, len(rows))
 		for n, e := range rows {
 			all[n] = api.SignIn{ID: e.ID, At: e.At, Event: e.Event, Result: e.Result, Issuer: e.Issuer, Client: e.Client,
 				User: e.UserID, Address: e.Address}
 		}
-		return all, numbered(next), err
+		return all, rest.Numbered(next), err
 	},
-	view: itself[api.SignIn],
+	View: rest.Identity[api.SignIn],
 }

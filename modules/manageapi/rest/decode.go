@@ -1,4 +1,4 @@
-package manageapi
+package rest
 
 import (
 	"errors"
@@ -21,14 +21,14 @@ import (
 const maxBody = 1 << 20
 
 // read reads the whole body, so that what it is can be told before it is acted upon.
-func (r *request) read(most int64) (err error) {
-	done := bodies.Within(r.w, r.gateway.Runtime.Unverified.Limit())
-	r.body, err = io.ReadAll(http.MaxBytesReader(r.w, r.Body, most))
+func (r *Request) read(most int64) (err error) {
+	done := bodies.Within(r.Writer, r.Gateway.Runtime.Unverified.Limit())
+	r.Content, err = io.ReadAll(http.MaxBytesReader(r.Writer, r.Body, most))
 	if large := new(http.MaxBytesError); errors.As(err, &large) {
 		return problem.Newf(http.StatusRequestEntityTooLarge, "the body is larger than %d MiB: send less", most>>20).Closing()
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return tooSlow()
+		return TooSlow()
 	}
 	if err != nil {
 		return problem.New(http.StatusBadRequest, "the body broke off: send the request again").Closing()
@@ -37,38 +37,38 @@ func (r *request) read(most int64) (err error) {
 	return nil
 }
 
-func tooSlow() error {
+func TooSlow() error {
 	return problem.New(http.StatusRequestTimeout,
 		"the body came too slowly, or stood still: send it again, without pauses").Closing()
 }
 
-// decode reads the body as JSON: one object, in UTF-8, with each member once and none that the struct T does not know.
-func decode[T any](r *request) (v T, err error) {
+// Decode reads the body as JSON: one object, in UTF-8, with each member once and none that the struct T does not know.
+func Decode[T any](r *Request) (v T, err error) {
 	if gateway.TextType(r.Header) != "application/json" {
 		return v, problem.New(http.StatusUnsupportedMediaType,
 			"send the body as JSON, with the header Content-Type: application/json")
 	}
-	if err := json.Unmarshal(r.body, &v, json.RejectUnknownMembers(true)); err != nil {
-		return v, problem.New(http.StatusBadRequest, unreadable(err))
+	if err := json.Unmarshal(r.Content, &v, json.RejectUnknownMembers(true)); err != nil {
+		return v, problem.New(http.StatusBadRequest, Unreadable(err))
 	}
 	// null is nothing to a struct, and would empty what it is put in the place of
-	if jsontext.Value(r.body).Kind() != '{' {
+	if jsontext.Value(r.Content).Kind() != '{' {
 		return v, problem.New(http.StatusBadRequest,
 			"the body is null: send one JSON object, with what there is to say in it")
 	}
 	return v, nil
 }
 
-// decodeAny is decode for what may be left out altogether.
-func decodeAny[T any](r *request) (v T, err error) {
-	if len(r.body) == 0 {
+// DecodeAny is decode for what may be left out altogether.
+func DecodeAny[T any](r *Request) (v T, err error) {
+	if len(r.Content) == 0 {
 		return v, nil
 	}
-	return decode[T](r)
+	return Decode[T](r)
 }
 
-// unreadable says why a body can't be read. It names members, and never gives their values.
-func unreadable(err error) string {
+// Unreadable says why a body can't be read. It names members, and never gives their values.
+func Unreadable(err error) string {
 	var (
 		syntax   *jsontext.SyntacticError
 		semantic *json.SemanticError
@@ -105,8 +105,8 @@ func member(p jsontext.Pointer) string {
 	return fmt.Sprintf("%q", b.String())
 }
 
-// invalid returns the problem (422) of a resource that breaks a rule; nil where err is nil.
-func invalid(err error) error {
+// Invalid returns the problem (422) of a resource that breaks a rule; nil where err is nil.
+func Invalid(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package manageapi
+package rest
 
 import (
 	"errors"
@@ -42,7 +42,7 @@ func (a *answer) write(w http.ResponseWriter) {
 
 // answer writes what a route returns: a value as JSON, nothing with 204, or the error as a problem. It reports whether
 // all went well.
-func (r *request) answer(v any, err error) (good bool) {
+func (r *Request) answer(v any, err error) (good bool) {
 	var a *answer
 	if err == nil {
 		a, err = r.encoded(v)
@@ -51,21 +51,21 @@ func (r *request) answer(v any, err error) (good bool) {
 		r.refuse(err)
 		return false
 	}
-	a.write(r.w)
+	a.write(r.Writer)
 	return a.status < 400
 }
 
 // refuse writes an error as a problem.
-func (r *request) refuse(err error) {
-	p := r.problem(err)
+func (r *Request) refuse(err error) {
+	p := r.Problem(err)
 	if p.Status == http.StatusUnauthorized {
-		r.w.Header().Set("WWW-Authenticate", "Bearer")
+		r.Writer.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	p.Write(r.w)
+	p.Write(r.Writer)
 }
 
-// problem returns the problem that an error is answered with. It logs the errors that are the gateway's own.
-func (r *request) problem(err error) *problem.Problem {
+// Problem returns the problem that an error is answered with. It logs the errors that are the gateway's own.
+func (r *Request) Problem(err error) *problem.Problem {
 	var (
 		p         *problem.Problem
 		triggered *trigger.RefusedError
@@ -94,10 +94,10 @@ func (r *request) problem(err error) *problem.Problem {
 	case r.Context().Err() != nil:
 		return unavailable()
 	case errors.Is(err, store.ErrUnavailable):
-		r.log.Error("the management API could not use the store", zap.Error(err))
+		r.Log.Error("the management API could not use the store", zap.Error(err))
 		return unavailable()
 	}
-	r.log.Error("the management API could not do what was asked", zap.String("path", r.Pattern), zap.Error(err))
+	r.Log.Error("the management API could not do what was asked", zap.String("path", r.Pattern), zap.Error(err))
 	return problem.New(http.StatusInternalServerError, "the gateway could not do this: look at its log")
 }
 
@@ -107,10 +107,10 @@ func unavailable() *problem.Problem {
 }
 
 // encoded returns the answer with a value as JSON, or 304 where the caller has it already. Arrays are never null.
-func (r *request) encoded(v any) (*answer, error) {
-	a := &answer{status: r.status, etag: r.etag, location: r.location}
-	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.etag != "" &&
-		listsTagWeakly(r.Header.Values("If-None-Match"), r.etag) {
+func (r *Request) encoded(v any) (*answer, error) {
+	a := &answer{status: r.Status, etag: r.ETag, location: r.Location}
+	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.ETag != "" &&
+		listsTagWeakly(r.Header.Values("If-None-Match"), r.ETag) {
 		a.status = http.StatusNotModified
 		return a, nil
 	}

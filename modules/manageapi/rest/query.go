@@ -1,4 +1,4 @@
-package manageapi
+package rest
 
 import (
 	"net/http"
@@ -12,8 +12,8 @@ import (
 )
 
 // readQuery reads the query parameters of a request that knows some: each at most once, and no other.
-func (r *request) readQuery(known []string) (url.Values, error) {
-	q, err := r.readQueries(known)
+func (r *Request) readQuery(known []string) (url.Values, error) {
+	q, err := r.ReadQueries(known)
 	for name, values := range q {
 		if len(values) > 1 {
 			return nil, problem.Newf(http.StatusBadRequest, "the query parameter %s is there more than once", name)
@@ -22,8 +22,8 @@ func (r *request) readQuery(known []string) (url.Values, error) {
 	return q, err
 }
 
-// readQueries is readQuery for parameters that may be repeated.
-func (r *request) readQueries(known []string) (url.Values, error) {
+// ReadQueries is readQuery for parameters that may be repeated.
+func (r *Request) ReadQueries(known []string) (url.Values, error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, problem.New(http.StatusBadRequest, "the query can't be read: percent-encode its values")
@@ -45,8 +45,8 @@ func (r *request) readQueries(known []string) (url.Values, error) {
 	return q, nil
 }
 
-// instant reads a query parameter that is a time; zero without it.
-func instant(q url.Values, name string) (time.Time, error) {
+// Instant reads a query parameter that is a time; zero without it.
+func Instant(q url.Values, name string) (time.Time, error) {
 	if !q.Has(name) {
 		return time.Time{}, nil
 	}

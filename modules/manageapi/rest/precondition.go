@@ -1,4 +1,4 @@
-package manageapi
+package rest
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 )
 
-// tag is the entity tag (RFC 9110 section 8.8.3) of a resource: when it was made, for one that is deleted and made
+// Tag is the entity tag (RFC 9110 section 8.8.3) of a resource: when it was made, for one that is deleted and made
 // again begins with version 1 again, its version, and what is shown beside it that changes without it. It is empty
 // where the resource is not stored.
-func tag(row *model.Row, beside ...string) string {
+func Tag(row *model.Row, beside ...string) string {
 	if row.Version == 0 {
 		return ""
 	}
@@ -24,9 +24,9 @@ func tag(row *model.Row, beside ...string) string {
 	return `"` + t + `"`
 }
 
-// expect checks If-Match and If-None-Match (RFC 9110 section 13.1) of a request that changes the resource with this
+// Expect checks If-Match and If-None-Match (RFC 9110 section 13.1) of a request that changes the resource with this
 // tag; empty: there is none. Ask it within the transaction that does so.
-func (r *request) expect(tag string) error {
+func (r *Request) Expect(tag string) error {
 	if match := r.Header.Values("If-Match"); len(match) > 0 {
 		switch {
 		case tag == "":
@@ -44,7 +44,7 @@ func (r *request) expect(tag string) error {
 }
 
 // conditional reports whether the request names what it expects to be there.
-func (r *request) conditional() bool {
+func (r *Request) conditional() bool {
 	return len(r.Header.Values("If-Match")) > 0 || len(r.Header.Values("If-None-Match")) > 0
 }
 

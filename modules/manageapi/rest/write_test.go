@@ -1,4 +1,4 @@
-package manageapi
+package rest
 
 import (
 	"net/http"
@@ -21,18 +21,18 @@ func TestAWriteLooksAtTheKey(t *testing.T) {
 	b.Write(t, func(tx *store.Tx) error {
 		return tx.InsertAPIKey(&model.APIKey{ID: "k-1", Role: model.Admin, CreatedAt: b.Clock.Now()}, hash)
 	})
-	r := &request{Request: httptest.NewRequest(http.MethodPut, "/", nil), gateway: b.Gateway, db: b.Runtime.Store(),
-		log: b.Log, caller: caller{id: "k-1", key: key}}
+	r := &Request{Request: httptest.NewRequest(http.MethodPut, "/", nil), Gateway: b.Gateway, DB: b.Runtime.Store(),
+		Log: b.Log, Caller: Caller{ID: "k-1", Key: key}}
 	wrote := 0
 	write := func(*store.Tx) error { wrote++; return nil }
-	require.NoError(t, r.write(write))
+	require.NoError(t, r.Update(write))
 	require.Equal(t, 1, wrote)
 	b.Write(t, func(tx *store.Tx) error {
 		_, err := tx.RevokeAPIKey("k-1", b.Clock.Now())
 		return err
 	})
 	p := new(problem.Problem)
-	require.ErrorAs(t, r.write(write), &p)
+	require.ErrorAs(t, r.Update(write), &p)
 	require.Equal(t, http.StatusUnauthorized, p.Status)
 	require.Equal(t, 1, wrote)
 }

@@ -1,4 +1,4 @@
-package manageapi
+package rest
 
 import (
 	"context"
@@ -26,11 +26,11 @@ const (
 	keptFor = 24 * time.Hour
 )
 
-// exactlyOnce runs a POST. With an Idempotency-Key, what it does is done once, and repeats are answered by repeat from
+// ExactlyOnce runs a POST. With an Idempotency-Key, what it does is done once, and repeats are answered by repeat from
 // what is at the location that was stored with the key. content is the hash of what was sent, where that is not in
 // r.body.
-func (r *request) exactlyOnce(
-	content []byte, run func() (any, error), repeat func(*request, string) (any, error),
+func (r *Request) ExactlyOnce(
+	content []byte, run func() (any, error), repeat func(*Request, string) (any, error),
 ) (any, error) {
 	keys := r.Header.Values("Idempotency-Key")
 	if len(keys) == 0 {
@@ -42,17 +42,17 @@ func (r *request) exactlyOnce(
 	ctx, cancel := context.WithTimeout(r.Context(), bound)
 	defer cancel()
 	r.Request = r.WithContext(ctx)
-	now := r.gateway.Now()
-	secret := digest.Of(r.caller.key, keys[0]) // what only the request has
+	now := r.Gateway.Now()
+	secret := digest.Of(r.Caller.Key, keys[0]) // what only the request has
 	once := &store.Once{
-		ID: digest.Of(r.caller.id, r.Method, r.URL.EscapedPath(), keys[0]),
+		ID: digest.Of(r.Caller.ID, r.Method, r.URL.EscapedPath(), keys[0]),
 		// Without the secret, a copy of the database would tell whoever guesses a body when they have it: the secret of a
 		// tenant is in some.
-		Fingerprint: digest.Of(string(secret[:]), r.URL.RawQuery, r.Header.Get("Content-Type"), string(r.body),
+		Fingerprint: digest.Of(string(secret[:]), r.URL.RawQuery, r.Header.Get("Content-Type"), string(r.Content),
 			string(content)),
 		Lease: now.Add(lease).UTC().Truncate(time.Microsecond), Till: now.Add(keptFor),
 	}
-	location, err := r.db.Begin(r.Context(), once, now)
+	location, err := r.DB.Begin(r.Context(), once, now)
 	switch {
 	case errors.Is(err, store.ErrRunning):
 		return nil, problem.New(http.StatusConflict,
@@ -64,7 +64,7 @@ func (r *request) exactlyOnce(
 		return nil, err
 	case location != "":
 		r.again = true
-		r.w.Header().Set("Idempotency-Replayed", "true")
+		r.Writer.Header().Set("Idempotency-Replayed", "true")
 		return repeat(r, location)
 	}
 	r.once = once
@@ -72,10 +72,10 @@ func (r *request) exactlyOnce(
 	return run()
 }
 
-// note stores where the thing is that the request makes, in the transaction that makes it, so that it is never made
+// Note stores where the thing is that the request makes, in the transaction that makes it, so that it is never made
 // twice.
-func (r *request) note(tx *store.Tx, location string) error {
-	r.object = objectAt(location)
+func (r *Request) Note(tx *store.Tx, location string) error {
+	r.Object = objectAt(location)
 	if r.once == nil {
 		return nil
 	}
@@ -83,27 +83,27 @@ func (r *request) note(tx *store.Tx, location string) error {
 }
 
 // end lets the repeat of a request that made nothing begin at once.
-func (r *request) end() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)
+func (r *Request) end() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), Patience)
 	defer cancel()
-	if err := r.db.EndLease(ctx, r.once, r.gateway.Now()); err != nil {
-		r.log.Warn("the repeat of a request has to wait for a minute", zap.String("path", r.Pattern), zap.Error(err))
+	if err := r.DB.EndLease(ctx, r.once, r.Gateway.Now()); err != nil {
+		r.Log.Warn("the repeat of a request has to wait for a minute", zap.String("path", r.Pattern), zap.Error(err))
 	}
 }
 
-// repeated returns the id at the end of the location of what a request made. Where the answer has a location, it is
+// Repeated returns the id at the end of the location of what a request made. Where the answer has a location, it is
 // that.
-func (r *request) repeated(location string) (id string) {
-	if r.status == http.StatusCreated {
-		r.location = location
+func (r *Request) Repeated(location string) (id string) {
+	if r.Status == http.StatusCreated {
+		r.Location = location
 	}
 	id, _ = url.PathUnescape(location[strings.LastIndexByte(location, '/')+1:])
 	return id
 }
 
-// shownOnce refuses the repeat of a request that made a secret, which is not stored. instead says how to get another
+// ShownOnce refuses the repeat of a request that made a secret, which is not stored. instead says how to get another
 // one.
-func shownOnce(secret, instead string) error {
+func ShownOnce(secret, instead string) error {
 	return problem.Newf(http.StatusConflict,
 		"this request was done before, and the %s that it made is shown once only: %s", secret, instead)
 }
