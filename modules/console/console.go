@@ -77,7 +77,7 @@ type route struct {
 }
 
 var routes = []route{
-	{"GET /{$}", 0, attention},
+	{"GET /{$}", 0, startPage},
 	{"GET /exports", 0, listExports},
 	{"GET /exports/{tenant}/{uuid}", 0, showExport},
 	{"POST /exports/{tenant}/{uuid}/body", reads, showBody},

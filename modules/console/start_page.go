@@ -39,8 +39,8 @@ func (f failures) List() string {
 // fewRows is how many exports of each kind the start page shows.
 const fewRows = "10"
 
-// attention shows what needs a person. It leads visitors of a portal to their tenant.
-func attention(v *visitor) error {
+// startPage shows what needs a person. It leads visitors of a portal to their tenant.
+func startPage(v *visitor) error {
 	if v.portal {
 		return v.redirect(pathOf("tenants", v.person.Tenant))
 	}
@@ -70,5 +70,5 @@ func attention(v *visitor) error {
 			return err
 		}
 	}
-	return v.page(200, "attention", "Attention", shown)
+	return v.page(200, "start", "Attention", shown)
 }
