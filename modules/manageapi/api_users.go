@@ -18,7 +18,8 @@ func apiUserOf(u *model.APIUser) api.APIUser {
 	return api.APIUser{ID: u.ID, Tenant: u.Tenant, UserName: u.Name, CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt}
 }
 
-// apiUsers are a tenant's. One that is disabled stays in the list, so that it is known who applied.
+// apiUsers serves the users of the Apply API of a tenant. A disabled user stays in the list, so that it is known who
+// applied.
 var apiUsers = rest.Resource[*model.APIUser]{
 	Path: inTenant + "/api-users", ID: "id", Kind: "api-user", Reader: model.Viewer, Writer: model.Admin,
 	Personal: true, Filters: []string{"userName"},

@@ -18,7 +18,7 @@ func apiKeyOf(k *model.APIKey) api.APIKey {
 		RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt}
 }
 
-// apiKeys are the keys that the caller sees. One that is revoked stays in the list, so that it is known whose it was.
+// apiKeys serves the API keys that the caller sees. A revoked key stays in the list, so that it is known whose it was.
 var apiKeys = rest.Resource[*model.APIKey]{
 	Path: "/v1/api-keys", ID: "id", Kind: "api-key", Reader: model.Admin, Writer: model.Admin,
 	List: func(r *rest.Request) ([]*model.APIKey, string, error) {
@@ -45,7 +45,7 @@ func findAPIKey(r *rest.Request) (*model.APIKey, error) {
 
 var noAPIKey = problem.New(http.StatusNotFound, "there is no API key of that id")
 
-// addAPIKey makes a key. A key that opens one tenant makes keys for that one alone.
+// addAPIKey makes a key. A key that opens one tenant makes keys only for that tenant.
 func addAPIKey(r *rest.Request) (any, error) {
 	in, err := rest.Decode[api.APIKeyInput](r)
 	if err != nil {

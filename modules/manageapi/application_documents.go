@@ -24,7 +24,7 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-// maxDocuments is how many documents a job application has at most.
+// maxDocuments is the most documents that a job application has.
 const maxDocuments = 100
 
 func applicationDocumentOf(d *model.ApplicationDocument) api.Document {
@@ -35,19 +35,19 @@ func applicationDocumentOf(d *model.ApplicationDocument) api.Document {
 	}
 }
 
-// applicationDocuments are those of a job application, in the order they were added. Exports that offer a deleted one
-// still do, until their time is over; where none does, its file goes with the next sweep.
+// applicationDocuments serves the documents of a job application, in the order they were added. Exports that offer a
+// deleted document still do until their time is over; the next sweep removes a file that no export offers.
 var applicationDocuments = rest.Resource[*model.ApplicationDocument]{
 	Path: anApplication + "/documents", ID: "document", Kind: "document", Reader: model.Viewer, Writer: model.Operator,
 	Personal: true, List: listDocuments, Find: findDocument, View: rest.ViewAs(applicationDocumentOf), Drop: deleteDocument,
 }
 
-// application returns the job application that the path names.
+// applicationOf returns the job application that the path names.
 func applicationOf(r *rest.Request) (*model.JobApplication, error) {
 	return applications.Named(r)
 }
 
-// maxObject is the largest Document object that is taken in: its content in base64, and room for the rest.
+// maxObject is the size of the largest Document object, in bytes: its content in base64, and room for the rest.
 const maxObject = documents.MaxSize/3*4 + 64<<10
 
 // addDocument takes a file in and makes it a document of a job application. The body is the file, or the contract's
@@ -254,7 +254,7 @@ func findDocument(r *rest.Request) (*model.ApplicationDocument, error) {
 	return documentByID(r, r.PathValue("document"))
 }
 
-// document returns a document of the job application that the path names.
+// documentByID returns a document of the job application that the path names.
 func documentByID(r *rest.Request, id string) (*model.ApplicationDocument, error) {
 	a, err := applicationOf(r)
 	if err != nil {

@@ -26,8 +26,9 @@ var applications = rest.Stored[model.JobApplication]{
 	Clear:  clearApplication,
 }
 
-// settleApplication finds the candidate and the job, and sees to the status: one that names no step comes from
-// elsewhere and is taken over, none at all leaves what is there. Into a step it goes by a transition alone.
+// settleApplication finds the candidate and the job, and decides the status: a status that names no step comes from
+// elsewhere and is taken over; without a status, the one that is there stays. A job application enters a step only by
+// a transition.
 func settleApplication(tx *store.Tx, a, before *model.JobApplication) error {
 	if a.LanguageCode == "" {
 		a.LanguageCode = model.DefaultLanguage
@@ -83,7 +84,7 @@ func clearApplication(tx *store.Tx, a *model.JobApplication, now time.Time) erro
 
 var noApplication = problem.New(http.StatusNotFound, "this tenant has no job application of that id")
 
-// listApplications lists a tenant's job applications: those of a candidate, for a job or in a step, or all of them.
+// listApplications lists a tenant's job applications: of a candidate, for a job, in a step, or all of them.
 func listApplications(r *rest.Request) ([]*model.JobApplication, string, error) {
 	f := store.ApplicationFilter{Candidate: r.Query.Get("candidate"), Job: r.Query.Get("job"), Step: r.Query.Get("step")}
 	given := 0

@@ -9,13 +9,13 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-// audit is who did what: of all tenants that the caller sees, the newest first.
+// audit serves the audit: who did what, of all tenants that the caller sees, the newest first.
 var audit = rest.Resource[model.AuditEntry]{
 	Path: "/v1/audit", Kind: "audit", Reader: model.Viewer, View: rest.Identity[model.AuditEntry],
 	Filters: []string{"tenant", "object", "action", "since", "until"}, List: listAudit,
 }
 
-// auditCursor is how the cursor of the list is written.
+// auditCursor is the format of the cursor of the list: the time and the id of its last entry.
 const auditCursor = "%d.%d"
 
 func listAudit(r *rest.Request) ([]model.AuditEntry, string, error) {

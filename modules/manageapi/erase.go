@@ -37,8 +37,8 @@ func eraseExport(r *rest.Request) (any, error) {
 	return done, nil
 }
 
-// longestCandidate is how many bytes of a candidate's id are told apart, with room for a character that is cut: see
-// model.CandidateKey. What another candidate is known by as well must not erase theirs.
+// longestCandidate is the longest id of a candidate, in bytes, that exports are found by, with room for a character
+// that is cut: see model.CandidateKey. An id that another candidate shares must not erase that candidate's exports.
 const longestCandidate = 1020
 
 // eraseCandidate erases the content of a page of the exports that are about a candidate, the newest first.

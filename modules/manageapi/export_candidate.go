@@ -21,8 +21,8 @@ const (
 	shortAnswer  = 4 << 10
 )
 
-// exportCandidate exports a candidate, to a named integration or to every configured one. It answers once each was
-// tried, so that the person who asked sees what is wrong; trying goes on behind.
+// exportCandidate exports a candidate, to a named integration or to every configured one. It answers after the first
+// attempt at each, so that the person who asked sees what is wrong; further attempts follow by themselves.
 func exportCandidate(r *rest.Request) (any, error) {
 	in, err := rest.DecodeAny[api.ExportInput](r)
 	if err != nil {
@@ -67,7 +67,7 @@ func exportPath(e *model.Export) string {
 	return rest.PathOf("/v1/tenants", e.Tenant, "exports", e.Key)
 }
 
-// destinations are the integrations that an export goes to.
+// destinations returns the integrations that an export goes to.
 func destinations(r *rest.Request, triggered *trigger.Trigger, t *model.Tenant, named string) ([]string, error) {
 	configured, err := triggered.ListConfigured(r.Context(), t)
 	if err != nil {
@@ -90,7 +90,7 @@ func destinations(r *rest.Request, triggered *trigger.Trigger, t *model.Tenant, 
 	return []string{named}, nil
 }
 
-// tried waits until an export was tried at each of its integrations, and tells how that went.
+// tried waits until an export was tried at each of its integrations, and returns how that went.
 func tried(r *rest.Request, e *model.Export) (any, error) {
 	r.Location = exportPath(e)
 	ctx, cancel := context.WithTimeout(r.Context(), firstAttempt)
@@ -115,7 +115,7 @@ func waits(e *model.Export, all []*model.Delivery) bool {
 	})
 }
 
-// notTried is why nothing was written of a delivery within the time of the first attempt.
+// notTried returns the reason why nothing was written of a delivery within the time of the first attempt.
 func notTried(e *model.Export) string {
 	if e.DispatchedAt.IsZero() {
 		return "it was not tried yet: it waits for Temporal, and goes out as soon as that answers"

@@ -13,12 +13,12 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-// outcomes are those that exports are found by: a delivery is written with its first attempt, or when it is held, and
-// not before.
+// outcomes lists the outcomes that exports are found by: a delivery is written with its first attempt, or when it is
+// held, and not before.
 var outcomes = []model.Outcome{model.Retrying, model.Held, model.Delivered, model.Failed, model.Expired}
 
-// exports are a tenant's, the newest first, also of one that is removed; allExports are those of all tenants that the
-// caller sees.
+// exports serves the exports of a tenant, the newest first, also of a removed one; allExports serves the exports of
+// all tenants that the caller sees.
 var (
 	exports = rest.Resource[any]{
 		Path: inTenant + "/exports", ID: "uuid", Kind: "export", Scope: rest.Removed, Reader: model.Viewer, Personal: true,
@@ -98,7 +98,7 @@ func knownTenant(r *rest.Request, name string) error {
 	return nil
 }
 
-// exportFilter reads which exports are asked for, of all tenants.
+// exportFilterOf reads from the query which exports are asked for, of all tenants.
 func exportFilterOf(r *rest.Request) (f store.ExportFilter, err error) {
 	q := r.Query
 	if prefix := q.Get("uuid"); prefix != "" {
@@ -137,10 +137,10 @@ func exportFilterOf(r *rest.Request) (f store.ExportFilter, err error) {
 	return f, err
 }
 
-// minUUID is how much of a UUID exports are found by at least, in characters.
+// minUUID is the shortest begin of a UUID, in characters, that exports are found by.
 const minUUID = 8
 
-// searchOf is the filter for exports whose UUID begins with a prefix.
+// searchOf returns the filter for exports whose UUID begins with a prefix.
 func searchOf(r *rest.Request, prefix string) (f store.ExportFilter, err error) {
 	for _, name := range exportFilters {
 		if name != "uuid" && r.Query.Get(name) != "" {

@@ -69,8 +69,8 @@ func attemptOf(a model.Attempt) api.Attempt {
 	return shown
 }
 
-// waitingOf is deliveryOf for one of all deliveries of an export, which are ordered by round. It says what it waits for,
-// if it is not final.
+// waitingOf is deliveryOf for one of all deliveries of an export, which are ordered by round. It says what a delivery
+// waits for that is not final.
 func waitingOf(e *model.Export, d *model.Delivery, all []*model.Delivery, waits *export.Waits) api.Delivery {
 	shown := deliveryOf(d)
 	shown.Current = d == model.LatestDelivery(all, d.Integration)
@@ -81,7 +81,7 @@ func waitingOf(e *model.Export, d *model.Delivery, all []*model.Delivery, waits 
 	return shown
 }
 
-// export returns the export that the path names, also of a tenant that is removed.
+// exportOf returns the export that the path names, also of a removed tenant.
 func exportOf(r *rest.Request) (*model.Export, error) {
 	err := store.ErrNotFound
 	var e *model.Export
@@ -159,7 +159,7 @@ func findExport(r *rest.Request) (any, error) {
 
 const maxAnswer = 64 << 10
 
-// text is what a partner answered, as at most 64 KiB of valid UTF-8.
+// text returns the answer of a partner, as at most 64 KiB of valid UTF-8.
 func text(answer []byte) string { return textUpTo(answer, maxAnswer) }
 
 func textUpTo(answer []byte, most int) string {

@@ -7,7 +7,7 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-// showFailures answers what failed since a time, those of a day without one.
+// showFailures answers which deliveries failed since a time; without it, in the last 24 hours.
 func showFailures(r *rest.Request) (any, error) {
 	since, err := rest.Instant(r.Query, "since")
 	if err != nil {

@@ -38,7 +38,7 @@ func healthOf(s *gateway.Standing, now time.Time) api.IntegrationHealth {
 	return h
 }
 
-// showHealth answers how an integration does, and its hours since a time; those of a day without one.
+// showHealth answers how an integration does, and its hours since a time; without it, those of the last 24 hours.
 func showHealth(r *rest.Request) (any, error) {
 	i, err := findIntegration(r)
 	if err != nil {
@@ -74,7 +74,7 @@ func showHealth(r *rest.Request) (any, error) {
 	return shown, nil
 }
 
-// standings are how the integrations of some tenants do, by tenant and name.
+// standingsOf returns how the integrations of some tenants do, by tenant and name.
 func standingsOf(r *rest.Request, tenants []*model.Tenant) ([]*gateway.Standing, error) {
 	all, err := r.Gateway.Runtime.Standings(r.Context(), r.Gateway.Config, r.Now())
 	if err != nil {
@@ -87,7 +87,7 @@ func standingsOf(r *rest.Request, tenants []*model.Tenant) ([]*gateway.Standing,
 	return slices.DeleteFunc(all, func(s *gateway.Standing) bool { return !seen[s.Integration.Tenant] }), nil
 }
 
-// maxStatus is how many integrations a status has at most, the worst ones.
+// maxStatus is the most integrations that a status has: the worst ones.
 const maxStatus = 500
 
 // showStatus answers what needs a person.
@@ -122,7 +122,7 @@ func showStatus(r *rest.Request) (any, error) {
 	return shown, nil
 }
 
-// worseFirst orders integrations: those that need a person, then by what waits for them, and for how long.
+// worseFirst orders integrations: first those that need a person, then by the number and the age of waiting exports.
 func worseFirst(a, b api.IntegrationHealth) int {
 	switch {
 	case a.Need != nil && b.Need == nil:

@@ -13,11 +13,11 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-// longestReason is how long the reason of an operator may be, in characters.
+// longestReason is the length of an operator's longest reason, in characters.
 const longestReason = 200
 
-// disable has the exports for an integration held until someone enables it. It needs no Temporal: each delivery asks
-// the store before its next attempt.
+// disable holds the exports for an integration until a person enables it. It needs no Temporal: each delivery asks the
+// store before its next attempt.
 func disable(r *rest.Request) (any, error) {
 	in, err := rest.DecodeAny[api.DisableInput](r)
 	if err != nil {

@@ -73,7 +73,7 @@ func putIntegration(r *rest.Request) (any, error) {
 	return saveIntegration(r, t, before, in)
 }
 
-// expectIntegration is expect for an integration that is there.
+// expectIntegration is Expect for an integration that is there.
 func expectIntegration(r *rest.Request, tx *store.Tx, i *model.Integration) error {
 	status, err := tx.IntegrationStatus(i)
 	if err != nil {
@@ -143,7 +143,7 @@ func saveIntegration(r *rest.Request, t *model.Tenant, before *model.Integration
 	return shownIntegration(r, saved)
 }
 
-// described returns the integration that the input describes, or which rule it breaks.
+// describedIntegration returns the integration that a request describes. The error says which rule it breaks.
 func describedIntegration(r *rest.Request, t *model.Tenant, before *model.Integration, in api.IntegrationInput,
 ) (*model.Integration, error) {
 	i := &model.Integration{
@@ -180,7 +180,7 @@ func describedIntegration(r *rest.Request, t *model.Tenant, before *model.Integr
 	return i, rest.Invalid(err)
 }
 
-// verify sends a VERIFY event now (contract, "States and transitions"): an integration that does not answer it with
+// verifyNow sends a VERIFY event (contract, "States and transitions"): an integration that does not answer it with
 // exactly 200 is not saved.
 func verifyNow(r *rest.Request, i *model.Integration) (*store.IntegrationStatus, error) {
 	c := r.Gateway.Config

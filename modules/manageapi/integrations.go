@@ -51,7 +51,8 @@ func origin(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// integrations are a tenant's, by name; allIntegrations are those of all tenants that the caller sees.
+// integrations serves the integrations of a tenant, by name; allIntegrations serves those of all tenants that the
+// caller sees.
 var (
 	integrations = rest.Resource[*placed]{
 		Path: inTenant + "/integrations", ID: "name", Kind: "integration", Reader: model.Viewer, Writer: model.Admin,
@@ -65,7 +66,7 @@ var (
 	}
 )
 
-// placed is an integration and where it stands.
+// placed is an integration with its status.
 type placed struct {
 	*model.Integration
 	status store.IntegrationStatus
@@ -117,7 +118,7 @@ func findPlaced(r *rest.Request) (*placed, error) {
 	return &placed{i, status, nil}, err
 }
 
-// shown is an integration and where it stands.
+// shownIntegration answers an integration with its status and its entity tag.
 func shownIntegration(r *rest.Request, i *model.Integration) (any, error) {
 	status, err := r.DB.IntegrationStatus(r.Context(), i)
 	if err != nil {
@@ -131,7 +132,7 @@ func integrationTag(i *model.Integration, s store.IntegrationStatus) string {
 	return rest.Tag(&i.Row, string(s.State), s.Reason, strconv.Itoa(s.Attempts), s.UpdatedAt.String())
 }
 
-// enable has an integration verified now, so that what is held for it goes out.
+// enable has an integration verified now, so that its held exports go out.
 func enable(r *rest.Request) (any, error) {
 	i, err := findIntegration(r)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-// jobs are known by their job board code; their id is another.
+// jobs serves the jobs of a tenant. Their path has the job board code, which is not their id.
 var jobs = rest.Stored[model.Job]{
 	Word: "job", Path: "jobs", List: "job", MaxBody: 2 * maxJob,
 	Missing: noJob,
@@ -39,8 +39,8 @@ var jobs = rest.Stored[model.Job]{
 
 var noJob = problem.New(http.StatusNotFound, "this tenant has no job of that id")
 
-// maxJob is how large a job may be as JSON: several times a list of questions, which is shorter as CSV. A body of
-// twice that can have other escapes and spaces, so that each job can be sent as it is shown.
+// maxJob is the size of the largest job as JSON, in bytes: several times a list of questions, which is shorter as CSV.
+// A body may have twice that size, with other escapes and spaces, so that each job can be sent as it is shown.
 const maxJob = 4 << 20
 
 func checkJob(j *model.Job) error {

@@ -33,7 +33,7 @@ func withSettings(c identity.Client, s api.OAuthClientSettings) *identity.Client
 	return &c
 }
 
-// clients are the applications that people sign in to. One that is disabled stays in the list.
+// clients serves the applications that people sign in to. A disabled one stays in the list.
 var clients = rest.Resource[api.OAuthClient]{
 	Path: "/v1/oauth-clients", ID: "id", Kind: "oauth-client", Scope: rest.Shared, Reader: model.Viewer, Writer: model.Admin,
 	List: func(r *rest.Request) ([]api.OAuthClient, string, error) {
@@ -64,7 +64,7 @@ func findClient(r *rest.Request) (*identity.Client, error) {
 
 var noClient = problem.New(http.StatusNotFound, "there is no OAuth client of that id")
 
-// client is an application with how many secrets it has.
+// clientWithSecrets returns an application with the number of its secrets.
 func clientWithSecrets(r *rest.Request, c *identity.Client) (api.OAuthClient, error) {
 	secrets, err := r.DB.ListClientSecrets(r.Context(), c.ID)
 	return oauthClientOf(c, len(secrets)), err
@@ -77,14 +77,14 @@ func oauthClientOf(c *identity.Client, secrets int) api.OAuthClient {
 		DisabledAt: c.DisabledAt}
 }
 
-// clientTag is the entity tag of an application: a hash of what is shown of it, for it has no version.
+// clientTag returns the entity tag of an application, which has no version: a hash of its answer.
 func clientTag(shown api.OAuthClient) string {
 	shown.Secret = ""
 	raw, _ := json.Marshal(shown) // of texts, numbers and times
 	return fmt.Sprintf(`"%.16x"`, digest.Of(string(raw)))
 }
 
-// expectClient is expect for an application, which nobody else changes until the transaction ends.
+// expectClient is Expect for an application. It locks the application until the transaction ends.
 func expectClient(r *rest.Request, tx *store.Tx, id string) error {
 	c, secrets, ok, err := tx.LockClient(id)
 	switch {
@@ -96,7 +96,7 @@ func expectClient(r *rest.Request, tx *store.Tx, id string) error {
 	return r.Expect(clientTag(oauthClientOf(c, secrets)))
 }
 
-// devSecret is what a secret may be that the development mode is given.
+// devSecret matches the secrets that a request may choose in development mode.
 var devSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{8,255}$`)
 
 // newSecret makes a secret of a client. In development mode it may be one that is sent, so that examples can name it.
@@ -214,8 +214,8 @@ func disableClient(r *rest.Request) (any, error) {
 	})
 }
 
-// resetClient makes another secret, which is shown this once. The newest one that there was stays good beside it,
-// until it is ended; an application that was disabled may ask again, with the new one alone.
+// resetClient makes another secret, which is shown once. The newest secret before stays valid beside it, until it is
+// ended; an application that was disabled may ask again, only with the new one.
 func resetClient(r *rest.Request) (any, error) {
 	c, err := findClient(r)
 	if err != nil {

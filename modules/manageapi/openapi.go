@@ -16,8 +16,8 @@ var written embed.FS
 // object is a JSON object of the OpenAPI document.
 type object = map[string]any
 
-// descriptions are the OpenAPI document at the addresses where it is served, to everybody. Each names the mount of the
-// API relative to itself.
+// descriptions returns the OpenAPI document by the paths where everybody may read it. Each names the mount of the API
+// relative to itself.
 func descriptions() map[string][]byte {
 	all := map[string][]byte{}
 	for address, mount := range map[string]string{"/openapi.json": ".", "/v1/openapi.json": ".."} {
@@ -32,9 +32,9 @@ func descriptions() map[string][]byte {
 	return all
 }
 
-// description is the OpenAPI document (version 3.1): base.json and a file for each resource, and in each operation
-// what is so of all of them. The files are a part of the program: where one is wrong, nothing starts, and no test
-// passes.
+// description is the OpenAPI document (version 3.1): base.json, a file for each resource, the generated schemas, and
+// in each operation the parameters and problems that all operations share. The files are part of the program: if one
+// is wrong, nothing starts, and no test passes.
 var description = sync.OnceValue(func() object {
 	base := read("openapi/base.json")
 	components := base["components"].(object)

@@ -12,7 +12,7 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-// portalTime is how long the link of a portal works.
+// portalTime is the life of a link to the portal.
 const portalTime = time.Hour
 
 var noConsole = problem.New(http.StatusConflict,

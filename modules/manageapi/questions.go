@@ -25,15 +25,15 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-// row is a question of a list that is imported: what it is, or why it is refused.
+// row is a question of a list that is imported, or the reasons why it is refused.
 type row struct {
 	at     string // where it stands, for people
 	q      model.Question
 	faults []string
 }
 
-// importQuestions puts a list of questions in the place of those that a job has. When a row is refused, nothing is
-// changed, and all that is wrong with each row is told, for the first 50 of them.
+// importQuestions replaces a job's questions by those of a list. When a row is refused, nothing is changed, and the
+// answer has all faults of each row, of the first 50.
 func importQuestions(r *rest.Request) (any, error) {
 	t := r.Tenant
 	rows, err := questionRows(r)
@@ -181,12 +181,12 @@ func jsonRows(body []byte) (rows []row, err error) {
 	return rows, nil
 }
 
-// lineAt is the line of a byte, from 1.
+// lineAt returns the line of a byte, from 1.
 func lineAt(body []byte, offset int64) int {
 	return 1 + bytes.Count(body[:min(offset, int64(len(body)))], []byte{'\n'})
 }
 
-// columns are those that a CSV file may have, in any order and any case; the first three must be there.
+// columns lists the columns that a CSV file may have, in any order and any case; the first three are required.
 var columns = []string{"id", "format", "label", "isRequired", "options", "maxLength", "check", "group"}
 
 // csvRows reads questions as RFC 4180 has it, with a header line; where that has a semicolon and no comma, semicolons

@@ -15,7 +15,8 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-// redeliveries are a tenant's, the newest first; allRedeliveries are those of all tenants that the caller sees.
+// redeliveries serves the redeliveries of a tenant, the newest first; allRedeliveries serves those of all tenants that
+// the caller sees.
 var (
 	redeliveries = rest.Resource[*api.Redelivery]{
 		Path: inTenant + "/redeliveries", ID: "id", Kind: "redelivery", Reader: model.Viewer,
@@ -55,7 +56,7 @@ func findRedelivery(r *rest.Request) (*model.Redelivery, error) {
 
 var noRedelivery = problem.New(http.StatusNotFound, "this tenant has no redelivery of that id")
 
-// shownRedelivery is a redelivery as it is shown: one that is running and begins nothing says what it waits for.
+// shownRedelivery returns a redelivery as it is shown: a running one that begins nothing says what it waits for.
 func shownRedelivery(r *rest.Request, j *model.Redelivery) (*api.Redelivery, error) {
 	shown := &api.Redelivery{
 		ID: j.ID, Tenant: j.Tenant, Integration: j.Integration, Mode: j.Mode, Since: j.Since, Until: j.Until,
@@ -151,7 +152,7 @@ func redeliveryAddedBefore(r *rest.Request, location string) (any, error) {
 	return shownRedelivery(r, j)
 }
 
-// preview shows what a redelivery would come to.
+// previewRedelivery shows which exports a redelivery would reach.
 func previewRedelivery(r *rest.Request, j *model.Redelivery, p model.RedeliveryPreview) (any, error) {
 	const samples = 5
 	shown := api.RedeliveryPreview{Count: p.Count, Oldest: p.Oldest, Newest: p.Newest, Expired: p.Expired,

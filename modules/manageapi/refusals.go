@@ -10,7 +10,7 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-// refusals are the authorization requests that sign-in refused, the latest first: of unknown clients, or with a
+// refusals serves the authorization requests that sign-in refused, the latest first: of unknown clients, or with a
 // redirect URI that is not the client's.
 var refusals = rest.Resource[identity.Refusal]{
 	Path: "/v1/sign-in-refusals", Kind: "sign-in-refusal", Scope: rest.Shared, Reader: model.Admin,

@@ -22,7 +22,7 @@ const (
 	aClient       = "/v1/oauth-clients/{id}"
 )
 
-// routes are all routes of the API, without its description.
+// routes returns all routes of the API, without its description.
 func routes() []rest.Route {
 	return slices.Concat(
 		apiKeys.Routes(), tenants.Routes(), integrations.Routes(), allIntegrations.Routes(), candidates.Routes(),
@@ -32,7 +32,7 @@ func routes() []rest.Route {
 	)
 }
 
-// actions are the routes beside those of the resources.
+// actions returns the routes beside the resources' own.
 func actions() []rest.Route {
 	const (
 		get, put, post, del = http.MethodGet, http.MethodPut, http.MethodPost, http.MethodDelete

@@ -17,7 +17,7 @@ var (
 	noHelper = problem.New(http.StatusNotFound, "this step has no helper")
 )
 
-// helperTag is the entity tag of a step's helper, which changes with the step; empty: it has none.
+// helperTag returns the entity tag of a step's helper, which changes with the step; empty: it has none.
 func helperTag(s *model.Step) string {
 	if s.Helper == nil {
 		return ""
@@ -83,7 +83,7 @@ func deleteHelper(r *rest.Request) (any, error) {
 	return nil, err
 }
 
-// changeStep changes the step that the path names, where its helper is what the request expects.
+// changeStep changes the step that the path names, if its helper is the one that the request expects.
 func changeStep(r *rest.Request, t *model.Tenant, change func(*model.Step) error) (s *model.Step, err error) {
 	err = r.Update(func(tx *store.Tx) error {
 		var ok bool

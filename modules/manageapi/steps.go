@@ -16,7 +16,7 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-// maxSteps is how many steps a tenant's workflow has at most.
+// maxSteps is the most steps that a tenant's workflow has.
 const maxSteps = 100
 
 // inOrder sorts steps as they stand in the workflow.
@@ -26,7 +26,7 @@ func inOrder(all []*model.Step) {
 	})
 }
 
-// tagOf is the entity tag of all steps together; empty: there are none.
+// tagOf returns the entity tag of all steps together; empty: there are none.
 func tagOf(all []*model.Step) string {
 	if len(all) == 0 {
 		return ""
@@ -38,8 +38,8 @@ func tagOf(all []*model.Step) string {
 	return fmt.Sprintf(`"%.16x"`, digest.Of(strings.Join(parts, " ")))
 }
 
-// listSteps lists a tenant's steps in the order of its workflow: all of them, unless the request has a limit, for a
-// PUT takes all. A page of them has no entity tag, which is that of all.
+// listSteps lists a tenant's steps in the order of its workflow: all of them, unless the request has a limit, because
+// a PUT takes all. Only the whole list has an entity tag.
 func listSteps(r *rest.Request) (any, error) {
 	page := r.Page
 	if !r.Query.Has("limit") {
@@ -58,8 +58,8 @@ func listSteps(r *rest.Request) (any, error) {
 	return rest.Listed(page, rows, next, rest.Identity[*model.Step]), nil
 }
 
-// putSteps makes a tenant's steps those of a list, in its order. A step that stays keeps its helper, unless another
-// comes with it.
+// putSteps replaces a tenant's steps by a list, in its order. A step that stays keeps its helper, unless another comes
+// with it.
 func putSteps(r *rest.Request) (any, error) {
 	t := r.Tenant
 	in, err := rest.Decode[api.StepsInput](r)

@@ -30,7 +30,7 @@ func listStrays(r *rest.Request) (any, error) {
 	return shown, nil
 }
 
-// endStrays terminates them. That somebody asked for it is in the audit before the first of them ends.
+// endStrays terminates the strays. The audit has the request before the first of them ends.
 func endStrays(r *rest.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), straysBound)
 	defer cancel()
@@ -52,7 +52,7 @@ func endStrays(r *rest.Request) (any, error) {
 	return api.EndedStrays{Ended: n, Young: found.Young, More: found.More}, nil
 }
 
-// strayFault is the error of a comparison that was not finished, after some workflows were ended.
+// strayFault returns the error of a comparison that was not finished, after some workflows were ended.
 func strayFault(r *rest.Request, err error, ended int) error {
 	if !workflows.Unanswered(err) {
 		return err

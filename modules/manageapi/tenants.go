@@ -30,7 +30,7 @@ func tenantOf(t *model.Tenant) api.Tenant {
 	return shown
 }
 
-// tenants are those that the caller sees, by name.
+// visibleTenants returns the tenants that the caller sees, by name.
 func visibleTenants(r *rest.Request) []*model.Tenant {
 	var all []*model.Tenant
 	for t := range r.Gateway.Config.All() {
@@ -42,7 +42,7 @@ func visibleTenants(r *rest.Request) []*model.Tenant {
 	return all
 }
 
-// tenants are those of the Caddyfile and of the database.
+// tenants serves the tenants of the Caddyfile and of the database.
 var tenants = rest.Resource[*model.Tenant]{
 	Path: "/v1/tenants", ID: "tenant", Kind: "tenant", Scope: rest.Removed, Reader: model.Viewer, Writer: model.Admin,
 	List: func(r *rest.Request) ([]*model.Tenant, string, error) {
@@ -130,7 +130,7 @@ func inherits(remains []string) error {
 }
 
 // deleteTenant removes a tenant that has no integration any more, with its users of the Apply API, and revokes the API
-// keys that open it alone. Its exports stay, and so does the rest of what it had: the answer says so.
+// keys that open only this tenant. Its exports stay, and so does the rest: the answer says so.
 func deleteTenant(r *rest.Request) (any, error) {
 	t, err := storedTenant(r)
 	if rest.IsNotFound(err) {
@@ -169,7 +169,7 @@ func deleteTenant(r *rest.Request) (any, error) {
 	return api.TenantRemoval{Kept: slices.Concat([]string{}, remains)}, nil
 }
 
-// storedTenant returns the tenant that the path names, as the database has it now, where it can be changed.
+// storedTenant returns the tenant that the path names, as it is in the database now, if it can be changed.
 func storedTenant(r *rest.Request) (*model.Tenant, error) {
 	if err := r.Refresh(); err != nil {
 		return nil, err

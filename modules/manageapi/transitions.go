@@ -23,7 +23,7 @@ func transitionOf(t model.Transition) api.Transition {
 	}
 }
 
-// transitions are the steps that a job application entered, the last one first.
+// transitions serves the steps that a job application entered, the last one first.
 var transitions = rest.Resource[model.Transition]{
 	Path: anApplication + "/transitions", Kind: "transition", Reader: model.Viewer, Writer: model.Operator,
 	Data: true, List: listTransitions, View: rest.ViewAs(transitionOf), Add: enter, Repeat: enteredBefore,

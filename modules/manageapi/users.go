@@ -28,7 +28,7 @@ func userOf(u *identity.User) api.User {
 			GivenName: u.GivenName, FamilyName: u.FamilyName}}
 }
 
-// users sign in. One that is disabled stays in the list: their id is in other people's hands.
+// users serves the people who sign in. A disabled user stays in the list: their id is in other people's hands.
 var users = rest.Resource[*identity.User]{
 	Path: "/v1/users", ID: "id", Kind: "user", Scope: rest.Shared, Reader: model.Viewer, Writer: model.Admin, Personal: true,
 	Filters: []string{"email"},
@@ -174,7 +174,7 @@ func setTOTP(required bool) func(*rest.Request, *store.Tx, *identity.User) error
 	}
 }
 
-// upstreamAccounts are a user's accounts at other providers: at most one of each.
+// upstreamAccounts serves a user's accounts at other providers, at most one of each.
 var upstreamAccounts = rest.Resource[*identity.UpstreamAccount]{
 	Path: aUser + "/upstream-accounts", Kind: "account", Scope: rest.Shared, Reader: model.Viewer, Personal: true,
 	List: func(r *rest.Request) ([]*identity.UpstreamAccount, string, error) {
@@ -195,7 +195,7 @@ func unlinkUpstream(r *rest.Request, tx *store.Tx, u *identity.User) error {
 	return err
 }
 
-// signIns are the log of sign-ins, the latest first.
+// signIns serves the log of sign-ins, the latest first.
 var signIns = rest.Resource[api.SignIn]{
 	Path: "/v1/sign-ins", Kind: "sign-in", Scope: rest.Shared, Reader: model.Admin, Personal: true,
 	List: func(r *rest.Request) ([]api.SignIn, string, error) {

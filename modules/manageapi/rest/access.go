@@ -111,7 +111,7 @@ func (r *Request) authenticate() (Caller, error) {
 	return Caller{ID: k.ID, Name: k.Label, Key: key, Tenant: k.Tenant, Role: k.Role}, nil
 }
 
-// person is the caller of a request that the console makes.
+// person returns the caller of a request that the console makes.
 func (r *Request) person() (Caller, error) {
 	p, ok := model.PersonOf(r.Context())
 	if !ok {
@@ -120,9 +120,9 @@ func (r *Request) person() (Caller, error) {
 	return Caller{ID: p.ID, Name: p.Name, Email: p.Email, Tenant: p.Tenant, Role: p.Role}, nil
 }
 
-// local is the caller of a request at Caddy's admin endpoint. Whoever reaches that may do everything; the command line
-// says as whom, in the header Authorization with the scheme Basic and no password: Caddy keeps that out of its log, and
-// no other mount of the API believes it.
+// local returns the caller of a request at Caddy's admin endpoint. Whoever reaches that may do everything; the command
+// line names its user in the header Authorization with the scheme Basic and no password: Caddy keeps that out of its
+// log, and no other mount of the API believes it.
 func (r *Request) local() (Caller, error) {
 	c := trusted
 	c.Name, _, c.Claimed = r.BasicAuth()

@@ -19,10 +19,11 @@ func (r *Request) Audit(tx *store.Tx) error {
 		Tenant: cmp.Or(r.PathValue("tenant"), r.Caller.Tenant), Object: cmp.Or(r.Object, r.named())})
 }
 
-// AuditAlone writes who does what that is no write of its own, or that follows in others. It checks the key as write does.
+// AuditAlone writes the entry of the audit for a request that writes nothing else, or whose writes follow in other
+// transactions. It checks the key as Update does.
 func (r *Request) AuditAlone() error { return r.Update(func(*store.Tx) error { return nil }) }
 
-// Record is note and audit, for a change that another package makes in a transaction of its own.
+// Record is Note and Audit, for a change that another package makes in a transaction of its own.
 func (r *Request) Record(tx *store.Tx, location string) error {
 	if err := r.Note(tx, location); err != nil {
 		return err
@@ -30,8 +31,8 @@ func (r *Request) Record(tx *store.Tx, location string) error {
 	return r.Audit(tx)
 }
 
-// named is what the path names, as the audit has it: kind and id, such as integrations/hris. The word at the end of a
-// POST, such as enable, is no part of it.
+// named returns the object that the path names, as the audit has it: kind and id, such as integrations/hris. It leaves
+// out the word at the end of a POST, such as enable.
 func (r *Request) named() string {
 	segments := strings.Split(r.route.Path, "/")
 	if r.Method == http.MethodPost {
@@ -45,7 +46,7 @@ func (r *Request) named() string {
 	return withoutTenant(segments)
 }
 
-// objectAt is what has a location, as the audit has it.
+// objectAt returns the object at a location, as the audit has it.
 func objectAt(location string) string {
 	segments := strings.Split(location, "/")
 	for n, segment := range segments {

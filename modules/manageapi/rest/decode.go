@@ -20,7 +20,7 @@ import (
 // maxBody is the largest body that is not a file, in bytes, unless its route takes a larger one.
 const maxBody = 1 << 20
 
-// read reads the whole body, so that what it is can be told before it is acted upon.
+// read reads the whole body, so that the request is checked before anything is done.
 func (r *Request) read(most int64) (err error) {
 	done := bodies.Within(r.Writer, r.Gateway.Runtime.Unverified.Limit())
 	r.Content, err = io.ReadAll(http.MaxBytesReader(r.Writer, r.Body, most))
@@ -37,6 +37,7 @@ func (r *Request) read(most int64) (err error) {
 	return nil
 }
 
+// TooSlow returns the problem (408) of a body that stops or is too slow.
 func TooSlow() error {
 	return problem.New(http.StatusRequestTimeout,
 		"the body came too slowly, or stood still: send it again, without pauses").Closing()
@@ -59,7 +60,7 @@ func Decode[T any](r *Request) (v T, err error) {
 	return v, nil
 }
 
-// DecodeAny is decode for what may be left out altogether.
+// DecodeAny is Decode for a body that may be left out.
 func DecodeAny[T any](r *Request) (v T, err error) {
 	if len(r.Content) == 0 {
 		return v, nil

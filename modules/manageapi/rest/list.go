@@ -44,14 +44,15 @@ func (r *Request) readPage(kind string, known []string) (q url.Values, p Page, e
 	return q, p, nil
 }
 
+// NoCursor returns the problem (400) of a cursor that no page has.
 func NoCursor() error {
 	return problem.New(http.StatusBadRequest, "this is no cursor: take the next of the page before, as it is")
 }
 
-// Rows asks the store for a page that is ordered by id.
+// Rows returns the page as the store reads it, of a list that is ordered by id.
 func (p Page) Rows() store.Page { return store.Page{After: p.After, Limit: p.Limit} }
 
-// Number is where the page before ended, in a list that is ordered by a number; 0: it is the first page.
+// Number returns the end of the page before, in a list that is ordered by a number; 0: it is the first page.
 func (p Page) Number() (int64, error) {
 	if p.After == "" {
 		return 0, nil
@@ -63,7 +64,7 @@ func (p Page) Number() (int64, error) {
 	return n, nil
 }
 
-// Cursor is where the page after this one begins; nil on the last one.
+// Cursor returns the cursor of the next page; nil on the last one.
 func (p Page) Cursor(next string) *string {
 	if next == "" {
 		return nil
@@ -72,7 +73,7 @@ func (p Page) Cursor(next string) *string {
 	return &s
 }
 
-// Numbered is where a page ends in a list that is ordered by a number; 0: it is the last page.
+// Numbered returns the end of a page in a list that is ordered by a number; 0: it is the last page.
 func Numbered(next int64) string {
 	if next == 0 {
 		return ""
@@ -80,7 +81,7 @@ func Numbered(next int64) string {
 	return strconv.FormatInt(next, 10)
 }
 
-// Listed makes a page of what the store gave.
+// Listed makes a page of what the store returned.
 func Listed[T any](p Page, rows []T, next string, view func(T) any) api.List[any] {
 	l := api.List[any]{Items: make([]any, len(rows)), Next: p.Cursor(next)}
 	for n, one := range rows {
@@ -89,7 +90,7 @@ func Listed[T any](p Page, rows []T, next string, view func(T) any) api.List[any
 	return l
 }
 
-// PageOf is the page of a list that is there as a whole, ordered by key.
+// PageOf cuts one page out of a complete list that is sorted by key.
 func PageOf[T any](p Page, all []T, key func(T) string) (rows []T, next string) {
 	begin, _ := slices.BinarySearchFunc(all, p.After, func(one T, after string) int {
 		if key(one) <= after {

@@ -26,9 +26,8 @@ const (
 	keptFor = 24 * time.Hour
 )
 
-// ExactlyOnce runs a POST. With an Idempotency-Key, what it does is done once, and repeats are answered by repeat from
-// what is at the location that was stored with the key. content is the hash of what was sent, where that is not in
-// r.body.
+// ExactlyOnce runs a POST. With an Idempotency-Key, it is done once; repeat answers repeats from the location that was
+// stored with the key. content is the hash of the body, unless that is in r.Content.
 func (r *Request) ExactlyOnce(
 	content []byte, run func() (any, error), repeat func(*Request, string) (any, error),
 ) (any, error) {
@@ -72,8 +71,8 @@ func (r *Request) ExactlyOnce(
 	return run()
 }
 
-// Note stores where the thing is that the request makes, in the transaction that makes it, so that it is never made
-// twice.
+// Note stores the location of the thing that the request makes, in the transaction that makes it, so that it is never
+// made twice.
 func (r *Request) Note(tx *store.Tx, location string) error {
 	r.Object = objectAt(location)
 	if r.once == nil {
@@ -91,8 +90,8 @@ func (r *Request) end() {
 	}
 }
 
-// Repeated returns the id at the end of the location of what a request made. Where the answer has a location, it is
-// that.
+// Repeated returns the id at the end of the location of the thing that a request made, and answers with that location
+// again.
 func (r *Request) Repeated(location string) (id string) {
 	if r.Status == http.StatusCreated {
 		r.Location = location

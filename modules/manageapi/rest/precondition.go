@@ -10,9 +10,9 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 )
 
-// Tag is the entity tag (RFC 9110 section 8.8.3) of a resource: when it was made, for one that is deleted and made
-// again begins with version 1 again, its version, and what is shown beside it that changes without it. It is empty
-// where the resource is not stored.
+// Tag returns the entity tag (RFC 9110 section 8.8.3) of a resource. It has the time when the resource was made, as a
+// deleted one that is made again starts at version 1, its version, and a hash of what is shown beside it and changes
+// without it. It is empty if the resource is not stored.
 func Tag(row *model.Row, beside ...string) string {
 	if row.Version == 0 {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 )
 
-// report logs who did what to which resource, by ids alone. It logs and counts rejected keys.
+// report logs who did what to which resource, only by ids. It logs and counts rejected keys.
 func (a *Server) report(r *Request, route Route, good bool) {
 	fields := append([]zap.Field{zap.String("actor", r.Caller.ID), zap.String("request", route.Method+" "+route.Path)},
 		r.Logged...)

@@ -68,5 +68,5 @@ func (r *Request) NoTemporal(err error, detail string) error {
 	return problem.New(http.StatusServiceUnavailable, detail).RetryAfter(5 * time.Second)
 }
 
-// Patience is how long a request may take that asks Temporal.
+// Patience is the time limit of a request that asks Temporal.
 const Patience = 5 * time.Second

@@ -146,8 +146,8 @@ func (k Resource[T]) shown(r *Request) (any, error) {
 	return k.View(v), nil
 }
 
-// Change returns a handler that finds what the path names and changes it in a transaction. It shows what do leaves of
-// it; without a view it answers nothing.
+// Change returns a handler that finds what the path names and changes it in a transaction. It answers the view of the
+// result; without a view, nothing.
 func Change[T any](find func(*Request) (T, error), do func(*Request, *store.Tx, T) error, view func(T) any) Handler {
 	return func(r *Request) (any, error) {
 		v, err := find(r)
@@ -161,8 +161,8 @@ func Change[T any](find func(*Request) (T, error), do func(*Request, *store.Tx, 
 	}
 }
 
-// Update runs fn in a transaction in which the caller's key is still good, and that has the entry of the audit. fn may
-// run more than once.
+// Update runs fn in a transaction that checks the key of the caller and has the entry of the audit. fn may run more
+// than once.
 func (r *Request) Update(fn func(*store.Tx) error) error {
 	return r.DB.Write(r.Context(), func(tx *store.Tx) error {
 		if err := r.checkKey(tx); err != nil {
@@ -183,13 +183,13 @@ func NotFound(err error, missing *problem.Problem) error {
 	return err
 }
 
-// IsNotFound reports whether a request names something that is not there.
+// IsNotFound reports whether an error is the problem of a request that names something that is not there.
 func IsNotFound(err error) bool {
 	p := new(problem.Problem)
 	return errors.As(err, &p) && p.Status == http.StatusNotFound
 }
 
-// ViewAs returns a view for a resource: it gives T as V.
+// ViewAs returns a view for a resource: it shows T as V.
 func ViewAs[T, V any](view func(T) V) func(T) any { return func(v T) any { return view(v) } }
 
 // Identity is the view of a resource that is shown as it is stored.

@@ -73,7 +73,7 @@ func New(
 	return s
 }
 
-// refusalsAMinute is how many refused keys the log has of each reason; the metric counts them all.
+// refusalsAMinute is the most refused keys that the log has a minute, of each reason; the metric counts them all.
 const refusalsAMinute = 10
 
 var nothingHere = problem.New(http.StatusNotFound, "the management API has nothing at this address")
