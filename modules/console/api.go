@@ -13,7 +13,7 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
-// answer is what the management API answers, in memory.
+// answer holds the answer of the management API in memory.
 type answer struct {
 	header http.Header
 	status int
@@ -28,7 +28,7 @@ func (a *answer) WriteHeader(status int) {
 	}
 }
 
-// get asks the management API for what is at a path.
+// get reads from the management API.
 func (v *visitor) get(path string, query url.Values, into any) error {
 	return v.call(http.MethodGet, path, query, nil, into)
 }
@@ -93,12 +93,12 @@ func (v *visitor) call(method, path string, query url.Values, body, into any) er
 // at makes a path of the management API; each part is escaped.
 func at(parts ...string) string { return "/v1" + pathOf(parts...) }
 
-// exportPath is the path of an export below the console's address, or of what is below it.
+// exportPath returns the path of an export below the console's address, or of something below it.
 func exportPath(tenant, uuid string, below ...string) string {
 	return pathOf(append([]string{"exports", tenant, webhook.KeySegment(uuid)}, below...)...)
 }
 
-// exportAt is the path of an export in the management API, or of what is below it.
+// exportAt returns the path of an export in the management API, or of something below it.
 func exportAt(tenant, uuid string, below ...string) string {
 	return at(append([]string{"tenants", tenant, "exports", webhook.KeySegment(uuid)}, below...)...)
 }

@@ -20,7 +20,7 @@ const (
 	mostOfEach      = "200"
 )
 
-// candidatePage is a candidate with all that is known of them.
+// candidatePage is the template data of a candidate.
 type candidatePage struct {
 	candidate
 	Applications []application
@@ -34,7 +34,7 @@ type candidatePage struct {
 	Typed        []model.CustomField // custom fields that were refused; nil: none were
 }
 
-// Following is the id of the step after another; of the first one, where there is none.
+// Following returns the id of the step after another; of the first one, where there is none.
 func (c *candidatePage) Following(step string) string {
 	after := slices.IndexFunc(c.Steps, func(s model.Step) bool { return s.ID == step }) + 1
 	if after == len(c.Steps) {
@@ -43,7 +43,7 @@ func (c *candidatePage) Following(step string) string {
 	return c.Steps[after].ID
 }
 
-// Rows are the custom fields of the form, the last one to be filled in.
+// Rows returns the custom fields of the form; the last one is to be filled in.
 func (c *candidatePage) Rows() []model.CustomField {
 	rows := c.CustomFields
 	if c.Typed != nil {
@@ -52,7 +52,7 @@ func (c *candidatePage) Rows() []model.CustomField {
 	return append(slices.Clone(rows), model.CustomField{})
 }
 
-// application is a job application with what belongs to it.
+// application is a job application with its job, documents and transitions.
 type application struct {
 	model.JobApplication
 	Opening     *model.Job // nil: it names none, or one that is gone
@@ -135,7 +135,7 @@ func (v *visitor) loadApplications(shown *candidatePage) error {
 	return nil
 }
 
-// patience is how long a page waits for the first attempts of an export. Without any, it says that they are under way.
+// patience is how long a page waits for the first attempts of an export; without any, it says that they are under way.
 const patience = 5 * time.Second
 
 // firstOutcome returns an export of a candidate once each integration was tried, or as it is when patience is over; nil

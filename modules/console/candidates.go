@@ -10,15 +10,15 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 )
 
-// candidate is a candidate as the management API has them.
+// candidate adds to a candidate what the pages show.
 type candidate struct{ model.Candidate }
 
-// Called is what people call them; the id where no name is known.
+// Called returns the name of a candidate; the id where no name is known.
 func (c *candidate) Called() string {
 	return cmp.Or(c.Name.Formatted, model.FormattedName(c.Name.Given, c.Name.Family), c.ID)
 }
 
-// candidateList is a tenant's candidates.
+// candidateList is the template data of a list of candidates.
 type candidateList struct {
 	tenantList[candidate]
 	Sought bool // they are those that a search found
@@ -66,7 +66,7 @@ func seekCandidate(v *visitor) error {
 	return v.page(http.StatusOK, "candidates", "Candidates", &shown)
 }
 
-// profile is the address of a candidate.
+// profile returns the address of a candidate.
 func profile(tenant, id string) string {
 	return pathOf("candidates", tenant, id)
 }

@@ -69,7 +69,7 @@ func New(c Console) (*Console, error) {
 	return &c, nil
 }
 
-// route is a page, or what a form does. Whoever lacks its duties gets 403; none are needed for 0.
+// route is a page, or the action of a form. A visitor without its duties gets 403; 0 needs none.
 type route struct {
 	pattern string
 	duties  duty
@@ -133,7 +133,7 @@ var routes = []route{
 	{"/", 0, func(*visitor) error { return errNotFound }},
 }
 
-// ServeHTTP answers what is below the console's address, which is taken off the path before.
+// ServeHTTP serves the console. The path of the console's address is taken off before.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "" || r.URL.Path == "/" && gateway.OriginalPath(r) == c.mount:
@@ -167,7 +167,7 @@ const maxForm = 64 << 10
 // handler answers a request of a visitor, with a page or by leading them on.
 type handler func(*visitor) error
 
-// visitor is a request of somebody who is signed in.
+// visitor is the request of a person who is signed in.
 type visitor struct {
 	*http.Request
 	w       http.ResponseWriter
@@ -242,7 +242,7 @@ func redirect(w http.ResponseWriter, r *http.Request, to string) {
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
-// failure is a page that says what is wrong.
+// failure is an error that a page shows.
 type failure struct {
 	status int
 	Text   string // the key of its text

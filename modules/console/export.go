@@ -11,7 +11,7 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
-// exportPage is an export with all that is known of its way.
+// exportPage is the template data of an export.
 type exportPage struct {
 	export
 	Structure api.ExportStructure
@@ -19,7 +19,7 @@ type exportPage struct {
 	Again     *again          // a redelivery that nobody confirmed yet; nil: none was asked for
 }
 
-// again is a redelivery of what was received already. It takes a second look.
+// again is a redelivery to integrations that received the export before. It is confirmed first.
 type again struct {
 	Integration string // empty: all
 	Received    []api.DeliveryDetail
@@ -27,7 +27,7 @@ type again struct {
 
 func showExport(v *visitor) error { return v.exportPage(http.StatusOK, func(*exportPage) {}) }
 
-// uuid is the UUID of the export that the path names.
+// uuid returns the UUID of the export that the path names.
 func (v *visitor) uuid() (string, error) {
 	uuid, ok := webhook.KeyOfSegment(v.PathValue("uuid"))
 	if !ok {
@@ -76,7 +76,7 @@ func (v *visitor) exportPage(status int, put func(*exportPage)) error {
 	return v.page(status, "export", "Export", &shown)
 }
 
-// APIPath is the path of the export in the management API.
+// APIPath returns the path of the export in the management API.
 func (e *export) APIPath() string { return exportAt(e.Tenant, e.ID) }
 
 // actOnExport redelivers, releases or erases an export.

@@ -16,12 +16,12 @@ import (
 // export is an export of a list or of a page; in a list, its deliveries have no attempts.
 type export struct{ api.ExportDetail }
 
-// Current are the deliveries in the latest round of each integration.
+// Current returns the deliveries in the latest round of each integration.
 func (e *export) Current() []api.DeliveryDetail {
 	return slices.DeleteFunc(slices.Clone(e.Deliveries), func(d api.DeliveryDetail) bool { return !d.Current })
 }
 
-// Received are the deliveries that an integration received, the first one first.
+// Received returns the deliveries that an integration received, the first one first.
 func (e *export) Received(integration string) (received []api.DeliveryDetail) {
 	for _, d := range e.Deliveries {
 		if d.Integration == integration && d.Outcome == model.Delivered {
@@ -31,7 +31,7 @@ func (e *export) Received(integration string) (received []api.DeliveryDetail) {
 	return received
 }
 
-// AskedBy is who asked for the round of a delivery, named as in the audit of the export where that has them.
+// AskedBy returns the person who asked for the round of a delivery, with the name that the audit of the export has.
 func (e *export) AskedBy(d api.DeliveryDetail) model.Author {
 	for _, one := range e.Audit {
 		if one.Actor == d.BegunBy && !one.Claimed { // several may claim to be behind one actor
@@ -41,7 +41,7 @@ func (e *export) AskedBy(d api.DeliveryDetail) model.Author {
 	return model.Author{Actor: d.BegunBy}
 }
 
-// Attempts are those of all deliveries.
+// Attempts returns the number of attempts of all deliveries.
 func (e *export) Attempts() (n int) {
 	for _, d := range e.Deliveries {
 		n += d.Attempts
@@ -49,14 +49,14 @@ func (e *export) Attempts() (n int) {
 	return n
 }
 
-// filters are the query parameters of the list that the management API knows as well.
+// filters lists the query parameters of the list that the management API knows as well.
 var filters = []string{"outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
 	"since", "until"}
 
-// outcomes are those that exports are found by.
+// outcomes lists the outcomes that exports are found by.
 var outcomes = []string{"retrying", "held", "delivered", "failed", "expired"}
 
-// listing is the list of exports, and what was asked for.
+// listing is the template data of the list of exports.
 type listing struct {
 	api.List[export]
 	Query    map[string]string
@@ -127,8 +127,8 @@ func listExports(v *visitor) error {
 	return v.page(http.StatusOK, "exports", "Exports", shown)
 }
 
-// rangeLike is the query that asks for a redelivery of what a list shows: of all from some time on, or of those that
-// failed. Empty: no redelivery chooses by what was asked for.
+// rangeLike returns the query that asks for a redelivery of the exports of a list: of all from some time on, or of
+// those that failed. Empty: no redelivery has that range.
 func rangeLike(asked url.Values, tenant string) string {
 	for _, name := range []string{"candidate", "quarantined", "undelivered", "lostDocuments"} {
 		if asked.Get(name) != "" {

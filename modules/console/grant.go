@@ -15,7 +15,7 @@ type Grant struct {
 	Groups []string
 }
 
-// duty is what somebody may do in the console, as a set of bits. The management API asks for its own roles beside it.
+// duty is a set of bits that say what a person may do in the console. The management API checks its own roles as well.
 type duty int
 
 const (
@@ -55,7 +55,7 @@ func (c *Console) personOf(s *session) (model.Person, duty, bool) {
 		Role: role.API}, role.duties, true
 }
 
-// grantOf returns the first grant that fits somebody who is signed in; nil: none does.
+// grantOf returns the first grant that fits a person; nil: none does.
 func (c *Console) grantOf(s *session) *Grant {
 	for n := range c.Grants {
 		g := &c.Grants[n]
@@ -68,7 +68,7 @@ func (c *Console) grantOf(s *session) *Grant {
 	return nil
 }
 
-// roleOf returns the role of somebody who is signed in, with its tenant; empty: they have none.
+// roleOf returns the role of a person with its tenant; empty: they have none.
 func (c *Console) roleOf(s *session) string {
 	if g := c.grantOf(s); g != nil {
 		return g.Role + " " + g.Tenant

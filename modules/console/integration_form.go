@@ -33,7 +33,7 @@ func integrationFormOf(form url.Values) (api.IntegrationInput, *failure) {
 // Spaced returns a list as a text, with spaces between its items.
 func (view) Spaced(all []string) string { return strings.Join(all, " ") }
 
-// integrationFormPage is the form that adds an integration, or changes one.
+// integrationFormPage is the template data of the form that adds or changes an integration.
 type integrationFormPage struct {
 	Tenant   string
 	Name     string // of the one that is changed; empty: one is added
@@ -45,7 +45,7 @@ type integrationFormPage struct {
 	Wrong    *failure // why nothing was saved; nil: nothing was refused
 }
 
-// documentModes are how an integration gets the documents.
+// documentModes lists how an integration gets the documents.
 var documentModes = []model.DocumentMode{model.Rehost, model.Passthrough, model.Inline}
 
 func newIntegration(v *visitor) error {
@@ -55,8 +55,7 @@ func newIntegration(v *visitor) error {
 	return v.integrationForm(http.StatusOK, integrationFormPage{Form: api.IntegrationInput{Secret: newSecret()}})
 }
 
-// newSecret is one that can't be guessed. It is on the form, so that the receiver knows it before VERIFY is signed with
-// it.
+// newSecret returns a random secret. The form shows it, so that the receiver knows it before VERIFY is signed with it.
 func newSecret() string { return rand.Text() + rand.Text() }
 
 // integrationForm shows the form for an integration of the tenant that the path names.

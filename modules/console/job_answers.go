@@ -20,7 +20,7 @@ const (
 	maxTexts = schemas.MaxTexts
 )
 
-// filled is what came with a form, by the names of its fields.
+// filled holds the answers of a form, by the names of its fields.
 type filled struct {
 	texts map[string][]string
 	files map[string]*api.File
@@ -114,7 +114,7 @@ func (v *visitor) readFile(in io.Reader) (s *api.File, err error) {
 	return &api.File{MediaType: found.Name, Size: size}, err
 }
 
-// answerTo is what a form has as the answer to a question. It notes in the field what was filled in.
+// answerTo returns the answer of a form to a question. It notes in the field what was filled in.
 func (f *filled) answerTo(to *field) (a api.AnswerInput, given bool) {
 	a.QuestionID = to.ID
 	if to.Format == model.File {

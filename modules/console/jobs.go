@@ -19,7 +19,7 @@ func listJobs(v *visitor) error {
 	return v.page(http.StatusOK, "jobs", "Jobs", &shown)
 }
 
-// jobPage is a job as its applicants see it, and what came of it.
+// jobPage is the template data of a job.
 type jobPage struct {
 	Tenant   string
 	Job      model.Job
@@ -30,13 +30,13 @@ type jobPage struct {
 	Wrong    int        // how many answers the Apply API would refuse
 }
 
-// formPart is the job's own questions, or those of a compliance group under its text.
+// formPart has the job's own questions, or those of a compliance group under its text.
 type formPart struct {
 	Notice *api.GroupNotice // nil: the job's own
 	Fields []field
 }
 
-// field is a question with what was filled in. What the Apply API would say against that is in Wrong.
+// field is a question with the answer that was filled in. Wrong says what the Apply API would refuse of it.
 type field struct {
 	model.Question
 	N     int // of the page
@@ -44,19 +44,19 @@ type field struct {
 	Wrong []string
 }
 
-// Name is the field's name in the form.
+// Name returns the field's name in the form.
 func (f *field) Name() string { return fieldName(f.ID) }
 
-// fieldName is apart from what else a form has.
+// fieldName returns the name of the field of a question. The prefix keeps it apart from other fields.
 func fieldName(question string) string { return "answer." + question }
 
 // Chosen reports whether an option is filled in.
 func (f *field) Chosen(option string) bool { return slices.Contains(f.Given, option) }
 
-// shownOptions is how many options of a question the page shows: a job may have 150,000.
+// shownOptions is the most options of a question that the page shows: a job may have 150,000.
 const shownOptions = 50
 
-// Shown are the options that the page shows: the first ones, and those of the others that are filled in.
+// Shown returns the options that the page shows: the first ones, and all that are filled in.
 func (f *field) Shown() []string {
 	if len(f.Options) <= shownOptions {
 		return f.Options
@@ -70,10 +70,10 @@ func (f *field) Shown() []string {
 	return shown
 }
 
-// More is how many options the page does not show.
+// More returns the number of options that the page does not show.
 func (f *field) More() int { return len(f.Options) - len(f.Shown()) }
 
-// Value is what is filled in, of a question that takes one value.
+// Value returns the answer to a question that takes one value.
 func (f *field) Value() string {
 	if len(f.Given) == 0 {
 		return ""
@@ -81,7 +81,7 @@ func (f *field) Value() string {
 	return f.Given[0]
 }
 
-// Kind is the type of the input that answers a question.
+// Kind returns the type of the input that answers a question.
 func (f *field) Kind() string {
 	switch f.Format {
 	case model.Date:
@@ -136,7 +136,7 @@ func (v *visitor) job() (*jobPage, error) {
 	return shown, nil
 }
 
-// fields are all questions of the form, in order.
+// fields returns all questions of the form, in order.
 func (p *jobPage) fields() (all []*field) {
 	for n := range p.Parts {
 		for m := range p.Parts[n].Fields {

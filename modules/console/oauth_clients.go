@@ -14,7 +14,7 @@ func clientFormOf(form url.Values) api.OAuthClientSettings {
 		RequirePKCE: form.Get("pkce") != "", Consent: form.Get("consent") != ""}
 }
 
-// linesOf are the lines of a text that are not blank.
+// linesOf returns the lines of a text that are not blank.
 func linesOf(text string) []string {
 	all := []string{}
 	for line := range strings.Lines(text) {
@@ -25,10 +25,10 @@ func linesOf(text string) []string {
 	return all
 }
 
-// Lines is a list as a text, a line each.
+// Lines returns a list as a text, with a line for each item.
 func (view) Lines(all []string) string { return strings.Join(all, "\n") }
 
-// refusals are the latest authorization requests that were refused, of a client or of all.
+// refusals returns the latest authorization requests that were refused, of a client or of all.
 func (v *visitor) refusals(of string) ([]api.SignInRefusal, error) {
 	query := url.Values{"limit": {"20"}}
 	if of != "" {
@@ -39,7 +39,7 @@ func (v *visitor) refusals(of string) ([]api.SignInRefusal, error) {
 	return all.Items, err
 }
 
-// clientsPage is a page of the applications, and what its form was filled with when it was refused.
+// clientsPage is the template data of the applications. A form that was refused keeps what was filled in.
 type clientsPage struct {
 	api.List[api.OAuthClient]
 	More     string
@@ -81,7 +81,7 @@ func addClient(v *visitor) error {
 	return v.renderClient(http.StatusOK, clientPage{Secret: made.Secret}, made.ID)
 }
 
-// clientPage is an application, with a secret that was just made.
+// clientPage is the template data of an application, with a secret that was just made.
 type clientPage struct {
 	Client   api.OAuthClient
 	Version  string // that the form was made of

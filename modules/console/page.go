@@ -45,7 +45,7 @@ var pages = func() map[string]*template.Template {
 var policy = "default-src 'none'; style-src " + welcome.SourceOf(style) +
 	"; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// view is what a template gets: the frame of the page, and its own data.
+// view is the data of a template: the frame of the page, and its own data.
 type view struct {
 	*texts
 	Style   template.CSS
@@ -112,16 +112,16 @@ func (v *visitor) show(status int, name, title string, data any) {
 	}
 }
 
-// With is the same frame with other data, for a part of a page.
+// With returns the same frame with other data, for a part of a page.
 func (p view) With(data any) view {
 	p.Data = data
 	return p
 }
 
-// Query is an encoded query, for an address.
+// Query returns an encoded query, for an address.
 func (view) Query(encoded string) template.URL { return template.URL(encoded) }
 
-// Percent is a success rate; a dash without any attempt.
+// Percent returns a success rate in percent; a dash without any attempt.
 func (view) Percent(r api.Rates) string {
 	if r.SuccessRate == nil {
 		return "–"
@@ -129,10 +129,10 @@ func (view) Percent(r api.Rates) string {
 	return fmt.Sprintf("%.1f %%", *r.SuccessRate*100)
 }
 
-// Next is a number that people count from one.
+// Next returns a number that people count from one.
 func (view) Next(n int) int { return n + 1 }
 
-// Many is a number of things, in the words for none, for one or for many of them.
+// Many returns a number of things, in the words for none, for one or for many of them.
 func (p view) Many(key string, n int) (string, error) {
 	switch n {
 	case 0:
@@ -143,7 +143,7 @@ func (p view) Many(key string, n int) (string, error) {
 	return p.T(key+"Many", "n", n)
 }
 
-// Ms is a time in milliseconds, in a unit that people read.
+// Ms returns a time in milliseconds, in a unit that people read.
 func (view) Ms(ms float64) string {
 	if ms < 10 {
 		return fmt.Sprintf("%.2g ms", ms)
@@ -154,10 +154,10 @@ func (view) Ms(ms float64) string {
 // Left reports whether a time is still to come.
 func (p view) Left(t time.Time) bool { return t.After(p.Now) }
 
-// Once is a value for a form that must not do its work twice.
+// Once returns a value for a form that must not do its work twice.
 func (view) Once() string { return rand.Text() }
 
-// Time is a time in UTC, for people and machines.
+// Time returns a time in UTC, for people and machines.
 func (view) Time(t time.Time) template.HTML {
 	if t.IsZero() {
 		return "–"
@@ -167,7 +167,7 @@ func (view) Time(t time.Time) template.HTML {
 		t.Format("2006-01-02 15:04:05 UTC")))
 }
 
-// Age is how long ago a time was.
+// Age returns how long ago a time was.
 func (p view) Age(t time.Time) string {
 	if t.IsZero() {
 		return "–"
@@ -175,13 +175,13 @@ func (p view) Age(t time.Time) string {
 	return Span(p.Now.Sub(t))
 }
 
-// Until is how long it is until a time.
+// Until returns how long it is until a time.
 func (p view) Until(t time.Time) string { return Span(t.Sub(p.Now)) }
 
-// Between is the time from one to the other.
+// Between returns the time from one to the other.
 func (view) Between(from, to time.Time) string { return Span(to.Sub(from)) }
 
-// Span is a length of time in two units at most.
+// Span returns a length of time in two units at most.
 func Span(d time.Duration) string {
 	d = max(0, d)
 	switch {
@@ -197,10 +197,10 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// Path is an address of the console; each part is escaped.
+// Path returns an address of the console; each part is escaped.
 func (p view) Path(parts ...string) template.URL { return template.URL(p.Mount + pathOf(parts...)) }
 
-// ExportPath is the address of an export in the console, or of what is below it.
+// ExportPath returns the address of an export in the console, or of something below it.
 func (p view) ExportPath(tenant, uuid string, below ...string) template.URL {
 	return template.URL(p.Mount + exportPath(tenant, uuid, below...))
 }

@@ -14,7 +14,7 @@ func profileOf(form url.Values) api.UserProfile {
 		GivenName: form.Get("given"), FamilyName: form.Get("family")}
 }
 
-// peoplePage is a page of the people, and what a form on it was filled with when it was refused.
+// peoplePage is the template data of the people. A form that was refused keeps what was filled in.
 type peoplePage struct {
 	api.List[api.User]
 	More   string
@@ -33,7 +33,7 @@ func (v *visitor) renderPeople(status int, shown *peoplePage) (err error) {
 	return v.page(status, "people", "People", shown)
 }
 
-// addPerson makes somebody, and shows the password that was made for them, this once.
+// addPerson makes a user, and shows once the password that was made for them.
 func addPerson(v *visitor) error {
 	form := profileOf(v.PostForm)
 	var made api.User
@@ -46,7 +46,7 @@ func addPerson(v *visitor) error {
 	return v.renderPerson(http.StatusOK, personPage{Secret: made.Password}, made.ID)
 }
 
-// findPerson leads to whoever has an e-mail address. That stands in no address of a page.
+// findPerson leads to the person with an e-mail address, which stands in no address of a page.
 func findPerson(v *visitor) error {
 	var found api.List[api.User]
 	if err := v.get("/v1/users", url.Values{"email": {v.PostForm.Get("email")}}, &found); err != nil {
@@ -58,7 +58,7 @@ func findPerson(v *visitor) error {
 	return v.redirect(pathOf("people", found.Items[0].ID))
 }
 
-// personPage is somebody, with what was just made for them.
+// personPage is the template data of a person, with a password that was just made.
 type personPage struct {
 	Person   api.User
 	Own      bool // it is the visitor's own account, which they don't change
@@ -68,12 +68,12 @@ type personPage struct {
 	Wrong    *failure // why the form was refused; nil: it was not
 }
 
-// showPerson shows somebody who signs in.
+// showPerson shows a person who signs in.
 func showPerson(v *visitor) error {
 	return v.renderPerson(http.StatusOK, personPage{}, v.PathValue("id"))
 }
 
-// renderPerson shows somebody. The form has what they are, unless it was refused.
+// renderPerson shows a person. The form has the person's profile, unless it was refused.
 func (v *visitor) renderPerson(status int, shown personPage, id string) error {
 	if err := v.get(at("users", id), nil, &shown.Person); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (v *visitor) others(id string) error {
 	return nil
 }
 
-// editPerson changes somebody's address and names.
+// editPerson changes a person's address and names.
 func editPerson(v *visitor) error {
 	form, id := profileOf(v.PostForm), v.PathValue("id")
 	if err := v.others(id); err != nil {
@@ -123,7 +123,7 @@ func editPerson(v *visitor) error {
 	return v.redirect(pathOf("people", id) + "?done=saved")
 }
 
-// actOnPerson disables or enables somebody, gives them another password or second factor, or unlinks their accounts at
+// actOnPerson disables or enables a person, gives them another password or second factor, or unlinks their accounts at
 // other providers.
 func actOnPerson(v *visitor) error {
 	id, action := v.PathValue("id"), v.PathValue("action")

@@ -13,7 +13,7 @@ const (
 	forPortals = "hiregate links of the console's portals"
 )
 
-// PortalLink makes the address that lets whoever has it into a portal.
+// PortalLink returns the address that lets everyone who has it into a portal.
 func (c *Console) PortalLink(p gateway.Portal) (string, error) {
 	ticket, err := c.Vault.SealTicket(forPortals, c.URL, p)
 	return c.URL + portalPath + "?" + url.Values{"ticket": {ticket}}.Encode(), err
@@ -41,7 +41,7 @@ func (c *Console) enterPortal(w http.ResponseWriter, r *http.Request) {
 	redirect(w, r, c.mount+pathOf("tenants", p.Tenant))
 }
 
-// visitorOfPortal returns the session of somebody who came by a link; nil: nobody did.
+// visitorOfPortal returns the session of a visitor who came by a link; nil: they did not.
 func (c *Console) visitorOfPortal(r *http.Request) *session {
 	cookie, err := r.Cookie(c.cookie + "-portal")
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *Console) visitorOfPortal(r *http.Request) *session {
 	return &session{Portal: p}
 }
 
-// portalDuties are what visitors of a portal may do.
+// portalDuties returns what visitors of a portal may do.
 func portalDuties(p *gateway.Portal) duty {
 	if p.Bodies {
 		return redelivers | reads
@@ -62,8 +62,8 @@ func portalDuties(p *gateway.Portal) duty {
 	return redelivers
 }
 
-// withoutAddresses takes from an export what is the operator's alone: where Temporal's UI is, and which addresses
-// integrations have in the operator's network.
+// withoutAddresses removes from an export what only operators see: the address of Temporal's UI, and the addresses of
+// integrations in the operator's network.
 func (e *export) withoutAddresses() {
 	e.WorkflowURL = ""
 	for n := range e.Deliveries {
@@ -73,7 +73,7 @@ func (e *export) withoutAddresses() {
 	}
 }
 
-// portalPage is the form that makes a link, and the link that was made.
+// portalPage is the template data of the form that makes a link, and of the link that was made.
 type portalPage struct {
 	Tenant     string
 	api.Portal // without a URL: none was made yet

@@ -48,7 +48,7 @@ func listRedeliveries(v *visitor) error {
 	return v.page(http.StatusOK, "redeliveries", "Redeliveries", &shown)
 }
 
-// fieldTime is the form of a time in a field of type datetime-local. It has no zone: it is UTC.
+// fieldTime is the format of a time in a field of type datetime-local. It has no zone: it is UTC.
 const fieldTime = "2006-01-02T15:04"
 
 // rangeOf makes the body of a redelivery from the values of the form. Times without a zone are UTC.

@@ -32,7 +32,7 @@ type session struct {
 	Portal *gateway.Portal // what a link lets its visitors see; they are not signed in
 }
 
-// known is what the console knows of somebody who is signed in. It is stored, sealed.
+// known is what the console knows of a person who is signed in. It is stored, sealed.
 type known struct {
 	Name    string
 	Email   string // verified by the provider; empty: none is
@@ -74,7 +74,7 @@ func (c *Console) session(r *http.Request) (*session, error) {
 	return s, nil
 }
 
-// ours reports whether somebody signed in at our own sign-in. Their subject is the id of a user.
+// ours reports whether the person signed in at our own sign-in. Their subject is the id of a user.
 func (s *session) ours() bool { return s.signIn != identity.Hash{} }
 
 func (c *Console) sessionHash(r *http.Request) (identity.Hash, bool) {
@@ -85,7 +85,7 @@ func (c *Console) sessionHash(r *http.Request) (identity.Hash, bool) {
 	return identity.HashSecret(cookie.Value), true
 }
 
-// begin starts a session of somebody who has just signed in with a code, and ends the one that their browser had.
+// begin starts a session of a person who has just signed in with a code, and ends the one that their browser had.
 func (c *Console) begin(w http.ResponseWriter, r *http.Request, them *oidcclient.Account, code string) error {
 	s := session{issuer: c.Issuer.Issuer, subject: them.Subject}
 	s.Name, s.Groups = them.Name, c.groups(them.Groups)
@@ -127,7 +127,7 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request, them *oidcclient
 	return nil
 }
 
-// groups returns the groups of somebody that are stored: those that grants name, and a bounded number of others, which
+// groups returns the groups of a person that are stored: those that grants name, and a bounded number of others, which
 // the next configuration may name.
 func (c *Console) groups(all []string) (kept []string) {
 	named := func(group string) bool {

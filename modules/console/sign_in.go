@@ -22,7 +22,7 @@ const (
 	forVisits = "hiregate tickets of who signs in to the console"
 )
 
-// visit is what a cookie holds of somebody who is at the provider.
+// visit is the content of the cookie of a person who is at the provider.
 type visit struct {
 	oidcclient.Visit
 	To   string // where they wanted to go

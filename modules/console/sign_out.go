@@ -14,19 +14,20 @@ import (
 	"github.com/hiregate/hiregate/internal/store/access"
 )
 
-// askTime is for how long a browser in which somebody signed out asks the provider to ask who they are.
+// askTime is how long a browser in which a person signed out has the provider ask who they are.
 const askTime = 30 * 24 * time.Hour
 
-// askAgain is the name of the cookie for that. The provider's own session may have been left.
+// askAgain is the name of the cookie for that. The provider's own session may still be there.
 func (c *Console) askAgain() string { return c.cookie + "-ask" }
 
-// signedOut is a page for somebody who has signed out.
+// signedOut is the template data of the page after signing out.
 type signedOut struct {
 	Ours bool   // from our own sign-in as well
 	Next string // the address at which they sign out at their provider; empty: none is known
 }
 
-// signOut ends the session here, and the one at our own sign-in. For those of another provider it leads there.
+// signOut ends the session here, and the one at our own sign-in. It leads to another provider to end the session
+// there.
 func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
 	s, err := c.session(r)
 	if err != nil { // somebody who may still be signed in must not read that they are not

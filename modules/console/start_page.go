@@ -10,10 +10,10 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 )
 
-// failures are deliveries of the last day that ended without being received, for the same reason.
+// failures counts deliveries of the last day that ended without being received, for the same reason.
 type failures struct{ api.FailureGroup }
 
-// Range is the query that asks for their redelivery, of the minutes in which their exports were received.
+// Range returns the query that asks for their redelivery, of the minutes in which their exports were received.
 func (f failures) Range() string {
 	q := url.Values{"tenant": {f.Tenant}, "integration": {f.Integration}, "mode": {"failed"},
 		"since": {f.Oldest.UTC().Format(fieldTime)}, "until": {f.Newest.UTC().Add(time.Minute).Format(fieldTime)}}
@@ -26,7 +26,7 @@ func (f failures) Range() string {
 	return q.Encode()
 }
 
-// List is the query of the list of their exports.
+// List returns the query of the list of their exports.
 func (f failures) List() string {
 	q := url.Values{"tenant": {f.Tenant}, "integration": {f.Integration}, "outcome": {string(f.Outcome)},
 		"since": {f.Oldest.UTC().Format(fieldTime)}}
@@ -36,7 +36,7 @@ func (f failures) List() string {
 	return q.Encode()
 }
 
-// fewRows is how many exports of each kind the start page shows.
+// fewRows is the number of exports of each kind that the start page shows.
 const fewRows = "10"
 
 // startPage shows what needs a person. It leads visitors of a portal to their tenant.

@@ -9,7 +9,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 )
 
-// stepList is the workflow of a tenant, and the integrations that helpers can export to.
+// stepList is the template data of the workflow of a tenant.
 type stepList struct {
 	api.List[model.Step]
 	Tenant       string

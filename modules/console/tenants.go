@@ -49,7 +49,7 @@ func showTenant(v *visitor) error {
 	return v.page(http.StatusOK, "tenant", "Tenant", &shown)
 }
 
-// integrationPage is an integration, and what a test export came to, if one was just sent.
+// integrationPage is the template data of an integration, with the test export that was just sent.
 type integrationPage struct {
 	api.IntegrationHours
 	Retry  api.Retry
@@ -102,7 +102,7 @@ func testIntegration(v *visitor) error {
 	return v.integration(http.StatusOK, &sent)
 }
 
-// chart is the attempts of some time, a bar for each part of it.
+// chart is the attempts of some time, with a bar for each part of it.
 type chart struct {
 	Of                  string // Day or Week: the end of the keys of its texts
 	Attempts, Delivered int64
@@ -110,7 +110,7 @@ type chart struct {
 	Bars                []bar
 }
 
-// bar is drawn from the bottom: what was delivered, and on top of it what was not. Lengths are in percent.
+// bar is drawn from the bottom: the delivered attempts, and on top of them the others. Lengths are in percent.
 type bar struct {
 	X                  int
 	Delivered, Failed  float64
@@ -143,11 +143,11 @@ func chartOf(of string, hours []api.Hour, now time.Time, bars int, each time.Dur
 	return c
 }
 
-// Lost is how many attempts were not delivered.
+// Lost returns the number of attempts that were not delivered.
 func (b bar) Lost() int64 { return b.Attempts - b.Received }
 
-// Top is where a bar begins, from the top.
+// Top returns where a bar begins, from the top.
 func (b bar) Top() float64 { return 100 - b.Delivered - b.Failed }
 
-// Middle is where what was delivered begins, from the top.
+// Middle returns where the delivered attempts begin, from the top.
 func (b bar) Middle() float64 { return 100 - b.Delivered }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// texts are what the pages say in one language, by key. What stands in braces is filled in.
+// texts holds the texts of the pages in one language, by key. Names in braces are filled in.
 type texts struct {
 	Lang string
 	all  map[string]string
