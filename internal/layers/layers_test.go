@@ -110,6 +110,8 @@ func forbidden(folder, pkg, imported string) string {
 		return ""
 	case strings.HasPrefix(folder+"/", "internal/model/"):
 		return "internal/model imports nothing of ours"
+	case folder == "internal/api" && target != "internal/model":
+		return "internal/api imports only internal/model of ours"
 	case strings.HasPrefix(target, "internal/cli/") && layer != "cmd" && !strings.HasPrefix(folder, "internal/cli/"):
 		return "only cmd imports the command line"
 	case strings.HasPrefix(target, "modules/") && layer == "modules" && folder != "modules" &&
@@ -151,6 +153,7 @@ func TestCheck(t *testing.T) {
 		{"internal/store/store.go", "store", ours + "internal/model", ""},
 		{"internal/model/export.go", "hiring", "net/http", ""},
 		{"schemas/guard.go", "schemas", ours + "internal/model", ""},
+		{"internal/api/exports.go", "api", ours + "internal/model", ""},
 		{"cmd/other/main.go", "main", "example.com/other", ""},
 		{"cmd/hiregate/main.go", "main", ours + "internal/cli/send", ""},
 		{"internal/cli/dev/sample.go", "dev", ours + "internal/cli/admin", ""},
@@ -169,6 +172,7 @@ func TestCheck(t *testing.T) {
 		{"internal/store/store.go", "store", ours + "internal/gateway", "internal must not import internal/gateway"},
 		{"workflows/export/workflow.go", "export", ours + "internal/gateway", "workflows must not import internal/gateway"},
 		{"internal/model/export.go", "hiring", ours + "internal/webhook", "internal/model imports nothing of ours"},
+		{"internal/api/exports.go", "api", ours + "internal/webhook", "internal/api imports only internal/model"},
 		{"internal/store/store.go", "store", ours + "workflows/export", "internal must not import workflows"},
 		{"internal/store/store.go", "store", ours + "modules/app", "internal must not import modules"},
 		{"internal/store/store.go", "store", ours + "cmd/hiregate/flags", "internal must not import cmd"},
