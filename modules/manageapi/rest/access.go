@@ -20,12 +20,12 @@ import (
 type Access int
 
 const (
-	// Local lets everybody in, as Caddy's admin endpoint does: whoever reaches it may do everything.
-	Local Access = iota
 	// Keyed lets in callers with an API key, each within its tenant and its role.
-	Keyed
+	Keyed Access = iota
 	// People lets in people who are signed in to the console, see model.WithPerson.
 	People
+	// Local lets everybody in, as Caddy's admin endpoint does: whoever reaches it may do everything.
+	Local
 )
 
 // Caller identifies the sender of a request.
@@ -76,12 +76,12 @@ func (r *Request) authorize(access Access, route Route) (err error) {
 // callerOf returns the caller of a request.
 func (r *Request) callerOf(access Access) (Caller, error) {
 	switch access {
-	case Keyed:
-		return r.authenticate()
+	case Local:
+		return r.local()
 	case People:
 		return r.person()
 	}
-	return r.local()
+	return r.authenticate()
 }
 
 // authenticate finds the caller by the key in the header Authorization (RFC 6750 section 2.1). The answer to a

@@ -10,22 +10,22 @@ import (
 )
 
 // report logs who did what to which resource, only by ids. It logs and counts rejected keys.
-func (a *Server) report(r *Request, route Route, good bool) {
+func (s *Server) report(r *Request, route Route, good bool) {
 	fields := append([]zap.Field{zap.String("actor", r.Caller.ID), zap.String("request", route.Method+" "+route.Path)},
 		r.Logged...)
 	switch {
 	case r.denied != "":
 		metrics.KeyRefused("manage", r.denied)
 		if r.denied != metrics.KeyMissing {
-			a.refusals.Warn("an API key was refused: "+r.denied, fields...)
+			s.refusals.Warn("an API key was refused: "+r.denied, fields...)
 		}
 	case r.again:
 	case good && route.Personal:
-		a.log.Info("personal data was read", append(fields, r.target(route)...)...)
+		s.log.Info("personal data was read", append(fields, r.target(route)...)...)
 	case good && route.Method != http.MethodGet:
-		a.log.Info("something was changed", append(fields, r.target(route)...)...)
+		s.log.Info("something was changed", append(fields, r.target(route)...)...)
 	case len(r.Logged) > 0:
-		a.log.Info("something was changed before the request failed", append(fields, r.target(route)...)...)
+		s.log.Info("something was changed before the request failed", append(fields, r.target(route)...)...)
 	}
 }
 
