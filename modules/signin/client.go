@@ -12,9 +12,9 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// asked reads the body of an application's request, and authenticates the client. After a wrong secret the client is
-// returned as well.
-func (p *Provider) asked(w http.ResponseWriter, r *http.Request) (url.Values, *identity.Client, error) {
+// readClientRequest reads the body of an application's request, and authenticates the client. After a wrong secret it
+// returns the client as well.
+func (p *Provider) readClientRequest(w http.ResponseWriter, r *http.Request) (url.Values, *identity.Client, error) {
 	sent, ok := form(r)
 	if !ok {
 		return nil, nil, errNotForm

@@ -73,7 +73,7 @@ func (p *Provider) reject(w http.ResponseWriter, r *http.Request, f *fault) {
 	case r.URL.Path == tokenPath || r.URL.Path == revokePath: // whatever they accept
 		f.write(w)
 	case welcome.WantsPage(r) && away:
-		p.broken(w, r)
+		p.unavailablePage(w, r)
 	case welcome.WantsPage(r):
 		p.message(w, r, f.status, func(t *texts) (string, string) { return t.NoPageTitle, t.NoPage })
 	default:
@@ -82,6 +82,12 @@ func (p *Provider) reject(w http.ResponseWriter, r *http.Request, f *fault) {
 		}
 		problem.New(f.status, f.description).Write(w)
 	}
+}
+
+// storeAway logs an error, and answers an application that the store can't be used now.
+func (p *Provider) storeAway(w http.ResponseWriter, r *http.Request, err error) {
+	p.report(r, err)
+	errStoreAway.write(w)
 }
 
 // writeJSON answers with JSON that must not be cached, unless the header Cache-Control is set.

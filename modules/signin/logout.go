@@ -21,12 +21,12 @@ func (p *Provider) logout(w http.ResponseWriter, r *http.Request) {
 	}
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil || repeated(q) {
-		p.untrusted(w, r)
+		p.untrustedPage(w, r)
 		return
 	}
 	s, err := p.session(r)
 	if err != nil {
-		p.brokenPage(w, r, err)
+		p.failedPage(w, r, err)
 		return
 	}
 	user, client := "", q.Get("client_id")
@@ -42,12 +42,27 @@ func (p *Provider) logout(w http.ResponseWriter, r *http.Request) {
 	to, err := p.afterLogout(r, client, q)
 	switch {
 	case err != nil:
-		p.brokenPage(w, r, err)
+		p.failedPage(w, r, err)
 	case s == nil || user == s.UserID:
 		p.endSession(w, r, to, client)
 	default:
 		p.signOutPage(w, r, to, client)
 	}
+}
+
+// signOutForm is the form that asks the user whether to sign out.
+type signOutForm struct {
+	To, State, Client, Locales string
+}
+
+func (p *Provider) signOutPage(w http.ResponseWriter, r *http.Request, to destination, client string) {
+	t := textsFor(locales(r), r)
+	v := &page{Text: t, Title: t.AskOutTitle, Lead: p.fill(t.AskOut, ""),
+		SignOut: &signOutForm{to.address, to.state, client, locales(r)}}
+	if to.address != "" {
+		v.permitted = leading(to.address)
+	}
+	p.render(w, r, http.StatusOK, v)
 }
 
 // signOut handles the form that asks the user whether to sign out.
@@ -59,7 +74,7 @@ func (p *Provider) signOut(w http.ResponseWriter, r *http.Request) {
 		to.state = state
 	}
 	if err != nil {
-		p.brokenPage(w, r, err)
+		p.failedPage(w, r, err)
 		return
 	}
 	p.endSession(w, r, to, client)
@@ -85,7 +100,7 @@ func (p *Provider) afterLogout(r *http.Request, client string, q url.Values) (de
 func (p *Provider) endSession(w http.ResponseWriter, r *http.Request, to destination, client string) {
 	s, err := p.session(r)
 	if err != nil { // a user who may still be signed in must not read that they are not
-		p.brokenPage(w, r, err)
+		p.failedPage(w, r, err)
 		return
 	}
 	if s != nil {
@@ -99,7 +114,7 @@ func (p *Provider) endSession(w http.ResponseWriter, r *http.Request, to destina
 			}
 			return tx.InsertSigninEntry(e)
 		}); err != nil {
-			p.brokenPage(w, r, err)
+			p.failedPage(w, r, err)
 			return
 		}
 		metrics.SignIn(e.Client, "sign-out", "success")
@@ -113,5 +128,5 @@ func (p *Provider) endSession(w http.ResponseWriter, r *http.Request, to destina
 	if to.state != "" {
 		more.Set("state", to.state)
 	}
-	p.leave(w, r, to.address, more)
+	redirectWith(w, r, to.address, more)
 }

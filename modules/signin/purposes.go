@@ -4,8 +4,8 @@ package signin
 const (
 	forSigningKeys = "hiregate signing keys"
 	forFactors     = "hiregate second factors"
-	forPassed      = "hiregate tickets of who passed the first factor"
-	forAsked       = "hiregate tickets of who is asked for their consent"
+	forFactor      = "hiregate tickets of who passed the first factor"
+	forConsent     = "hiregate tickets of who is asked for their consent"
 	forVisits      = "hiregate tickets of who signs in upstream"
 	forRequests    = "hiregate authorization requests of who signs in upstream"
 )

@@ -29,8 +29,8 @@ func newRefusals(p *Provider) *refusals {
 		}}
 }
 
-// refused counts an authorization request that leads nowhere.
-func (p *Provider) refused(r identity.Refusal) {
+// countRefusal counts an authorization request that must not lead anywhere.
+func (p *Provider) countRefusal(r identity.Refusal) {
 	key := r
 	key.Count, key.FirstAt, key.LastAt = 0, time.Time{}, time.Time{}
 	p.refusals.Add(key, func(before identity.Refusal, known bool) identity.Refusal {

@@ -3,12 +3,8 @@
 package signin
 
 import (
-	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"path"
@@ -17,11 +13,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/time/rate"
 
-	"github.com/hiregate/hiregate/internal/bodies"
 	"github.com/hiregate/hiregate/internal/gateway"
-	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/store"
@@ -134,93 +127,5 @@ func (p *Provider) serve(w http.ResponseWriter, r *http.Request, handler http.Ha
 	handler(w, r)
 }
 
-// bodyName shares the memory for bodies with tenants, whose names have no slash.
-const bodyName = "/signin"
-
-// body reads the body of a request, a form, into memory. A handler gets an error when it reads a body that is too
-// large, too slow or cut off. Call done after the request is answered. The error is bodies.ErrBusy: there is no memory
-// for another body.
-func (p *Provider) body(w http.ResponseWriter, r *http.Request) (done func(), err error) {
-	body, err := p.Gateway.Runtime.Unverified.Read(w, r, bodies.Sender{Tenant: bodyName, Address: p.Address(r)}, maxForm)
-	switch {
-	case errors.Is(err, bodies.ErrBusy):
-		return nil, err
-	case err != nil:
-		unread, failed := io.Pipe()
-		r.Body = unread
-		return func() {}, failed.CloseWithError(err)
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body.Bytes()))
-	return body.Release, nil
-}
-
 func (p *Provider) db() *store.DB  { return p.Gateway.Runtime.Store() }
 func (p *Provider) now() time.Time { return p.Gateway.Now().UTC().Truncate(time.Microsecond) }
-
-// maxForm is the largest body, in bytes; maxRequest that of an authorization request.
-const (
-	maxForm    = 64 << 10
-	maxRequest = 16 << 10
-)
-
-// form reads a body of type application/x-www-form-urlencoded, and nothing of the query. It reports false for any other
-// body, and for one that is too large or cut off.
-func form(r *http.Request) (url.Values, bool) {
-	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
-	if !strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded") {
-		return nil, false
-	}
-	if r.ParseForm() != nil {
-		// ParseForm fails for an invalid query, too.
-		return nil, false
-	}
-	return r.PostForm, true
-}
-
-// repeated reports whether a parameter occurs more than once (RFC 6749 section 3.1 and 3.2).
-func repeated(v url.Values) bool {
-	for _, values := range v {
-		if len(values) > 1 {
-			return true
-		}
-	}
-	return false
-}
-
-// storeAway logs an error, and answers an application that the store can't be used now.
-func (p *Provider) storeAway(w http.ResponseWriter, r *http.Request, err error) {
-	p.report(r, err)
-	errStoreAway.write(w)
-}
-
-func (p *Provider) report(r *http.Request, err error) {
-	if r.Context().Err() == nil {
-		p.Log.Error("sign-in could not answer", zap.String("path", r.URL.Path), zap.Error(err))
-	}
-}
-
-// entry makes an entry of the log of sign-ins.
-func (p *Provider) entry(r *http.Request, event, result, client, user string) *identity.Entry {
-	return &identity.Entry{At: p.now(), Event: event, Result: result, Issuer: p.Issuer, Client: client, UserID: user,
-		Address: p.Address(r)}
-}
-
-// The log accepts a hundred failures of a client at once, and then one a second: anyone who knows a client's id can
-// cause them. The metrics count all.
-const (
-	notedAtOnce    = 100
-	notedPerSecond = 1
-)
-
-// note writes a failure into the log of sign-ins. The request is answered even if that fails.
-func (p *Provider) note(r *http.Request, e *identity.Entry) {
-	limit, _ := p.noted.LoadOrStore(e.Event+" "+e.Client, rate.NewLimiter(notedPerSecond, notedAtOnce))
-	if !limit.(*rate.Limiter).AllowN(e.At, 1) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 5*time.Second)
-	defer cancel()
-	if err := p.db().Write(ctx, func(tx *store.Tx) error { return tx.InsertSigninEntry(e) }); err != nil {
-		p.Log.Error("the log of sign-ins could not be written", zap.Error(err))
-	}
-}

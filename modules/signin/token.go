@@ -21,7 +21,7 @@ import (
 // token exchanges a code or a refresh token for tokens (OpenID Connect Core sections 3.1.3 and 12). The client is
 // authenticated before anything is consumed.
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
-	sent, c, err := p.asked(w, r)
+	sent, c, err := p.readClientRequest(w, r)
 	if err == nil {
 		switch sent.Get("grant_type") {
 		case "authorization_code":
@@ -181,7 +181,7 @@ func (p *Provider) answer(w http.ResponseWriter, k *key, g *identity.Grant, u *i
 
 // revoke ends a token (RFC 7009). A token of another client is left alone, and the answer is the same.
 func (p *Provider) revoke(w http.ResponseWriter, r *http.Request) {
-	sent, c, err := p.asked(w, r)
+	sent, c, err := p.readClientRequest(w, r)
 	if err == nil && sent.Get("token") == "" {
 		err = invalid("token must be there")
 	}

@@ -37,7 +37,7 @@ func (p *Provider) userinfo(w http.ResponseWriter, r *http.Request) {
 		p.storeAway(w, r, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, claimsAbout(u, g.Scope, namedOf(g.Claims).Userinfo))
+	writeJSON(w, http.StatusOK, claimsAbout(u, g.Scope, parseStoredClaims(g.Claims).Userinfo))
 }
 
 // bearer reads the access token, from the header or from the body of a POST (RFC 6750 section 2). The fault is
