@@ -14,8 +14,8 @@ import (
 
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/identity"
-	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/welcome"
 )
@@ -42,7 +42,8 @@ type API struct {
 // DefaultRate is how many requests a user may send, unless configured otherwise.
 var DefaultRate = model.Rate{PerSecond: 20, Burst: 100}
 
-// handler answers a request. A *refusal is answered as it is; any other error is ours.
+// handler answers a request. If it returns an error it has answered nothing: a *problem.Problem is for the sender, any
+// other error is ours.
 type handler func(http.ResponseWriter, *http.Request) error
 
 // New completes an API.
@@ -54,10 +55,10 @@ func New(a API) *API {
 	a.handle(http.MethodGet, "/feed/jobs.json", a.feed)
 	a.handle(http.MethodGet, "/compliance/{group}", a.compliance)
 	a.handle(http.MethodGet, "/openapi.json", a.openAPI)
-	a.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { notFound().write(w, r) })
+	a.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { refuse(w, r, errNotFound) })
 	a.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		if !welcome.WantsPage(r) {
-			notFound().write(w, r)
+			refuse(w, r, errNotFound)
 			return
 		}
 		welcome.Show(w, r, http.StatusOK, welcome.Apply)
@@ -70,12 +71,12 @@ func (a *API) handle(method, path string, serve handler) {
 	a.mux.HandleFunc(method+" "+path, func(w http.ResponseWriter, r *http.Request) {
 		release, ok := a.Gateway.Hold(w)
 		if !ok {
-			storeAway().write(w, r)
+			refuse(w, r, errStoreAway)
 			return
 		}
 		defer release()
 		if err := serve(w, r); err != nil {
-			a.refusalOf(w, r, err).write(w, r)
+			refuse(w, r, a.problemOf(w, r, err))
 		}
 	})
 	allow := method
@@ -84,7 +85,7 @@ func (a *API) handle(method, path string, serve handler) {
 	}
 	a.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allow)
-		refuse(http.StatusMethodNotAllowed, "this address takes "+allow+" only").write(w, r)
+		refuse(w, r, problem.New(http.StatusMethodNotAllowed, "this address takes "+allow+" only"))
 	})
 }
 
@@ -92,7 +93,7 @@ func (a *API) handle(method, path string, serve handler) {
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(requestID, requestIDOf(r))
 	if gateway.LeadsAway(r) || !clean(r.URL.EscapedPath()) { // which the mux would redirect
-		notFound().write(w, r)
+		refuse(w, r, errNotFound)
 		return
 	}
 	a.mux.ServeHTTP(w, r)
@@ -113,20 +114,20 @@ func requestIDOf(r *http.Request) string {
 	return id
 }
 
-// refusalOf is the refusal for an error. One that is ours is logged.
-func (a *API) refusalOf(w http.ResponseWriter, r *http.Request, err error) *refusal {
-	if refused, ok := errors.AsType[*refusal](err); ok {
+// problemOf returns the problem with which an error is answered. It logs an error that is ours.
+func (a *API) problemOf(w http.ResponseWriter, r *http.Request, err error) *problem.Problem {
+	if refused, ok := errors.AsType[*problem.Problem](err); ok {
 		return refused
 	}
 	if r.Context().Err() != nil { // the client is gone
-		return storeAway()
+		return errStoreAway
 	}
 	a.Log.Error("the Apply API could not answer", zap.String("request", w.Header().Get(requestID)), zap.Error(err))
 	if unreachable(err) {
-		return storeAway()
+		return errStoreAway
 	}
-	return refuse(http.StatusInternalServerError,
-		"this could not be done, and that is our fault: tell us the header X-Request-Id of this answer").closing()
+	return problem.New(http.StatusInternalServerError,
+		"this could not be done, and that is our fault: tell us the header X-Request-Id of this answer").Closing()
 }
 
 // caller is the user whose token came with a request.
@@ -141,10 +142,7 @@ func (a *API) forUsers(serve func(http.ResponseWriter, *http.Request, *caller) e
 	return func(w http.ResponseWriter, r *http.Request) error {
 		token, ok := tokenOf(r)
 		if !ok {
-			refused := unauthorized(`Bearer realm="apply"`,
-				"send the header Authorization with the word Bearer and a token of /v2/authentication").closing()
-			refused.token = metrics.KeyMissing
-			return refused
+			return errNoToken
 		}
 		c := &caller{token: identity.HashSecret(token)}
 		var err error
@@ -154,8 +152,8 @@ func (a *API) forUsers(serve func(http.ResponseWriter, *http.Request, *caller) e
 		allowance := a.Guards.limit(c.user.ID, a.Rate, a.Gateway.Now())
 		allowance.writeHeaders(w.Header())
 		if allowance.wait > 0 {
-			return refuse(http.StatusTooManyRequests,
-				"too many requests: wait as long as the header Retry-After says").after(allowance.wait)
+			return problem.New(http.StatusTooManyRequests,
+				"too many requests: wait as long as the header Retry-After says").RetryAfter(allowance.wait)
 		}
 		return serve(w, r, c)
 	}
@@ -165,7 +163,7 @@ func (a *API) forUsers(serve func(http.ResponseWriter, *http.Request, *caller) e
 func (a *API) holder(r *http.Request, token identity.Hash, at time.Time) (*model.APIUser, error) {
 	user, err := a.db().APIUserByToken(r.Context(), token, at)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !a.serves(user.Tenant) {
-		return nil, badToken()
+		return nil, errBadToken
 	}
 	return user, err
 }
@@ -194,9 +192,10 @@ func tokenOf(r *http.Request) (string, bool) {
 func checkJSON(r *http.Request) error {
 	switch {
 	case gateway.TextType(r.Header) != "application/json":
-		return refuse(http.StatusUnsupportedMediaType, "send JSON, with the header Content-Type: application/json").closing()
+		return problem.New(http.StatusUnsupportedMediaType,
+			"send JSON, with the header Content-Type: application/json").Closing()
 	case gateway.Encoded(r.Header):
-		return refuse(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").closing()
+		return problem.New(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").Closing()
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/password"
+	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -39,8 +40,8 @@ func (a *API) authenticate(w http.ResponseWriter, r *http.Request) error {
 	}
 	token, err := a.issue(r, c)
 	if err != nil {
-		refused := a.refusalOf(w, r, err)
-		metrics.TokenRefused(refused.status)
+		refused := a.problemOf(w, r, err)
+		metrics.TokenRefused(refused.Status)
 		return refused
 	}
 	metrics.TokenIssued()
@@ -55,14 +56,14 @@ func (a *API) credentials(w http.ResponseWriter, r *http.Request) (c credentials
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return c, refuse(http.StatusRequestEntityTooLarge, "the body is larger than 16 KiB").closing()
+		return c, problem.New(http.StatusRequestEntityTooLarge, "the body is larger than 16 KiB").Closing()
 	case errors.Is(err, bodies.ErrBusy):
-		return c, refuse(http.StatusServiceUnavailable,
-			"too many ask for a token at this moment: wait as long as the header Retry-After says").after(
-			5 * time.Second).closing()
+		return c, problem.New(http.StatusServiceUnavailable,
+			"too many ask for a token at this moment: wait as long as the header Retry-After says").RetryAfter(
+			5 * time.Second).Closing()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return c, refuse(http.StatusRequestTimeout,
-			"the body came too slowly, or stood still: send it again, without pauses").closing()
+		return c, problem.New(http.StatusRequestTimeout,
+			"the body came too slowly, or stood still: send it again, without pauses").Closing()
 	case err != nil:
 		return c, errBrokeOff
 	}
@@ -85,7 +86,7 @@ func (a *API) credentials(w http.ResponseWriter, r *http.Request) (c credentials
 		err = in.End()
 	}
 	if err != nil || !has["userName"] || !has["password"] {
-		return c, refuse(http.StatusBadRequest, "send a JSON object with the strings userName and password")
+		return c, problem.New(http.StatusBadRequest, "send a JSON object with the strings userName and password")
 	}
 	return c, nil
 }
@@ -95,12 +96,11 @@ func (a *API) credentials(w http.ResponseWriter, r *http.Request) (c credentials
 func (a *API) issue(r *http.Request, c credentials) (token string, err error) {
 	attempt, wait := a.Guards.Failures.Try(identity.Fold(c.userName), a.Address(r))
 	if wait > 0 {
-		return "", refuse(http.StatusTooManyRequests,
-			"too many wrong passwords came from your address: wait as long as the header Retry-After says").after(wait)
+		return "", problem.New(http.StatusTooManyRequests,
+			"too many wrong passwords came from your address: wait as long as the header Retry-After says").RetryAfter(wait)
 	}
-	wrong := unauthorized(`Bearer realm="apply"`, "user name or password is wrong")
 	defer func() {
-		if err != nil && err != error(wrong) {
+		if err != nil && !errors.Is(err, errWrongPassword) {
 			attempt.Withdraw()
 		}
 	}()
@@ -110,8 +110,8 @@ func (a *API) issue(r *http.Request, c credentials) (token string, err error) {
 	}
 	user, err := a.userWith(r.Context(), attempt, namesakes, c.password)
 	if errors.Is(err, password.ErrBusy) {
-		return "", refuse(http.StatusTooManyRequests,
-			"too many ask for a token at this moment: wait as long as the header Retry-After says").after(time.Second)
+		return "", problem.New(http.StatusTooManyRequests,
+			"too many ask for a token at this moment: wait as long as the header Retry-After says").RetryAfter(time.Second)
 	}
 	if err != nil {
 		return "", fmt.Errorf("checking a password: %w", err)
@@ -129,7 +129,7 @@ func (a *API) issue(r *http.Request, c credentials) (token string, err error) {
 		}
 	}
 	if !issued {
-		return "", wrong
+		return "", errWrongPassword
 	}
 	attempt.Succeed()
 	return token, nil

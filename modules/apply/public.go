@@ -17,6 +17,7 @@ import (
 	"github.com/hiregate/hiregate/internal/digest"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -38,7 +39,7 @@ func (a *API) questions(w http.ResponseWriter, r *http.Request, c *caller) error
 		return err
 	}
 	if job == nil {
-		return noJob()
+		return errNoJob
 	}
 	for _, group := range job.ComplianceGroups {
 		a.noteExpiry(group)
@@ -73,7 +74,7 @@ func (a *API) noteExpiry(group string) {
 func (a *API) compliance(w http.ResponseWriter, r *http.Request) error {
 	form, ok := compliance.Find(r.PathValue("group"))
 	if !ok {
-		return refuse(http.StatusNotFound, "there is no compliance group of this name")
+		return problem.New(http.StatusNotFound, "there is no compliance group of this name")
 	}
 	a.noteExpiry(form.Group)
 	w.Header().Set("Cache-Control", "public, max-age=3600")
@@ -185,10 +186,10 @@ func (a *API) feedTenant(r *http.Request) (string, error) {
 		tenant = asked[0]
 	}
 	if tenant == "" || len(asked) > 1 {
-		return "", refuse(http.StatusBadRequest, "say whose jobs: add ?tenant= with the name of one tenant")
+		return "", problem.New(http.StatusBadRequest, "say whose jobs: add ?tenant= with the name of one tenant")
 	}
 	if !a.serves(tenant) {
-		return "", refuse(http.StatusNotFound, "there is no tenant of this name here")
+		return "", problem.New(http.StatusNotFound, "there is no tenant of this name here")
 	}
 	return tenant, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/filetype"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -77,8 +78,8 @@ func (a *API) newSheet(ctx context.Context, tenant, code string) (*sheet, error)
 func (a *API) beginCheck(ctx context.Context, tenant string) (release func(), err error) {
 	checks := a.Gateway.Runtime.Checks
 	if !checks.Acquire(ctx, tenant, 1, a.CheckWithin) {
-		return nil, refuse(http.StatusTooManyRequests, "too many applications are being checked: send the same again in a "+
-			"moment").after(time.Second).closing()
+		return nil, problem.New(http.StatusTooManyRequests,
+			"too many applications are being checked: send the same again in a moment").RetryAfter(time.Second).Closing()
 	}
 	return func() { checks.Release(tenant, 1) }, nil
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/hiregate/hiregate/internal/jsonstream"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/trigger"
 	"github.com/hiregate/hiregate/internal/webhook"
@@ -79,15 +80,15 @@ func (a *API) apply(w http.ResponseWriter, r *http.Request, c *caller) error {
 
 // result is the word under which a submission is counted.
 func (s *submission) result(err error) string {
-	refused, ok := errors.AsType[*refusal](err)
+	refused, ok := errors.AsType[*problem.Problem](err)
 	switch {
 	case err == nil && s.repeated:
 		return "repeated"
 	case err == nil:
 		return "accepted"
-	case !ok, refused.status >= http.StatusInternalServerError, refused == errBrokeOff:
+	case !ok, refused.Status >= http.StatusInternalServerError, refused == errBrokeOff:
 		return "failed"
-	case refused.items != nil:
+	case refused.Findings != nil:
 		return "invalid"
 	}
 	return "refused"
@@ -101,8 +102,8 @@ func (s *submission) accept(w http.ResponseWriter) (err error) {
 	}
 	if key != nil {
 		if !s.api.Guards.begin(*key) {
-			return refuse(http.StatusConflict, "an application with this Idempotency-Key is being taken in: send "+
-				"it again in a moment").after(time.Second).closing()
+			return problem.New(http.StatusConflict, "an application with this Idempotency-Key is being taken in: send "+
+				"it again in a moment").RetryAfter(time.Second).Closing()
 		}
 		defer s.api.Guards.end(*key)
 	}
@@ -125,7 +126,7 @@ func (s *submission) accept(w http.ResponseWriter) (err error) {
 	}
 	sheet := s.body.sheet
 	if sheet == nil {
-		return noJob()
+		return errNoJob
 	}
 	release, err := s.api.beginCheck(s.r.Context(), s.caller.user.Tenant)
 	if err != nil {
@@ -150,7 +151,8 @@ func idempotencyKey(r *http.Request, user *model.APIUser) (*[32]byte, error) {
 		return nil, nil
 	}
 	if len(sent) > 1 || !webhook.ValidUUID(sent[0]) {
-		return nil, refuse(http.StatusBadRequest, "send one Idempotency-Key, of 1 to 255 visible ASCII characters").closing()
+		return nil, problem.New(http.StatusBadRequest,
+			"send one Idempotency-Key, of 1 to 255 visible ASCII characters").Closing()
 	}
 	id := digest.Of("application", user.ID, sent[0])
 	return &id, nil
@@ -205,8 +207,8 @@ type brokenOff struct{ error }
 
 func (e brokenOff) Unwrap() error { return e.error }
 
-func tooLarge() *refusal {
-	return refuse(http.StatusRequestEntityTooLarge, "the application is larger than any job here asks for").closing()
+func tooLarge() *problem.Problem {
+	return problem.New(http.StatusRequestEntityTooLarge, "the application is larger than any job here asks for").Closing()
 }
 
 // unread makes a refusal of an error of reading the body, unless that is our fault.
@@ -221,16 +223,16 @@ func (s *submission) unread(err error) error {
 	case errors.As(err, &large):
 		return tooLarge()
 	case errors.As(err, &wrong):
-		return refuse(http.StatusBadRequest, "the body is not valid JSON: "+wrong.Error()).closing()
+		return problem.New(http.StatusBadRequest, "the body is not valid JSON: "+wrong.Error()).Closing()
 	case errors.As(err, &shape):
-		return refuse(http.StatusBadRequest, shape.Error()).closing()
+		return problem.New(http.StatusBadRequest, shape.Error()).Closing()
 	case errors.Is(err, store.ErrUnavailable):
 		return err
 	case documents.IsFull(err):
 		s.log.Error("an application could not be stored", zap.Error(err))
-		return refuse(http.StatusServiceUnavailable,
-			"the service has no room for documents now, and nothing was kept: send the same again later").after(
-			time.Minute).closing()
+		return problem.New(http.StatusServiceUnavailable,
+			"the service has no room for documents now, and nothing was kept: send the same again later").RetryAfter(
+			time.Minute).Closing()
 	case s.r.Context().Err() != nil, errors.As(err, &broke):
 		return errBrokeOff
 	}
@@ -240,7 +242,7 @@ func (s *submission) unread(err error) error {
 // repeat answers an Idempotency-Key that was used before: with the same application, or with another one.
 func (s *submission) repeat(before string, err error) error {
 	if errors.Is(err, store.ErrOtherRequest) {
-		return refuse(http.StatusUnprocessableEntity,
+		return problem.New(http.StatusUnprocessableEntity,
 			"this Idempotency-Key was sent with another application before: take a new one for each")
 	}
 	if err == nil {
@@ -274,7 +276,7 @@ func (s *submission) store(sheet *sheet) error {
 	g := s.api.Gateway
 	tenant, ok := g.Config.Tenant(s.caller.user.Tenant)
 	if !ok {
-		return noJob()
+		return errNoJob
 	}
 	t := g.Trigger()
 	configured, err := t.ListConfigured(ctx, tenant)
@@ -310,7 +312,7 @@ func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger,
 	configured []string) (before string, export *model.Export, err error) {
 	valid, err := tx.LockAPIToken(s.caller.token, s.began)
 	if err == nil && !valid {
-		err = badToken()
+		err = errBadToken
 	}
 	if err != nil {
 		return before, nil, err
@@ -323,7 +325,7 @@ func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger,
 	tenant := s.caller.user.Tenant
 	job, ok, err := tx.LockJob(tenant, sheet.job.BoardCode)
 	if err == nil && (!ok || job.Closed) {
-		err = noJob()
+		err = errNoJob
 	}
 	if err != nil {
 		return before, nil, err

@@ -3,6 +3,8 @@ package signin
 import (
 	"errors"
 	"net/http"
+
+	"github.com/hiregate/hiregate/internal/problem"
 )
 
 // authorize starts a sign-in. A POST is redirected to a GET: a POST from another site carries no cookie.
@@ -28,7 +30,8 @@ func (p *Provider) start(w http.ResponseWriter, r *http.Request, a *authorizatio
 }
 
 // step is one step of a sign-in. It shows a page, takes the next step, or sends the user back with a code. If it
-// returns an error it has answered nothing: a *fault is for the application, any other error is ours.
+// returns an error it has answered nothing: a *problem.Problem is for
+// the application, any other error is ours.
 type step func(w http.ResponseWriter, r *http.Request, a *authorization) error
 
 // run reads the authorization request that a step continues, and runs the step.
@@ -37,7 +40,7 @@ func (p *Provider) run(w http.ResponseWriter, r *http.Request, request string, n
 	if err == nil {
 		err = next(w, r, a)
 	}
-	refused, ok := errors.AsType[*fault](err)
+	refused, ok := errors.AsType[*problem.Problem](err)
 	switch {
 	case err == nil:
 	case ok:

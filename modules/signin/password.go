@@ -54,9 +54,6 @@ func (p *Provider) signIn(w http.ResponseWriter, r *http.Request) {
 	p.run(w, r, r.PostForm.Get("request"), p.checkPassword)
 }
 
-// errDeclined means that the user chose not to sign in.
-var errDeclined = badRequest("access_denied", "the user does not want to sign in")
-
 // checkPassword checks the e-mail address and the password of the sign-in form. The second factor comes next.
 func (p *Provider) checkPassword(w http.ResponseWriter, r *http.Request, a *authorization) error {
 	if r.PostForm.Get("action") == "cancel" || a.prompts("none") {

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/problem"
 )
 
 // refuse sends the user back to the application with an error.
-func (p *Provider) refuse(w http.ResponseWriter, r *http.Request, a *authorization, f *fault) {
-	metrics.SignIn(a.client.ID, "authorize", f.code)
-	p.sendBack(w, r, a, url.Values{"error": {f.code}, "error_description": {f.description}})
+func (p *Provider) refuse(w http.ResponseWriter, r *http.Request, a *authorization, refused *problem.Problem) {
+	metrics.SignIn(a.client.ID, "authorize", refused.Code)
+	p.sendBack(w, r, a, url.Values{"error": {refused.Code}, "error_description": {refused.Detail}})
 }
 
 // sendBack redirects the user to the redirect URI with an answer, which names its issuer (RFC 9207).

@@ -36,7 +36,8 @@ type authorization struct {
 // errUntrusted means that a request must not lead anywhere: its client or its redirect URI is unknown.
 var errUntrusted = errors.New("the client or its redirect URI is not known")
 
-// readRequest parses and checks an authorization request. errUntrusted: it must not lead anywhere. A *fault goes to the
+// readRequest parses and checks an authorization request. errUntrusted: it must not lead anywhere. A
+// *problem.Problem goes to the
 // application, which is known then.
 func (p *Provider) readRequest(r *http.Request, raw string) (*authorization, error) {
 	if len(raw) > maxRequest {
@@ -108,8 +109,6 @@ func (a *authorization) accepts(user string) bool {
 
 // prompts reports whether the request asks for a prompt: none, login, consent or select_account.
 func (a *authorization) prompts(one string) bool { return slices.Contains(a.prompt, one) }
-
-func invalid(description string) error { return badRequest("invalid_request", description) }
 
 func (a *authorization) checkForm(q url.Values) error {
 	if repeated(q) {

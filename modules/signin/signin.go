@@ -94,8 +94,8 @@ func (p *Provider) handle(path, methods string, serve http.HandlerFunc) {
 	}
 	p.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", methods)
-		p.reject(w, r, &fault{status: http.StatusMethodNotAllowed, code: "invalid_request",
-			description: "this address takes " + methods + " only"})
+		p.reject(w, r, oauthError(http.StatusMethodNotAllowed, "invalid_request",
+			"this address takes "+methods+" only"))
 	})
 }
 

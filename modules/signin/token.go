@@ -14,6 +14,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/access"
 )
@@ -43,14 +44,14 @@ func (p *Provider) finish(w http.ResponseWriter, r *http.Request, c *identity.Cl
 	if c != nil {
 		client = c.ID
 	}
-	f, refused := errors.AsType[*fault](err)
+	refused, ok := errors.AsType[*problem.Problem](err)
 	switch {
-	case refused:
-		metrics.Token(client, grant, f.code)
+	case ok:
+		metrics.Token(client, grant, refused.Code)
 		if c != nil {
-			p.note(r, p.entry(r, "token", f.code, client, ""))
+			p.note(r, p.entry(r, "token", refused.Code, client, ""))
 		}
-		f.write(w)
+		refuseClient(w, refused)
 	case err != nil:
 		metrics.Token(client, grant, "unavailable")
 		p.storeAway(w, r, err)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/hiregate/hiregate/internal/oidcclient"
+	"github.com/hiregate/hiregate/internal/problem"
 )
 
 const upstreamCallback = "/oauth/upstream/callback"
@@ -25,7 +26,7 @@ func (p *Provider) toUpstream(w http.ResponseWriter, r *http.Request) {
 func (p *Provider) visitUpstream(w http.ResponseWriter, r *http.Request, a *authorization) error {
 	found, err := p.Upstream.Discover(r.Context())
 	if err != nil {
-		return p.upstreamFault(r, a, err)
+		return p.upstreamProblem(r, a, err)
 	}
 	v, until, err := p.beginVisit(w, r, a)
 	if err != nil {
@@ -59,7 +60,7 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 func (p *Provider) checkUpstream(w http.ResponseWriter, r *http.Request, a *authorization, v *visit) error {
 	account, err := p.Upstream.Redeem(r.Context(), r.URL.Query(), p.Issuer+upstreamCallback, v.Visit)
 	if err != nil {
-		return p.upstreamFault(r, a, err)
+		return p.upstreamProblem(r, a, err)
 	}
 	at, ok := a.signedInUpstream(account.AuthTime, v.At, p.now())
 	if !ok {
@@ -78,7 +79,7 @@ func (p *Provider) checkUpstream(w http.ResponseWriter, r *http.Request, a *auth
 			func(t *texts) (string, string) { return t.StrangerTitle, p.fill(t.Stranger, "") })
 		return nil
 	case errors.Is(err, oidcclient.ErrUserinfo):
-		return p.upstreamFault(r, a, err)
+		return p.upstreamProblem(r, a, err)
 	default:
 		return err
 	}
@@ -142,13 +143,13 @@ func (a *authorization) signedInUpstream(reported int64, left, now time.Time) (a
 var passedOn = []oidcclient.AnswerError{"login_required", "interaction_required", "consent_required",
 	"account_selection_required", "access_denied", "temporarily_unavailable"}
 
-// upstreamFault returns the fault for an error of the upstream. It logs the error, unless the user declined.
-func (p *Provider) upstreamFault(r *http.Request, a *authorization, err error) *fault {
+// upstreamProblem returns what the application is told of an error of the upstream. It logs the error, unless the user declined.
+func (p *Provider) upstreamProblem(r *http.Request, a *authorization, err error) *problem.Problem {
 	code := "server_error"
 	if told, ok := errors.AsType[oidcclient.AnswerError](err); ok && slices.Contains(passedOn, told) {
 		code = string(told)
 	}
-	if code == errDeclined.code {
+	if code == errDeclined.Code {
 		return errDeclined
 	}
 	p.Log.Warn("signing in upstream did not work", zap.Error(err))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -21,12 +22,12 @@ func (p *Provider) userinfo(w http.ResponseWriter, r *http.Request) {
 	}
 	token, refused := bearer(r)
 	if refused != nil {
-		refused.write(w)
+		refuseClient(w, refused)
 		return
 	}
 	g, err := p.db().AccessToken(r.Context(), p.Issuer, identity.HashSecret(token), p.now())
 	if errors.Is(err, store.ErrNotFound) {
-		errToken.write(w)
+		refuseClient(w, errToken)
 		return
 	}
 	var u *identity.User
@@ -40,9 +41,9 @@ func (p *Provider) userinfo(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, claimsAbout(u, g.Scope, parseStoredClaims(g.Claims).Userinfo))
 }
 
-// bearer reads the access token, from the header or from the body of a POST (RFC 6750 section 2). The fault is
+// bearer reads the access token, from the header or from the body of a POST (RFC 6750 section 2). The problem is
 // errNoToken, errToken or errTwoTokens.
-func bearer(r *http.Request) (token string, refused *fault) {
+func bearer(r *http.Request) (token string, refused *problem.Problem) {
 	headers := r.Header.Values("Authorization")
 	if r.Method == http.MethodPost && r.Header.Get("Content-Type") != "" {
 		if sent, ok := form(r); ok {
