@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	inner "github.com/hiregate/hiregate/internal/gateway"
@@ -160,88 +159,4 @@ func (r *ConsoleRole) validate() error {
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
 func (h *Console) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
 	return serve(h.console.Gateway, h.console, w, r)
-}
-
-// parseConsole reads the directive:
-//
-//	console {
-//		key           <placeholder...>
-//		issuer        <url>
-//		client_id     <id>
-//		client_secret <placeholder>
-//		url           <url>
-//		title         <text>
-//		roles {
-//			<role> [<tenant>] email|group <value...>
-//		}
-//	}
-func parseConsole(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-	handler, dev := new(Console), app.Development(h)
-	head := *h.Dispenser
-	head.Next() // the directive's name
-	const example = "console takes a block: write console {, below it key and roles, and then }"
-	texts := map[string]*string{"client_id": &handler.ClientID, "client_secret": &handler.ClientSecret,
-		"url": &handler.URL, "issuer": &handler.Issuer, "title": &handler.Title}
-	err := app.Options(h, example, func(option string, args []string) error {
-		target, known := texts[option]
-		switch {
-		case option == "roles":
-			return handler.roles(h, args)
-		case option == "key" && len(args) > 0:
-			handler.Keys = args
-			for _, one := range args {
-				if err := consoleKey.Validate(one, dev); err != nil {
-					return err
-				}
-			}
-		case option == "key":
-			return errors.New("key takes a placeholder: write, for example, `key {env.HIREGATE_CONSOLE_KEY}`")
-		case !known:
-			return fmt.Errorf("%s is unknown here: write key, roles, issuer, client_id, client_secret, url or title",
-				option)
-		case len(args) != 1 || args[0] == "":
-			return fmt.Errorf("%s takes one argument", option)
-		case option == "client_secret" && !placeholder.MatchString(args[0]) && !dev:
-			return errors.New("console: client_secret must be a placeholder, {env.NAME} or {file./path}: Caddy shows " +
-				"what is written out in its /config")
-		default:
-			*target = args[0]
-			if option == "url" || option == "issuer" {
-				return checkConsoleAddress(option, args[0], dev)
-			}
-		}
-		return nil
-	})
-	if err == nil {
-		if err = handler.check(); err != nil {
-			err = head.WrapErr(err)
-		}
-	}
-	return handler, err
-}
-
-// roles reads the block roles.
-func (h *Console) roles(d httpcaddyfile.Helper, args []string) error {
-	if len(args) > 0 {
-		return errors.New("roles takes a block: write roles {, below it lines such as " +
-			"`administrator email ops@example.com`, and then }")
-	}
-	for d.NextBlock(1) {
-		r := ConsoleRole{Role: d.Val()}
-		rest := d.RemainingArgs()
-		if len(rest) > 0 && rest[0] != "email" && rest[0] != "group" {
-			r.Tenant, rest = rest[0], rest[1:]
-		}
-		switch {
-		case len(rest) > 1 && rest[0] == "email":
-			r.Emails = rest[1:]
-		case len(rest) > 1 && rest[0] == "group":
-			r.Groups = rest[1:]
-		}
-		if err := r.validate(); err != nil {
-			return err
-		}
-		h.Roles = append(h.Roles, r)
-	}
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/hiregate/hiregate/modules/app"
@@ -20,13 +19,6 @@ type Documents struct {
 // CaddyModule implements caddy.Module.
 func (Documents) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.documents", New: func() caddy.Module { return new(Documents) }}
-}
-
-// parseDocuments reads the directive: documents
-func parseDocuments(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-	const sentence = "documents takes no options: leave out what follows it; the folder is named in the " +
-		"global option hiregate"
-	return new(Documents), noOptions(h, sentence)
 }
 
 // Provision connects the handler to the gateway.

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/hiregate/hiregate/modules/app"
@@ -20,11 +19,6 @@ type Healthz struct {
 // CaddyModule implements caddy.Module.
 func (Healthz) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.healthz", New: func() caddy.Module { return new(Healthz) }}
-}
-
-// parseHealthz reads the directive: healthz
-func parseHealthz(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-	return new(Healthz), noOptions(h, "healthz takes no options: leave out what follows it")
 }
 
 // Provision connects the handler to the gateway.

@@ -1,5 +1,6 @@
-// Package modules is everything that hiregate adds to Caddy. This page registers it; each directive has a file. The
-// handlers themselves are plain net/http, in the packages below.
+// Package modules adds hiregate to Caddy. Each directive has a file of its name, with its settings and their checks, and
+// one that ends in _caddyfile.go, with the parser, if it takes options. The handlers themselves are plain net/http, in
+// the packages below.
 package modules
 
 import (
@@ -18,46 +19,40 @@ func init() {
 	caddy.RegisterNetwork(listener.Network, listener.Listen(app.Prepare))
 	caddyhttp.RegisterNetworkHTTP3(listener.Network, "udp")
 
-	caddy.RegisterModule(ExportReceiver{})
-	directive("export_receiver", parseExportReceiver)
-
-	caddy.RegisterModule(Documents{})
-	directive("documents", parseDocuments)
-
-	caddy.RegisterModule(Healthz{})
-	directive("healthz", parseHealthz)
-
-	caddy.RegisterModule(Welcome{})
-	directive("welcome", parseWelcome)
-
+	directive("export_receiver", ExportReceiver{}, parseExportReceiver)
+	directive("apply_api", ApplyAPI{}, parseApplyAPI)
+	directive("signin", SignIn{}, parseSignIn)
+	directive("console", Console{}, parseConsole)
+	directive("manage_api", ManageAPI{}, withoutOptions(""))
+	directive("documents", Documents{}, withoutOptions("; the folder is named in the global option hiregate"))
+	directive("healthz", Healthz{}, withoutOptions(""))
+	directive("welcome", Welcome{}, withoutOptions(""))
 	caddy.RegisterModule(ManageAdmin{})
-	caddy.RegisterModule(ManageAPI{})
-	directive("manage_api", parseManageAPI)
-
-	caddy.RegisterModule(ApplyAPI{})
-	directive("apply_api", parseApplyAPI)
-
-	caddy.RegisterModule(SignIn{})
-	directive("signin", parseSignIn)
-
-	caddy.RegisterModule(Console{})
-	directive("console", parseConsole)
 }
 
-// directive registers a handler's directive. Each of ours answers by itself, as respond does, and is ordered beside it.
-func directive(name string, parse httpcaddyfile.UnmarshalHandlerFunc) {
+// directive registers a handler and its directive. All our handlers answer every request, as respond does, and so are
+// ordered beside it.
+func directive(name string, handler caddy.Module, parse httpcaddyfile.UnmarshalHandlerFunc) {
+	caddy.RegisterModule(handler)
 	httpcaddyfile.RegisterHandlerDirective(name, parse)
 	httpcaddyfile.RegisterDirectiveOrder(name, httpcaddyfile.Before, "respond")
 }
 
-// noOptions refuses whatever follows a directive that takes no options, with a sentence.
-func noOptions(h httpcaddyfile.Helper, sentence string) error {
-	h.Next()
-	app.Note(h)
-	if h.NextArg() || h.NextBlock(0) {
-		return h.Err(sentence)
+// withoutOptions returns the parser of a directive that takes no options. hint ends the sentence that refuses them.
+func withoutOptions(hint string) httpcaddyfile.UnmarshalHandlerFunc {
+	return func(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
+		h.Next()
+		name := h.Val()
+		app.Note(h)
+		if h.NextArg() || h.NextBlock(0) {
+			return nil, h.Errf("%s takes no options: leave out what follows it%s", name, hint)
+		}
+		module, err := caddy.GetModule("http.handlers." + name)
+		if err != nil {
+			return nil, err
+		}
+		return module.New().(caddyhttp.MiddlewareHandler), nil
 	}
-	return nil
 }
 
 var _ = []caddy.Provisioner{(*ExportReceiver)(nil), (*Documents)(nil), (*Healthz)(nil), (*ManageAPI)(nil),

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -109,11 +108,8 @@ func (c *UpstreamOIDC) check(dev bool) error {
 			c.Issuer)
 	case issuer.Scheme == "http" && !dev:
 		return fmt.Errorf("signin: upstream_oidc %q is not encrypted: write an https address", c.Issuer)
-	case !placeholder.MatchString(c.ClientSecret) && !dev:
-		return errors.New("signin: upstream_oidc: client_secret must be a placeholder, {env.NAME} or {file./path}: Caddy " +
-			"shows what is written out in its /config")
 	}
-	return nil
+	return app.ValidateClientSecret("signin: upstream_oidc", c.ClientSecret, dev)
 }
 
 func (c *UpstreamOIDC) resolve(config *config.Config, now func() time.Time) (*oidcclient.Provider, error) {
@@ -156,8 +152,6 @@ func checkIssuer(s string, dev bool) error {
 	}
 	return nil
 }
-
-var placeholder = regexp.MustCompile(`^\{(env|file)\.[^{}]+\}$`)
 
 var errNoSignInKey = errors.New("signin is not complete: add `key {env.HIREGATE_SIGNIN_KEY}`, of the output of " +
 	"openssl rand -base64 32")

@@ -55,16 +55,8 @@ func oneArgument(option string) error {
 
 func (h *SignIn) option(name string, args []string, dev bool) error {
 	if name == "key" {
-		if len(args) == 0 {
-			return errors.New("key takes a placeholder: write, for example, `key {env.HIREGATE_SIGNIN_KEY}`")
-		}
-		for _, one := range args {
-			if err := signInKey.Validate(one, dev); err != nil {
-				return err
-			}
-		}
 		h.Keys = args
-		return nil
+		return signInKey.ValidateArgs(args, "{env.HIREGATE_SIGNIN_KEY}", dev)
 	}
 	target, known := map[string]*string{"base_url": &h.BaseURL, "title": &h.Title, "rotate": new(string)}[name]
 	if !known {

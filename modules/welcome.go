@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/hiregate/hiregate/internal/welcome"
@@ -17,11 +16,6 @@ type Welcome struct{}
 // CaddyModule implements caddy.Module.
 func (Welcome) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.welcome", New: func() caddy.Module { return new(Welcome) }}
-}
-
-// parseWelcome reads the directive: welcome
-func parseWelcome(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-	return new(Welcome), noOptions(h, "welcome takes no options: leave out what follows it")
 }
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.

@@ -139,7 +139,7 @@ func TestCheck(t *testing.T) {
 		{"cmd/hiregate/main.go", "main", ours + "modules", ""},
 		{"modules/modules.go", "modules", ours + "modules/receiver", ""},
 		{"modules/modules.go", "modules", caddy + "v2", ""},
-		{"modules/receiver.go", "modules", caddy + "v2/modules/caddyhttp", ""},
+		{"modules/export_receiver.go", "modules", caddy + "v2/modules/caddyhttp", ""},
 		{"modules/app/app.go", "gateway", caddy + "v2", ""},
 		{"modules/app/app.go", "gateway", ours + "internal/gateway", ""},
 		{"modules/receiver/receiver.go", "receiver", ours + "internal/gateway", ""},

@@ -34,6 +34,16 @@ func checkSecret(written string, dev bool) error {
 	return nil
 }
 
+// ValidateClientSecret checks a client's secret at an OpenID provider, as the configuration has it. of names the option
+// that it belongs to.
+func ValidateClientSecret(of, written string, dev bool) error {
+	if dev || placeholder.MatchString(written) {
+		return nil
+	}
+	return fmt.Errorf("%s: client_secret must be a placeholder, {env.NAME} or {file./path}: Caddy shows what is written "+
+		"out in its /config", of)
+}
+
 // checkDatabase checks a database's address as the configuration has it.
 func checkDatabase(written string, dev bool) error {
 	if _, err := store.Identity(written); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/hiregate/hiregate/internal/vault"
 )
 
-// SealKey is an option that names what things are sealed with in the database: placeholders, the first of which seals,
-// and the others open what was sealed before it was changed.
+// SealKey is an option with keys that seal things in the database. Its values are placeholders: the first key seals, the
+// others open what was sealed before the key was changed.
 type SealKey struct {
 	Option string // its name in errors
 	Of     string // what is sealed
@@ -17,7 +17,7 @@ type SealKey struct {
 // sealKey is the option of the block hiregate.
 var sealKey = SealKey{Option: "seal_key", Of: "secrets"}
 
-// Validate checks one of them as the configuration has it.
+// Validate checks one key as the configuration has it.
 func (k SealKey) Validate(written string, dev bool) error {
 	switch {
 	case placeholder.MatchString(written):
@@ -31,6 +31,19 @@ func (k SealKey) Validate(written string, dev bool) error {
 	return k.checkText(strings.TrimSpace(written))
 }
 
+// ValidateArgs checks the arguments of a directive's option key. example is a placeholder.
+func (k SealKey) ValidateArgs(args []string, example string, dev bool) error {
+	if len(args) == 0 {
+		return fmt.Errorf("key takes a placeholder: write, for example, `key %s`", example)
+	}
+	for _, one := range args {
+		if err := k.Validate(one, dev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (k SealKey) checkText(text string) error {
 	if len(text) < vault.MinText {
 		return fmt.Errorf("%s: the key that %s are sealed with is shorter than %d characters: make one with "+
@@ -39,7 +52,7 @@ func (k SealKey) checkText(text string) error {
 	return nil
 }
 
-// Vault is what seals with them.
+// Vault builds the vault from the keys.
 func (k SealKey) Vault(written []string, dev bool, resolve func(string) (string, error)) (*vault.Vault, error) {
 	var texts []string
 	for _, one := range written {

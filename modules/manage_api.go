@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/hiregate/hiregate/internal/gateway"
@@ -22,11 +21,6 @@ type ManageAPI struct {
 // CaddyModule implements caddy.Module.
 func (ManageAPI) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.manage_api", New: func() caddy.Module { return new(ManageAPI) }}
-}
-
-// parseManageAPI reads the directive: manage_api
-func parseManageAPI(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-	return new(ManageAPI), noOptions(h, "manage_api takes no options: leave out what follows it")
 }
 
 // Provision connects the handler to the gateway.
