@@ -157,7 +157,7 @@ func TestCheck(t *testing.T) {
 		{"cmd/other/main.go", "main", "example.com/other", ""},
 		{"cmd/hiregate/main.go", "main", ours + "internal/cli/send", ""},
 		{"internal/cli/dev/sample.go", "dev", ours + "internal/cli/admin", ""},
-		{"modules/manageapi/cli_test.go", "manage_test", ours + "internal/cli/admin", ""},
+		{"internal/cli/admin/fixture_test.go", "admin_test", ours + "modules/manageapi", ""},
 		{"testdata/x.go", "x", ours + "modules", ""},
 		{".cache/x.go", "x", ours + "modules", ""},
 

@@ -259,3 +259,21 @@ func TestHurryingNeedsTemporal(t *testing.T) {
 		"Temporal, which carries it, does not answer")
 	b.requireCleanLog()
 }
+
+func TestExportsByTheBeginOfTheirUUID(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, b *fixture) {
+		for _, e := range []string{"acme/6f1c0f1e-5d0e", "globex/6f1c0f1e-aaaa", "globex/6f1c0f1e-x", "globex/6f1c0f1f"} {
+			tenant, uuid, _ := strings.Cut(e, "/")
+			b.export(tenant, uuid)
+		}
+		require.Len(t, ids(b, "/v1/exports?uuid=6f1c0f1e"), 3)
+		require.Equal(t, []string{"6f1c0f1e-5d0e"}, ids(b, "/v1/exports?uuid=6f1c0f1e-5"))
+		require.Contains(t, b.problem(http.MethodGet, "/v1/exports?uuid=6f1c", "", http.StatusBadRequest), "8 characters")
+		require.Contains(t, b.problem(http.MethodGet, "/v1/exports?uuid=6f1c0f1e&outcome=failed", "",
+			http.StatusBadRequest), "leave out outcome")
+		keyed := b.keyed()
+		k := keyed.as(keyed.key("k-1", "globex", model.Viewer))
+		require.ElementsMatch(t, []string{"6f1c0f1e-aaaa", "6f1c0f1e-x"}, ids(k, "/v1/exports?uuid=6f1c0f1e"))
+	})
+}

@@ -9,15 +9,12 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
-	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/modules/manageapi"
@@ -26,7 +23,7 @@ import (
 // What must be in no list; neither in an export's details, but for the answer.
 const (
 	urlPath   = "path-credential"
-	answered  = "what the partner answered"
+	answered  = gatewaytest.Answered
 	fileName  = "jane-doe.pdf"
 	sourceURL = "https://service.example/source-credential"
 	secretKey = "hris-signing-key"
@@ -80,71 +77,21 @@ func (b *fixture) keyed() *fixture {
 	return &k
 }
 
-// exportsMade counts the exports of all tests.
-var exportsMade atomic.Int64
-
-// export puts an export into the store, dispatched, and changes it before as asked for.
 func (b *fixture) export(tenant, key string, change ...func(*model.Export)) *model.Export {
 	b.t.Helper()
-	e := inbox.NewExport(tenant, key, []byte(`{"candidate":{}}`+key), gatewaytest.Noon)
-	e.CandidateID, e.Attachments = "c-"+key, 1
-	// Ids rise within a process, and another test may be ahead: a list of some hours must find it at its time.
-	e.ID = model.FirstID(gatewaytest.Noon.Add(time.Millisecond)) + exportsMade.Add(1)
-	e.Receipt = model.NewReceipt(e.ID)
-	for _, fn := range change {
-		fn(e)
-	}
-	e.Size = int64(len(e.Body))
-	b.Write(b.t, func(tx *store.Tx) error {
-		if _, err := inbox.Insert(tx, e); err != nil {
-			return err
-		}
-		return tx.MarkDispatched(e.ID, e.Round, gatewaytest.Noon.Add(time.Second))
-	})
-	return e
+	return b.Export(b.t, tenant, key, change...)
 }
 
-// delivery puts a delivery of an export into the store, with an attempt for each status.
 func (b *fixture) delivery(
 	e *model.Export, integration string, outcome model.Outcome, statuses ...int,
 ) *model.Delivery {
 	b.t.Helper()
-	d := &model.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: integration, Outcome: outcome,
-		Attempts:  len(statuses),
-		CreatedAt: gatewaytest.Noon, UpdatedAt: gatewaytest.Noon.Add(2 * time.Second)}
-	switch outcome {
-	case model.Failed:
-		d.Fault, d.Reason = model.ClassPartnerFault, "answered 500; only 2xx means received"
-	case model.Retrying:
-		d.NextAt = gatewaytest.Noon.Add(time.Minute)
-	case model.Held:
-		d.HeldSince = gatewaytest.Noon
-		d.Reason = fmt.Sprintf("integration %[1]s is disabled: it answered 410; hiregate integration enable %[2]s/%[1]s "+
-			"has it verified again", integration, e.Tenant)
-	}
-	b.Write(b.t, func(tx *store.Tx) error {
-		if err := tx.UpsertDelivery(d); err != nil {
-			return err
-		}
-		for _, status := range statuses {
-			a := &model.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Duration: 1500 * time.Microsecond,
-				Status: status, Answer: []byte(answered)}
-			if err := tx.InsertAttempt(a); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	d.Read = d.UpdatedAt
-	return d
+	return b.Delivery(b.t, e, integration, outcome, statuses...)
 }
 
 func (b *fixture) status(tenant, name string, s store.IntegrationStatus) *model.Integration {
 	b.t.Helper()
-	i, ok := b.Config.Integration(tenant, name)
-	require.True(b.t, ok)
-	b.Write(b.t, func(tx *store.Tx) error { return tx.UpsertIntegrationStatus(i, s) })
-	return i
+	return b.Status(b.t, tenant, name, s)
 }
 
 // reply is an answer of the API.

@@ -20,24 +20,7 @@ type exportedAnswer struct {
 	}
 }
 
-// deliver does what the workflow of a triggered export would, once the export is there.
-func (b *fixture) deliver(outcome model.Outcome, status int) {
-	go func() {
-		tick := time.NewTicker(5 * time.Millisecond)
-		defer tick.Stop()
-		for ; ; <-tick.C {
-			page, _, err := b.Runtime.Store().ListExports(b.t.Context(), store.ExportFilter{Limit: 1})
-			if b.t.Context().Err() != nil || err == nil && len(page) == 1 {
-				if len(page) == 1 {
-					for _, name := range page[0].Integrations {
-						b.delivery(page[0], name, outcome, status)
-					}
-				}
-				return
-			}
-		}
-	}()
-}
+func (b *fixture) deliver(outcome model.Outcome, status int) { b.Answer(b.t, outcome, status) }
 
 func TestAnExportAnswersWithItsFirstAttempts(t *testing.T) {
 	t.Parallel()

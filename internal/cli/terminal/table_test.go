@@ -142,3 +142,10 @@ var errClosed = errors.New("closed")
 type closedWriter struct{}
 
 func (closedWriter) Write([]byte) (int, error) { return 0, errClosed }
+
+// What is escaped already is not escaped again.
+func TestPrintable(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, `say "hi" \u202e`, Printable("say \"hi\" \u202e"))
+	require.Equal(t, `a\tb`, Printable(`a\tb`))
+}

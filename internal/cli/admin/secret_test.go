@@ -1,4 +1,4 @@
-package manageapi_test
+package admin_test
 
 import (
 	"io"
@@ -16,8 +16,8 @@ import (
 func TestSecretsThatCantBeWritten(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.initech()
-	address := strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate")
+	_, _, err := b.hiregate("tenant", "set", "initech")
+	require.NoError(t, err)
 	read, broken, err := os.Pipe()
 	require.NoError(t, err)
 	require.NoError(t, read.Close())
@@ -41,7 +41,7 @@ func TestSecretsThatCantBeWritten(t *testing.T) {
 		cmd := test.command()
 		cmd.SetOut(broken)
 		cmd.SetErr(io.Discard)
-		cmd.SetArgs(append(strings.Fields(test.args), "--admin", address))
+		cmd.SetArgs(append(strings.Fields(test.args), "--admin", b.address))
 		cmd.SilenceErrors = true
 		err := cmd.ExecuteContext(t.Context())
 		require.Error(t, err, test.args)
