@@ -69,14 +69,33 @@ func (a *Activities) FetchDocuments(ctx context.Context, part Part) (FetchResult
 // once the delivery is final, or parked because it was held for too long.
 func (a *Activities) Deliver(ctx context.Context, part Part) (DeliverResult, error) {
 	defer workflows.Beat(ctx)()
-	d, next, err := a.deliver(ctx, part, activity.GetInfo(ctx).Attempt > 1, patience)
+	d, next, err := a.deliverPart(ctx, part)
 	switch {
 	case err != nil:
 		return DeliverResult{}, a.storeAway(err)
-	case next != pause{}:
-		return DeliverResult{}, workflows.RetryAfter(next.class, next.status, next.until.Sub(a.Now()))
+	case !next.due.IsZero():
+		return DeliverResult{}, workflows.RetryAfter(next.class, next.status, next.due.Sub(a.Now()))
 	}
 	return DeliverResult{Integration: d.Integration, Class: d.Class(), Attempts: d.Attempts}, nil
+}
+
+func (a *Activities) deliverPart(ctx context.Context, part Part) (*model.Delivery, nextState, error) {
+	if next := a.unstoredState(part); !next.due.IsZero() {
+		return nil, next, nil
+	}
+	m, err := a.read(ctx, part)
+	if err != nil {
+		return nil, nextState{}, err
+	}
+	// Temporal waits before it runs an activity again, unless it never heard of the last attempt, because the worker
+	// died or could not reach it. Whoever resets the activity in Temporal makes that run the first.
+	if activity.GetInfo(ctx).Attempt > 1 {
+		if next := a.planned(m.delivery); !next.due.IsZero() {
+			return m.delivery, next, nil
+		}
+	}
+	next, err := a.deliver(ctx, m, patience)
+	return m.delivery, next, err
 }
 
 // storeAway is the error with which an activity waits for the store.

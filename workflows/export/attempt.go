@@ -55,29 +55,31 @@ func outgoing(e *model.Export, i *model.Integration, body []byte, byFormer bool)
 	return out
 }
 
-// record decides what an attempt means for its delivery, and commits both. failure is a *webhook.SendError, or nil.
-func (a *Activities) record(ctx context.Context, e *model.Export, d *model.Delivery, i *model.Integration,
-	asked store.IntegrationStatus, answer webhook.Answer, failure error) (pause, error) {
+// attempted decides what an attempt means for its delivery. failure is a *webhook.SendError, or nil.
+func (a *Activities) attempted(e *model.Export, d *model.Delivery, i *model.Integration,
+	asked store.IntegrationStatus, answer webhook.Answer, failure error) nextState {
 	attempt := judge(answer, failure)
 	attempt.Manual = !d.AskedAt.IsZero()
 	d.Attempted(attempt.Fault, attempt.Error)
+	now := a.Now()
+	retry := now.Add(max(webhook.Schedule(i.Retry).Backoff(d.Attempts, rand.Float64()), answer.RetryAfter))
+	if last := d.Till.Add(-endMargin); retry.After(last) {
+		retry = last
+	}
+	next := nextState{changed: true}
 	switch {
 	case attempt.Error == "":
 		d.Deliver()
-		return a.commit(ctx, e, d, attempt, pause{})
 	case failure == nil && answer.Status == http.StatusGone:
-		return a.gone(ctx, e, d, i, asked, attempt)
+		next = a.gone(d, i, asked)
+	case !retry.After(now):
+		next = expire(e, d)
+	default:
+		d.Retry(retry)
+		next.class, next.due = string(attempt.Fault), retry
 	}
-	now := a.Now()
-	next := now.Add(max(webhook.Schedule(i.Retry).Backoff(d.Attempts, rand.Float64()), answer.RetryAfter))
-	if last := d.Till.Add(-endMargin); next.After(last) {
-		next = last
-	}
-	if !next.After(now) {
-		return a.expire(ctx, e, d, attempt)
-	}
-	d.Retry(next)
-	return a.commit(ctx, e, d, attempt, pause{class: string(attempt.Fault), status: answer.Status, until: next})
+	next.attempt, next.status = attempt, answer.Status
+	return next
 }
 
 // judge is an attempt as it is stored.
@@ -116,21 +118,22 @@ func causeOf(status int) string {
 
 // gone disables an integration that answered 410; its exports are held from then on. An integration that was changed or
 // removed meanwhile stays as it is, and the next step decides on the delivery.
-func (a *Activities) gone(ctx context.Context, e *model.Export, d *model.Delivery, i *model.Integration,
-	asked store.IntegrationStatus, attempt *model.Attempt) (pause, error) {
+func (a *Activities) gone(d *model.Delivery, i *model.Integration, asked store.IntegrationStatus) nextState {
 	now := a.Now()
 	status := store.IntegrationStatus{State: model.Disabled, Reason: "it answered 410", UpdatedAt: now}
 	d.Hold(closedReason(i, status), now)
+	next := a.waitFor(string(model.ClassHeld), workflows.Jittered(holdFirst))
+	next.changed = true
 	disabled := false
-	until := now.Add(workflows.Jittered(holdFirst))
-	next := pause{class: string(model.ClassHeld), status: attempt.Status, until: until}
-	next, err := a.commit(ctx, e, d, attempt, next, func(tx *store.Tx) (err error) {
+	next.also = func(tx *store.Tx) (err error) {
 		disabled, err = tx.UpdateIntegrationStatus(i, asked, status)
 		return err
-	})
-	if err == nil && disabled {
-		a.Log.Warn("integration disabled: it answered 410; its exports are held until it is enabled again",
-			zap.String("tenant", d.Tenant), zap.String("integration", d.Integration))
 	}
-	return next, err
+	next.stored = func() {
+		if disabled {
+			a.Log.Warn("integration disabled: it answered 410; its exports are held until it is enabled again",
+				zap.String("tenant", d.Tenant), zap.String("integration", d.Integration))
+		}
+	}
+	return next
 }

@@ -28,43 +28,77 @@ const (
 	documentsDelay = 10 * time.Second
 )
 
-// pause says when the next step of a delivery is due, and why not before. The zero pause: there is no next step, since
-// the delivery is final or parked.
-type pause struct {
-	class  string // a fixed word
-	status int    // HTTP status of the last answer, or 0
-	until  time.Time
+// member is a delivery with its export, as the store has them.
+type member struct {
+	export   *model.Export
+	delivery *model.Delivery
 }
 
-func (a *Activities) pauseFor(class string, delay time.Duration) pause {
-	return pause{class: class, until: a.Now().Add(delay)}
+// nextState is what a step made of a delivery: when its next step is due and why not before, and what is to be stored.
+type nextState struct {
+	due    time.Time // zero: there is no next step, since the delivery is final or parked
+	class  string    // a fixed word
+	status int       // HTTP status of the last answer, or 0
+
+	changed bool                  // the delivery is to be stored
+	attempt *model.Attempt        // stored with it; nil: none was made
+	also    func(*store.Tx) error // runs in the same transaction, perhaps more than once; may be nil
+	stored  func()                // runs once all of it is stored; may be nil
 }
 
-// deliver takes one delivery one step further: the attempt that is due, unless a gate defers it. It answers the
-// delivery as it then is in the store, and when its next step is due. repeated means that this step was run before, and
-// may have been committed then; patience is how long it may wait for a place at its integration. The error is that of
-// the store.
-func (a *Activities) deliver(ctx context.Context, part Part, repeated bool, patience time.Duration) (*model.Delivery, pause, error) {
-	if delay := a.unstored.delay(place{part.Export, part.Integration, part.Round}, a.Now()); delay > 0 {
-		return nil, a.pauseFor(storeUnavailable, delay), nil
+// waitFor returns the state of a delivery that stays as it is, and looks again after a delay.
+func (a *Activities) waitFor(class string, delay time.Duration) nextState {
+	return nextState{class: class, due: a.Now().Add(delay)}
+}
+
+// deliver takes one delivery one step further: it makes the attempt that is due, unless a gate defers it, and stores
+// what came of it. patience is how long it may wait for a place at its integration. The error is that of the store.
+func (a *Activities) deliver(ctx context.Context, m member, patience time.Duration) (nextState, error) {
+	next, err := a.step(ctx, m.export, m.delivery, patience)
+	if errors.Is(err, store.ErrUnreadable) {
+		next, err = a.unreadable(m.export, m.delivery, err), nil
 	}
+	if err != nil || !next.changed {
+		return next, err
+	}
+	return a.commit(ctx, m.export, m.delivery, next)
+}
+
+// unstoredState returns when a delivery looks again that must not be attempted now, since outcomes of attempts wait to be
+// stored; the zero state: it may be. Ask before the delivery is read: one that is stored in between is then read.
+func (a *Activities) unstoredState(part Part) nextState {
+	if delay := a.unstored.delay(place{part.Export, part.Integration, part.Round}, a.Now()); delay > 0 {
+		return a.waitFor(storeUnavailable, delay)
+	}
+	return nextState{}
+}
+
+// planned returns the state of a delivery whose next attempt is still to come; the zero state: it is due, or somebody
+// asked for it. It is due as well when it was written later than it is now by this node's clock: another node wrote it,
+// and the clocks differ, so that all that is known is that Temporal waited.
+func (a *Activities) planned(d *model.Delivery) nextState {
+	now := a.Now()
+	if d.AskedAt.IsZero() && d.Outcome == model.Retrying && d.NextAt.After(now) && !now.Before(d.UpdatedAt) {
+		return nextState{class: string(d.Fault), due: d.NextAt}
+	}
+	return nextState{}
+}
+
+// read reads a delivery with its export.
+func (a *Activities) read(ctx context.Context, part Part) (member, error) {
 	e, err := a.Store.Export(ctx, part.Export)
 	if err != nil {
-		return nil, pause{}, err
+		return member{}, err
 	}
 	if part.Round > e.Round {
-		return nil, pause{}, fmt.Errorf("round %d: %w", part.Round, store.ErrNotFound)
+		return member{}, fmt.Errorf("round %d: %w", part.Round, store.ErrNotFound)
 	}
 	d, err := a.delivery(ctx, e, part)
 	if err != nil {
-		return nil, pause{}, err
+		return member{}, err
 	}
 	d.Till = part.Till
-	next, err := a.step(ctx, e, d, repeated, patience)
-	if errors.Is(err, store.ErrUnreadable) {
-		next, err = a.unreadable(ctx, e, d, err)
-	}
-	return d, next, err
+	return member{e, d}, nil
 }
 
 // delivery reads a delivery, or begins it. Before its first attempt it takes the document mode of the rounds before: a
@@ -98,68 +132,67 @@ func triedIn(former []*model.Delivery, integration string) (mode model.DocumentM
 	return mode
 }
 
-// step leads a delivery through the gates and makes the attempt that is due.
-func (a *Activities) step(ctx context.Context, e *model.Export, d *model.Delivery, repeated bool, patience time.Duration) (pause, error) {
+// step leads a delivery through the gates and makes the attempt that is due. It stores nothing.
+func (a *Activities) step(ctx context.Context, e *model.Export, d *model.Delivery, patience time.Duration) (nextState, error) {
 	if d.Outcome.Final() || d.Parked {
-		return pause{}, nil
+		return nextState{}, nil
 	}
 	if !e.ErasedAt.IsZero() { // while its workflow was being started
-		return a.fail(ctx, e, d, model.ClassOurFault, store.ErasedReason)
-	}
-	// Temporal waits before it runs an activity again, unless it never heard of the last attempt, because the worker
-	// died or could not reach it. Whoever hurries a delivery changes it in the store; whoever resets its activity in
-	// Temporal makes that run the first. An attempt that is still to come by this node's clock was made on another
-	// node, and the clocks differ: that Temporal waited is all that is known.
-	if now := a.Now(); repeated && d.AskedAt.IsZero() && d.Outcome == model.Retrying && d.NextAt.After(now) &&
-		!now.Before(d.UpdatedAt) {
-		return pause{class: string(d.Fault), until: d.NextAt}, nil
+		return fail(d, model.ClassOurFault, store.ErasedReason), nil
 	}
 	c := a.InForce.Current()
 	if c == nil {
-		return a.pauseFor("stopping", workflows.Jittered(5*time.Second)), nil
+		return a.waitFor("stopping", workflows.Jittered(5*time.Second)), nil
 	}
 	if e.Quarantined {
-		return a.hold(ctx, e, d, quarantinedReason(e))
+		return a.hold(e, d, quarantinedReason(e)), nil
 	}
 	i, ok := c.Integration(d.Tenant, d.Integration)
 	if !ok {
-		return a.unknown(ctx, e, d)
+		removed, err := a.Store.IsIntegrationRemoved(ctx, d.Tenant, d.Integration)
+		switch {
+		case err != nil:
+			return nextState{}, err
+		case removed:
+			return fail(d, model.ClassPartnerFault, removedReason(d.Integration)), nil
+		}
+		return a.hold(e, d, unknownReason(d.Integration)), nil // another node may know it already, or still
 	}
 	status, err := a.Store.IntegrationStatus(ctx, i)
 	if err != nil {
-		return pause{}, err
+		return nextState{}, err
 	}
 	if !status.RemovedAt.IsZero() && !d.CreatedAt.After(status.RemovedAt) {
 		// This is another integration of that name, perhaps of another partner.
-		return a.fail(ctx, e, d, model.ClassPartnerFault, removedReason(d.Integration))
+		return fail(d, model.ClassPartnerFault, removedReason(d.Integration)), nil
 	}
 	if !status.Deliverable(i) {
-		return a.hold(ctx, e, d, closedReason(i, status))
+		return a.hold(e, d, closedReason(i, status)), nil
 	}
 	if !a.Now().Before(d.Till) {
-		return a.expire(ctx, e, d, nil)
+		return expire(e, d), nil
 	}
 	mode := cmp.Or(d.Documents, i.Documents)
 	if mode == model.Inline || e.Origin == model.Triggered {
 		settled, err := a.Archive.Settled(ctx, e)
 		switch {
 		case err != nil:
-			return pause{}, err
+			return nextState{}, err
 		case !settled && e.Origin == model.Triggered: // they are here, and being scanned
-			return a.wait(ctx, e, d, "documents_scanning", workflows.Jittered(gateDelay))
+			return a.wait(d, "documents_scanning", workflows.Jittered(gateDelay)), nil
 		case !settled:
-			return a.wait(ctx, e, d, "documents_missing", workflows.Jittered(documentsDelay))
+			return a.wait(d, "documents_missing", workflows.Jittered(documentsDelay)), nil
 		}
 	}
 	size, err := a.Archive.OutgoingSize(ctx, e, mode)
 	if err != nil {
-		return pause{}, err
+		return nextState{}, err
 	}
 	done, closed := a.enter(ctx, i, size, patience, !d.AskedAt.IsZero())
 	if closed != "" {
 		metrics.Deferred(d.Tenant, closed)
 		now := a.Now()
-		return a.wait(ctx, e, d, closed, max(gateDelay, min(a.gates.turn(i, now), d.Till.Add(-endMargin).Sub(now))))
+		return a.wait(d, closed, max(gateDelay, min(a.gates.backoff(i, now), d.Till.Add(-endMargin).Sub(now)))), nil
 	}
 	d.Documents = mode // another in the configuration, later, is for other deliveries
 	answer, err := a.send(ctx, c, e, i, mode, status.ByFormer)
@@ -168,13 +201,13 @@ func (a *Activities) step(ctx context.Context, e *model.Export, d *model.Deliver
 	case err != nil && !errors.As(err, &refused):
 		// Not an attempt: the store could not give the body.
 		done(errNotAsked)
-		return pause{}, err
+		return nextState{}, err
 	case err != nil, answer.Status >= 500:
 		done(errDown)
 	default:
 		done(nil)
 	}
-	return a.record(ctx, e, d, i, status, answer, err)
+	return a.attempted(e, d, i, status, answer, err), nil
 }
 
 // enter takes a place at the gate of an integration, and room to send that many bytes. Then done must be called with
@@ -211,20 +244,6 @@ func closedReason(i *model.Integration, s store.IntegrationStatus) string {
 		i.Name, s.State, s.Reason, i.Tenant, i.Name, then)
 }
 
-// unknown ends a delivery to an integration that was removed, and holds one to an integration that is only not known
-// here.
-func (a *Activities) unknown(ctx context.Context, e *model.Export, d *model.Delivery) (pause, error) {
-	removed, err := a.Store.IsIntegrationRemoved(ctx, d.Tenant, d.Integration)
-	switch {
-	case err != nil:
-		return pause{}, err
-	case removed:
-		return a.fail(ctx, e, d, model.ClassPartnerFault, removedReason(d.Integration))
-	}
-	// Another node may know it already, or still.
-	return a.hold(ctx, e, d, unknownReason(d.Integration))
-}
-
 // quarantinedReason is why an export in quarantine is held.
 func quarantinedReason(e *model.Export) string {
 	return fmt.Sprintf("the export is in quarantine, because its body breaks the schema: "+
@@ -245,31 +264,27 @@ func removedReason(integration string) string {
 // long is parked. Only a triggered export has an end that nothing moves: that of its document URLs. Whoever opens the
 // gate hurries the deliveries that wait at it, and TendHeld those that were missed: thousands that looked by themselves
 // again and again would leave Temporal no room.
-func (a *Activities) hold(ctx context.Context, e *model.Export, d *model.Delivery, reason string) (pause, error) {
+func (a *Activities) hold(e *model.Export, d *model.Delivery, reason string) nextState {
 	now := a.Now()
 	begins := d.HeldSince.IsZero()
 	changed := d.Hold(reason, now)
 	left := holdEnd(e, d, d.Till).Sub(now)
+	next := nextState{class: string(model.ClassHeld), changed: changed}
 	switch {
+	case left > 0 && begins:
+		next.due = now.Add(min(left, workflows.Jittered(holdFirst)))
 	case left > 0:
+		next.due = now.Add(left)
 	case e.Origin == model.Triggered:
-		return a.expire(ctx, e, d, nil)
+		return expire(e, d)
 	default:
 		d.Park()
+		next = nextState{changed: true}
 	}
-	if changed || d.Parked {
-		if written, err := a.put(ctx, d, nil); err != nil || !written {
-			return a.standing(d), err
-		}
+	if begins { // what is held counts once
+		next.stored = func() { metrics.Delivery(d.Tenant, d.Integration, model.ClassHeld) }
 	}
-	if begins {
-		metrics.Delivery(d.Tenant, d.Integration, model.ClassHeld)
-		left = min(left, workflows.Jittered(holdFirst))
-	}
-	if d.Parked {
-		return pause{}, nil
-	}
-	return pause{class: string(model.ClassHeld), until: now.Add(left)}, nil
+	return next
 }
 
 // holdEnd is until when a held delivery waits for its gate to open, in a round that ends at till.
@@ -285,42 +300,39 @@ func holdEnd(e *model.Export, d *model.Delivery, till time.Time) time.Time {
 
 // wait defers a delivery at a gate that opens by itself. That leaves no trace but one: a held delivery is released, so
 // that nobody releases it again before its turn.
-func (a *Activities) wait(ctx context.Context, e *model.Export, d *model.Delivery, gate string,
-	delay time.Duration) (pause, error) {
-	next := a.pauseFor(gate, delay)
-	if d.Outcome != model.Held {
-		return next, nil
+func (a *Activities) wait(d *model.Delivery, gate string, delay time.Duration) nextState {
+	next := a.waitFor(gate, delay)
+	if d.Outcome == model.Held {
+		d.Release(next.due)
+		next.changed = true
 	}
-	d.Release(next.until)
-	return a.commit(ctx, e, d, nil, next)
+	return next
 }
 
 // fail ends a delivery that can't go on, without an attempt.
-func (a *Activities) fail(ctx context.Context, e *model.Export, d *model.Delivery, fault model.Class,
-	reason string) (pause, error) {
+func fail(d *model.Delivery, fault model.Class, reason string) nextState {
 	d.Fail(fault, reason)
-	return a.commit(ctx, e, d, nil, pause{})
+	return nextState{changed: true}
 }
 
 // unreadable ends a delivery of whose export what is stored can't be read. The others of its group go on.
-func (a *Activities) unreadable(ctx context.Context, e *model.Export, d *model.Delivery, cause error) (pause, error) {
-	next, err := a.fail(ctx, e, d, model.ClassOurFault, store.UnreadableReason)
-	if err == nil {
+func (a *Activities) unreadable(e *model.Export, d *model.Delivery, cause error) nextState {
+	next := fail(d, model.ClassOurFault, store.UnreadableReason)
+	next.stored = func() {
 		metrics.Unreadable(d.Tenant)
 		a.Log.Error("what is stored of an export can't be read", zap.String("tenant", d.Tenant),
 			zap.String("integration", d.Integration), zap.String("uuid", e.Key), zap.Int64("export", e.ID), zap.Error(cause))
 	}
-	return next, err
+	return next
 }
 
-// expire ends a delivery whose time is over, with its last attempt, if that was just made.
-func (a *Activities) expire(ctx context.Context, e *model.Export, d *model.Delivery,
-	attempt *model.Attempt) (pause, error) {
+// expire ends a delivery whose time is over.
+func expire(e *model.Export, d *model.Delivery) nextState {
 	then := "redeliver it"
 	if e.Origin == model.Triggered {
 		then = "export the candidate again"
 	}
 	d.Expire(e.Origin, "its time was over before its turn came: "+
 		"the gateway, Temporal or the integration was down, or had too much to do; "+then)
-	return a.commit(ctx, e, d, attempt, pause{})
+	return nextState{changed: true}
 }

@@ -67,7 +67,7 @@ var (
 )
 
 // enter takes a place. Then done must be called with how the integration was found. Otherwise closed says why not, in a
-// fixed word, and turn after which time to ask again. patience is how long to wait for a place. asked: somebody asked for
+// fixed word, and backoff after which time to ask again. patience is how long to wait for a place. asked: somebody asked for
 // this attempt, and an open breaker lets it through; if the integration is found up, the breaker is closed.
 func (g *gates) enter(ctx context.Context, i *model.Integration, patience time.Duration,
 	asked bool) (done func(found error), closed string) {
@@ -116,10 +116,10 @@ func (g *gates) queue(ctx context.Context, i *model.Integration) (leave func(), 
 	return func() { one.line.Release(1) }, nil
 }
 
-// turn is how long a delivery that was turned away waits for its turn. Per second, as many deliveries have theirs as
+// backoff returns how long a delivery waits after it was turned away. Per second, as many deliveries have their turn as
 // the integration took lately, and a few more. These few come in vain, so the crowded integrations of a tenant share
 // them.
-func (g *gates) turn(i *model.Integration, now time.Time) time.Duration {
+func (g *gates) backoff(i *model.Integration, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	one := g.of(i)

@@ -22,7 +22,7 @@ func TestNobodyWaitsLongAtAGate(t *testing.T) {
 	turn := func() time.Duration {
 		_, closed := g.enter(t.Context(), i, 0, false)
 		require.Equal(t, "at_capacity", closed)
-		return g.turn(i, now)
+		return g.backoff(i, now)
 	}
 	longest := time.Duration(0)
 	for range 100_000 {
@@ -43,7 +43,7 @@ func TestTurnsKeepPace(t *testing.T) {
 	// soon counts those of 2,000 that come again within ten seconds, after an integration found so many of 300 attempts a second.
 	soon := func(found error) (n int) {
 		now = now.Add(time.Hour)
-		g.turn(i, now) // from now on is counted
+		g.backoff(i, now) // from now on is counted
 		for range 300 * 10 {
 			done, closed := g.enter(t.Context(), i, 0, false)
 			require.Empty(t, closed)
@@ -51,7 +51,7 @@ func TestTurnsKeepPace(t *testing.T) {
 		}
 		now = now.Add(10 * time.Second)
 		for range 2000 {
-			if g.turn(i, now) < 10*time.Second {
+			if g.backoff(i, now) < 10*time.Second {
 				n++
 			}
 		}
@@ -71,7 +71,7 @@ func TestIntegrationsOfATenantShareItsTurns(t *testing.T) {
 	soon := func(tenant string, integrations int) (n int) {
 		for m := range 2000 {
 			i := &model.Integration{Tenant: tenant, Name: fmt.Sprint("hris-", m%integrations), URL: "https://hr.example/in"}
-			if g.turn(i, now) < 10*time.Second {
+			if g.backoff(i, now) < 10*time.Second {
 				n++
 			}
 		}

@@ -29,7 +29,7 @@ const (
 // parked.
 func (a *Activities) DeliverGroup(ctx context.Context, part GroupPart) (GroupResult, error) {
 	defer workflows.Beat(ctx)()
-	g := groupDelivery{a: a, ids: part.Exports, began: a.Now(), members: map[Part]groupMember{}}
+	g := groupDelivery{a: a, ids: part.Exports, began: a.Now(), members: map[Part]member{}}
 	wake, forget := a.settled.listen(part.Exports)
 	defer forget()
 	steps := agenda[Part]{now: a.Now, read: g.read, lane: g.lane, step: g.step,
@@ -59,14 +59,9 @@ type groupDelivery struct {
 	began time.Time // when this run did
 
 	mu      sync.Mutex
-	members map[Part]groupMember // those that were open, as they were read last
+	members map[Part]member // those that were open, as they were read last
 	open    []*model.Delivery
 	result  GroupResult
-}
-
-type groupMember struct {
-	export   *model.Export
-	delivery *model.Delivery
 }
 
 // read finds the deliveries that are open, and counts the others.
@@ -93,7 +88,7 @@ func (g *groupDelivery) read(ctx context.Context) (map[Part]time.Time, error) {
 				g.result.Deliveries = append(g.result.Deliveries, GroupDelivery{d.ExportID, d.Integration, d.Class()})
 			default:
 				part := Part{Export: d.ExportID, Integration: d.Integration, Till: firstEnd(m.Export)}
-				g.members[part], due[part] = groupMember{m.Export, d}, g.due(m.Export, d, statuses)
+				g.members[part], due[part] = member{m.Export, d}, g.due(m.Export, d, statuses)
 				g.open = append(g.open, d)
 			}
 		}
@@ -155,7 +150,7 @@ func firstEnd(e *model.Export) time.Time {
 	return e.ReceivedAt.Add(model.DeliveryWindow)
 }
 
-func (g *groupDelivery) member(part Part) groupMember {
+func (g *groupDelivery) member(part Part) member {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.members[part]
@@ -187,11 +182,25 @@ func (g *groupDelivery) step(ctx context.Context, part Part) turn {
 			defer leave()
 		}
 	}
-	_, next, err := g.a.deliver(ctx, part, true, groupPatience)
+	next, err := g.deliver(ctx, part)
 	if err != nil {
 		return g.turnIn(gateDelay)
 	}
-	return turn{until: next.until, closed: slices.Contains(closedGates, next.class)}
+	return turn{until: next.due, closed: slices.Contains(closedGates, next.class)}
+}
+
+func (g *groupDelivery) deliver(ctx context.Context, part Part) (nextState, error) {
+	if next := g.a.unstoredState(part); !next.due.IsZero() {
+		return next, nil
+	}
+	m, err := g.a.read(ctx, part)
+	if err != nil {
+		return nextState{}, err
+	}
+	if next := g.a.planned(m.delivery); !next.due.IsZero() {
+		return next, nil
+	}
+	return g.a.deliver(ctx, m, groupPatience)
 }
 
 func (g *groupDelivery) turnIn(delay time.Duration) turn { return turn{until: g.a.Now().Add(delay)} }
@@ -211,7 +220,7 @@ func (g *groupDelivery) documentsTill(e *model.Export, d *model.Delivery) time.T
 	if dispatched.IsZero() { // just now
 		dispatched = g.began
 	}
-	if wait := waitFor(e, tenant, d.Integration, d.Documents, dispatched); wait > 0 {
+	if wait := documentsWait(e, tenant, d.Integration, d.Documents, dispatched); wait > 0 {
 		return dispatched.Add(wait)
 	}
 	return time.Time{}

@@ -178,14 +178,14 @@ func targets(e *model.Export, tenant *model.Tenant, former []*model.Delivery, no
 		}
 	}
 	for _, name := range names {
-		to = append(to, Target{Integration: name, Wait: waitFor(e, tenant, name, triedIn(former, name), now)})
+		to = append(to, Target{Integration: name, Wait: documentsWait(e, tenant, name, triedIn(former, name), now)})
 	}
 	return to
 }
 
-// waitFor is how long a delivery waits for the documents of its export. mode is the document mode in which it was tried
+// documentsWait is how long a delivery waits for the documents of its export. mode is the document mode in which it was tried
 // before; empty: the one of its integration.
-func waitFor(e *model.Export, tenant *model.Tenant, integration string, mode model.DocumentMode, now time.Time) time.Duration {
+func documentsWait(e *model.Export, tenant *model.Tenant, integration string, mode model.DocumentMode, now time.Time) time.Duration {
 	if i, ok := tenant.Integration(integration); ok {
 		mode = cmp.Or(mode, i.Documents)
 	}
