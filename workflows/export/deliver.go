@@ -106,13 +106,7 @@ func (a *Activities) read(ctx context.Context, part Part) (member, error) {
 func (a *Activities) delivery(ctx context.Context, e *model.Export, part Part) (*model.Delivery, error) {
 	d, err := a.Store.Delivery(ctx, part.Export, part.Integration, part.Round)
 	if errors.Is(err, store.ErrNotFound) {
-		d, err = model.NewDelivery(e, part.Integration, part.Round, a.Now()), nil
-		switch {
-		case e.Origin == model.Triggered && part.Round == 0:
-			d.CreatedAt = e.ReceivedAt // it is for this integration since then, however late it is dispatched
-		case part.Round == e.Round && !e.DispatchedAt.IsZero():
-			d.CreatedAt = e.DispatchedAt
-		}
+		d, err = model.NewDelivery(e, part.Integration, part.Round, a.begunAt(e, part.Round)), nil
 	}
 	if err != nil || part.Round == 0 || d.Documents != "" {
 		return d, err
@@ -120,6 +114,17 @@ func (a *Activities) delivery(ctx context.Context, e *model.Export, part Part) (
 	all, err := a.Store.ListDeliveries(ctx, part.Export)
 	d.Documents = triedIn(all, d.Integration)
 	return d, err
+}
+
+// begunAt returns since when a delivery that is not stored yet is for its integration.
+func (a *Activities) begunAt(e *model.Export, round int) time.Time {
+	switch {
+	case e.Origin == model.Triggered && round == 0:
+		return e.ReceivedAt // however late it is dispatched
+	case round == e.Round && !e.DispatchedAt.IsZero():
+		return e.DispatchedAt
+	}
+	return a.Now()
 }
 
 // triedIn is the document mode in which an export was attempted at an integration before; empty: it was not.

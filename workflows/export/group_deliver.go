@@ -23,6 +23,8 @@ const (
 	// groupPatience is how long a delivery of a group waits for its place at the integration: as long as an attempt may
 	// take. It takes up no worker meanwhile.
 	groupPatience = 20 * time.Second
+	// membersFresh is for how long a delivery is as the agenda read it. It is read again for a later step.
+	membersFresh = time.Second
 )
 
 // DeliverGroup takes the deliveries of a group as far as they go now, and asks to be run again until each is final, or
@@ -59,13 +61,18 @@ type groupDelivery struct {
 	began time.Time // when this run did
 
 	mu      sync.Mutex
-	members map[Part]member // those that were open, as they were read last
+	members map[Part]member    // those that were open, as they were read last
+	fresh   map[Part]time.Time // until when the first step of each may take it as it was read
 	open    []*model.Delivery
 	result  GroupResult
 }
 
 // read finds the deliveries that are open, and counts the others.
 func (g *groupDelivery) read(ctx context.Context) (map[Part]time.Time, error) {
+	fresh := g.a.Now().Add(membersFresh)
+	if !g.a.unstored.none() { // what is read may not be what was done
+		fresh = time.Time{}
+	}
 	members, err := g.a.Store.Members(ctx, g.ids)
 	if err != nil {
 		return nil, err
@@ -80,7 +87,7 @@ func (g *groupDelivery) read(ctx context.Context) (map[Part]time.Time, error) {
 	due := map[Part]time.Time{}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.open, g.result = nil, GroupResult{}
+	g.open, g.result, g.fresh = nil, GroupResult{}, map[Part]time.Time{}
 	for _, m := range members {
 		for _, d := range m.Deliveries {
 			switch {
@@ -88,7 +95,11 @@ func (g *groupDelivery) read(ctx context.Context) (map[Part]time.Time, error) {
 				g.result.Deliveries = append(g.result.Deliveries, GroupDelivery{d.ExportID, d.Integration, d.Class()})
 			default:
 				part := Part{Export: d.ExportID, Integration: d.Integration, Till: firstEnd(m.Export)}
+				if d.Till = part.Till; d.Read.IsZero() {
+					d.CreatedAt = g.a.begunAt(m.Export, d.Round)
+				}
 				g.members[part], due[part] = member{m.Export, d}, g.due(m.Export, d, statuses)
+				g.fresh[part] = fresh
 				g.open = append(g.open, d)
 			}
 		}
@@ -156,6 +167,17 @@ func (g *groupDelivery) member(part Part) member {
 	return g.members[part]
 }
 
+// take returns a copy of a delivery as it was read, and reports whether it was read just now, and not taken since. One
+// that another node writes meanwhile is found stale when it is stored, as after any read.
+func (g *groupDelivery) take(part Part) (m member, fresh bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m, until := g.members[part], g.fresh[part]
+	delete(g.fresh, part)
+	d, e := *m.delivery, *m.export
+	return member{&e, &d}, g.a.Now().Before(until)
+}
+
 // lane is the integration of a delivery. Those that somebody asked for have their own: they pass an open breaker.
 func (g *groupDelivery) lane(part Part) (string, int) {
 	m := g.member(part)
@@ -193,9 +215,12 @@ func (g *groupDelivery) deliver(ctx context.Context, part Part) (nextState, erro
 	if next := g.a.unstoredState(part); !next.due.IsZero() {
 		return next, nil
 	}
-	m, err := g.a.read(ctx, part)
-	if err != nil {
-		return nextState{}, err
+	m, fresh := g.take(part)
+	if !fresh {
+		var err error
+		if m, err = g.a.read(ctx, part); err != nil {
+			return nextState{}, err
+		}
 	}
 	if next := g.a.planned(m.delivery); !next.due.IsZero() {
 		return next, nil

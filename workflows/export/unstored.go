@@ -50,6 +50,13 @@ func (u *unstored) closed() bool {
 	return !u.since.IsZero() || len(u.waiting) >= AttemptsAtOnce
 }
 
+// none reports whether no outcome waits to be stored.
+func (u *unstored) none() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.since.IsZero() && len(u.waiting) == 0
+}
+
 // delay is for how long a delivery makes no attempt, the longer the store is away; 0: it may make one.
 func (u *unstored) delay(of place, now time.Time) time.Duration {
 	u.mu.Lock()
