@@ -86,7 +86,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 					return
 				}
 				if !d.away.Load() {
-					_ = d.dispatchAll(ctx, batch) // what fails is found, and logged, by the sweep
+					_ = d.start(ctx, batch) // what fails is found, and logged, by the sweep
 				}
 				d.release(batch...)
 			}

@@ -23,7 +23,7 @@ const (
 	// groupPatience is how long a delivery of a group waits for its place at the integration: as long as an attempt may
 	// take. It takes up no worker meanwhile.
 	groupPatience = 20 * time.Second
-	// membersFresh is for how long a delivery is as the agenda read it. It is read again for a later step.
+	// membersFresh is for how long a delivery is stepped as the agenda read it. Later it is read again.
 	membersFresh = time.Second
 )
 
@@ -31,10 +31,10 @@ const (
 // parked.
 func (a *Activities) DeliverGroup(ctx context.Context, part GroupPart) (GroupResult, error) {
 	defer workflows.Beat(ctx)()
-	g := groupDelivery{a: a, ids: part.Exports, began: a.Now(), members: map[Part]member{}}
+	g := groupDelivery{a: a, ids: part.Exports, began: a.Now(), members: map[Part]member{}, stepped: map[Part]time.Time{}}
 	wake, forget := a.settled.listen(part.Exports)
 	defer forget()
-	steps := agenda[Part]{now: a.Now, read: g.read, lane: g.lane, step: g.step,
+	steps := agenda[Part]{now: a.Now, read: g.refresh, lane: g.lane, step: g.step,
 		wake: wake, woken: func(part Part, export int64) bool { return part.Export == export }}
 	next, err := steps.run(ctx)
 	switch {
@@ -61,17 +61,18 @@ type groupDelivery struct {
 	began time.Time // when this run did
 
 	mu      sync.Mutex
-	members map[Part]member    // those that were open, as they were read last
-	fresh   map[Part]time.Time // until when the first step of each may take it as it was read
+	members map[Part]member // those that were open, as they were read last
+	read    time.Time       // when that reading began; zero: it may lack what was done
+	stepped map[Part]time.Time
 	open    []*model.Delivery
 	result  GroupResult
 }
 
-// read finds the deliveries that are open, and counts the others.
-func (g *groupDelivery) read(ctx context.Context) (map[Part]time.Time, error) {
-	fresh := g.a.Now().Add(membersFresh)
-	if !g.a.unstored.none() { // what is read may not be what was done
-		fresh = time.Time{}
+// refresh reads the deliveries that are open, and counts the others.
+func (g *groupDelivery) refresh(ctx context.Context) (map[Part]time.Time, error) {
+	began := g.a.Now()
+	if !g.a.unstored.none() {
+		began = time.Time{}
 	}
 	members, err := g.a.Store.Members(ctx, g.ids)
 	if err != nil {
@@ -87,7 +88,7 @@ func (g *groupDelivery) read(ctx context.Context) (map[Part]time.Time, error) {
 	due := map[Part]time.Time{}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.open, g.result, g.fresh = nil, GroupResult{}, map[Part]time.Time{}
+	g.open, g.result, g.read = nil, GroupResult{}, began
 	for _, m := range members {
 		for _, d := range m.Deliveries {
 			switch {
@@ -99,7 +100,6 @@ func (g *groupDelivery) read(ctx context.Context) (map[Part]time.Time, error) {
 					d.CreatedAt = g.a.begunAt(m.Export, d.Round)
 				}
 				g.members[part], due[part] = member{m.Export, d}, g.due(m.Export, d, statuses)
-				g.fresh[part] = fresh
 				g.open = append(g.open, d)
 			}
 		}
@@ -167,15 +167,17 @@ func (g *groupDelivery) member(part Part) member {
 	return g.members[part]
 }
 
-// take returns a copy of a delivery as it was read, and reports whether it was read just now, and not taken since. One
-// that another node writes meanwhile is found stale when it is stored, as after any read.
-func (g *groupDelivery) take(part Part) (m member, fresh bool) {
+// current returns a copy of a delivery as the agenda has just read it, or reads it. One that another node writes
+// meanwhile is found stale when it is stored, as after any read.
+func (g *groupDelivery) current(ctx context.Context, part Part) (member, error) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	m, until := g.members[part], g.fresh[part]
-	delete(g.fresh, part)
-	d, e := *m.delivery, *m.export
-	return member{&e, &d}, g.a.Now().Before(until)
+	m, read, stepped := g.members[part], g.read, g.stepped[part]
+	g.mu.Unlock()
+	if !read.After(stepped) || g.a.Now().Sub(read) >= membersFresh {
+		return g.a.read(ctx, part)
+	}
+	e, d := *m.export, *m.delivery
+	return member{&e, &d}, nil
 }
 
 // lane is the integration of a delivery. Those that somebody asked for have their own: they pass an open breaker.
@@ -215,13 +217,15 @@ func (g *groupDelivery) deliver(ctx context.Context, part Part) (nextState, erro
 	if next := g.a.unstoredState(part); !next.due.IsZero() {
 		return next, nil
 	}
-	m, fresh := g.take(part)
-	if !fresh {
-		var err error
-		if m, err = g.a.read(ctx, part); err != nil {
-			return nextState{}, err
-		}
+	m, err := g.current(ctx, part)
+	if err != nil {
+		return nextState{}, err
 	}
+	defer func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.stepped[part] = g.a.Now()
+	}()
 	if next := g.a.planned(m.delivery); !next.due.IsZero() {
 		return next, nil
 	}

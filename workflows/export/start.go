@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -14,6 +15,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/failpoint"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -23,25 +26,40 @@ import (
 
 const startTimeout = 10 * time.Second
 
-// dispatchAll dispatches exports that are claimed: as a group, or each by itself where they are few.
-func (d *Dispatcher) dispatchAll(ctx context.Context, exports []*model.Export) error {
+// attributeBytes bounds a list in a search attribute: Temporal takes 2 KiB, and a value has quotes and a comma around
+// it.
+const attributeBytes = 2000
+
+// start starts the workflows of exports that are claimed: one for many, otherwise one for each, or for the group that it
+// is in. The error means that Temporal or the store is away, not that something is wrong with these exports.
+func (d *Dispatcher) start(ctx context.Context, exports []*model.Export) error {
+	c := d.InForce.Current()
+	if c == nil {
+		return context.Canceled
+	}
 	if len(exports) >= groupFrom {
-		return d.dispatchGroup(ctx, exports)
+		members, err := d.group(ctx, c, exports)
+		if err != nil || len(members) == 0 {
+			return err
+		}
+		return d.startWorkflow(ctx, members, nil)
 	}
 	for _, e := range exports {
-		if err := d.dispatch(ctx, e); err != nil {
+		if err := d.startOne(ctx, c, e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// dispatch asks Temporal for the workflow of one export and notes that it has it. An error means that Temporal or the
-// store is away, not that something is wrong with this export.
-func (d *Dispatcher) dispatch(ctx context.Context, e *model.Export) error {
-	c := d.InForce.Current()
-	if c == nil {
-		return context.Canceled
+// startOne starts the workflow of an export, or of the group that it is in.
+func (d *Dispatcher) startOne(ctx context.Context, c *config.Config, e *model.Export) error {
+	if e.InGroup(e.Round) {
+		members, err := d.Store.UndispatchedGroup(ctx, e.Group)
+		if err != nil || len(members) == 0 {
+			return err
+		}
+		return d.startWorkflow(ctx, members, nil)
 	}
 	tenant, ok := c.Tenant(e.Tenant)
 	if !ok { // the sweep postpones it
@@ -54,51 +72,73 @@ func (d *Dispatcher) dispatch(ctx context.Context, e *model.Export) error {
 			return err
 		}
 	}
-	to := targets(e, tenant, former, d.Now())
-	err := d.start(ctx, e, to, d.Attributes.Load())
+	return d.startWorkflow(ctx, []*model.Export{e}, targets(e, tenant, former, d.Now()))
+}
+
+// startWorkflow starts the workflow of an export for its integrations, or of the members of a group, and notes that
+// Temporal has it. It has the same id and members each time, so that it makes no difference whether it was started
+// before.
+func (d *Dispatcher) startWorkflow(ctx context.Context, exports []*model.Export, to []Target) error {
+	first := exports[0]
+	err := d.execute(ctx, exports, to, d.Attributes.Load())
 	var invalid *serviceerror.InvalidArgument
 	if errors.As(err, &invalid) {
-		// Temporal may not know the search attributes, or not yet; the export must not suffer for them.
-		err = d.start(ctx, e, to, false)
+		// Temporal may not know the search attributes, or not yet; the exports must not suffer for them.
+		err = d.execute(ctx, exports, to, false)
 	}
 	switch {
 	case err == nil:
 		d.answered()
-		metrics.Dispatched("started")
+		metrics.DispatchedGroup("started", len(exports))
 	case isAlreadyStarted(err):
 		d.answered()
-		metrics.Dispatched("repeated")
-		// It may be another export's: a gateway with a new database may find the workflows of the database before, with
-		// the same ids, and they don't deliver this export.
-		var started Input
-		if err := d.readInput(ctx, e.WorkflowID, &started); err != nil {
+		metrics.DispatchedGroup("repeated", len(exports))
+		// It may be another database's: a gateway with a new database may find the workflows of the database before, with
+		// the same ids, and they don't deliver these exports.
+		started, err := d.readInput(ctx, first.WorkflowID)
+		if err != nil {
 			return err
 		}
-		to = started.To // the tenant's integrations may be others by now
-		if started.Export != e.ID {
-			d.Log.Warn("a workflow of that id belongs to another database, or to no gateway; the export's own gets the next id",
-				zap.String("workflow", e.WorkflowID))
-			return d.write(ctx, func(tx *store.Tx) error { return tx.SkipRound(e) })
+		if !started.carries(exports) {
+			d.Log.Warn("a workflow of that id belongs to another database, or to no gateway; its exports get the next id",
+				zap.String("workflow", first.WorkflowID))
+			return d.write(ctx, func(tx *store.Tx) error { return forEach(exports, tx.SkipRound) })
 		}
+		to = started.To // the tenant's integrations may be others by now
 	case errors.As(err, &invalid):
-		metrics.Dispatched("refused")
-		d.Log.Error("Temporal refuses an export's workflow; it is set aside as our fault",
-			zap.String("tenant", e.Tenant), zap.Int64("export", e.ID), zap.Error(err))
+		metrics.DispatchedGroup("refused", len(exports))
+		d.Log.Error("Temporal refuses a workflow; its exports are set aside as our fault",
+			zap.String("tenant", first.Tenant), zap.Int64("export", first.ID), zap.Int("exports", len(exports)), zap.Error(err))
 		return d.write(ctx, func(tx *store.Tx) error {
-			return tx.MarkFault(e.ID, "Temporal refuses its workflow: "+invalid.Message)
+			return forEach(exports, func(e *model.Export) error {
+				return tx.MarkFault(e.ID, "Temporal refuses its workflow: "+invalid.Message)
+			})
 		})
 	case ctx.Err() != nil: // the gateway stops
 		return err
 	default:
 		d.unanswered()
-		metrics.Dispatched("unavailable")
+		metrics.DispatchedGroup("unavailable", len(exports))
 		return err
+	}
+	if first.InGroup(first.Round) {
+		failpoint.Reach(failpoint.GroupStarted)
+		return d.write(ctx, func(tx *store.Tx) error { return tx.MarkGroupDispatched(first.Group, d.Now()) })
 	}
 	names := make([]string, len(to))
 	for n := range to {
 		names[n] = to[n].Integration
 	}
-	return d.write(ctx, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, e.Round, d.Now(), names...) })
+	return d.write(ctx, func(tx *store.Tx) error { return tx.MarkDispatched(first.ID, first.Round, d.Now(), names...) })
+}
+
+func forEach(exports []*model.Export, do func(*model.Export) error) error {
+	for _, e := range exports {
+		if err := do(e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func isAlreadyStarted(err error) bool {
@@ -106,35 +146,62 @@ func isAlreadyStarted(err error) bool {
 	return errors.As(err, &already) || temporal.IsWorkflowExecutionAlreadyStartedError(err)
 }
 
-// readInput reads what a workflow was started with into in. It reads nothing when the workflow is not a gateway's.
-func (d *Dispatcher) readInput(ctx context.Context, id string, in any) error {
+// startedWith is what a workflow was started with, as far as it is read back: one of an export, or of a group.
+type startedWith struct {
+	Export  int64    `json:"export"`
+	Exports []int64  `json:"exports"`
+	To      []Target `json:"to"`
+}
+
+// all returns the IDs of its exports; none when it is no gateway's workflow.
+func (s *startedWith) all() []int64 {
+	if s.Export != 0 {
+		return []int64{s.Export}
+	}
+	return s.Exports
+}
+
+func (s *startedWith) carries(exports []*model.Export) bool {
+	return !slices.ContainsFunc(exports, func(e *model.Export) bool { return !slices.Contains(s.all(), e.ID) })
+}
+
+// readInput reads what a workflow was started with. It reads nothing when the workflow is not a gateway's.
+func (d *Dispatcher) readInput(ctx context.Context, id string) (in startedWith, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	events := d.Client.GetWorkflowHistory(ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	first, err := events.Next()
 	if err != nil {
-		return fmt.Errorf("reading how a workflow was started: %w", err)
+		return in, fmt.Errorf("reading how a workflow was started: %w", err)
 	}
 	payloads := first.GetWorkflowExecutionStartedEventAttributes().GetInput()
-	_ = converter.GetDefaultDataConverter().FromPayloads(payloads, in)
-	return nil
+	_ = converter.GetDefaultDataConverter().FromPayloads(payloads, &in)
+	return in, nil
 }
 
-// start starts the workflow of an export, with search attributes where they are registered.
-func (d *Dispatcher) start(ctx context.Context, e *model.Export, to []Target, attributes bool) error {
+// execute asks Temporal for a workflow, with search attributes where they are registered.
+func (d *Dispatcher) execute(ctx context.Context, exports []*model.Export, to []Target, attributes bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	in := Input{
-		Tenant: e.Tenant, Export: e.ID, Round: e.Round, To: to,
-		// Also after the end of the documents' URLs: what is still missing then is given up, and its address answers
-		// so. The documents of a triggered export are here already.
-		Documents: e.Attachments > 0 && e.Origin == model.Received, DocumentsTill: e.DocumentsTill, DeliverTill: e.DeliverTill,
-		Attributes: attributes,
+	first := exports[0]
+	kind, in := WorkflowName, any(input(first, to, attributes))
+	summary, priority := webhook.EventExport+" of "+first.Tenant, workflows.PriorityOf(first.Tenant, urgency(first))
+	tenants, keys := tenantsAndKeys(exports)
+	if first.InGroup(first.Round) {
+		kind, in = GroupWorkflowName, groupInput(exports, attributes)
+		summary, priority = describe(exports, tenants)
 	}
-	o := startOptions(e.WorkflowID, webhook.EventExport+" of "+e.Tenant, workflows.PriorityOf(e.Tenant, urgency(e)))
+	o := client.StartWorkflowOptions{
+		ID: first.WorkflowID, TaskQueue: workflows.DeliverQueue,
+		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		EnableEagerStart:                         true, // our own workers take it at once
+		StaticSummary:                            summary,
+		Priority:                                 priority,
+	}
 	if attributes {
 		found := []temporal.SearchAttributeUpdate{
-			workflows.AttributeTenant.ValueSet([]string{e.Tenant}), workflows.AttributeExport.ValueSet(fitting([]string{e.Key})),
+			workflows.AttributeTenant.ValueSet(fitting(tenants)), workflows.AttributeExport.ValueSet(fitting(keys)),
 			workflows.AttributeEvent.ValueSet(webhook.EventExport),
 		}
 		if len(to) == 1 {
@@ -142,21 +209,20 @@ func (d *Dispatcher) start(ctx context.Context, e *model.Export, to []Target, at
 		}
 		o.TypedSearchAttributes = temporal.NewSearchAttributes(found...)
 	}
-	_, err := d.Client.ExecuteWorkflow(ctx, o, WorkflowName, in)
+	_, err := d.Client.ExecuteWorkflow(ctx, o, kind, in)
 	return err
 }
 
-// startOptions are the options of each workflow that carries exports.
-func startOptions(id, summary string, priority temporal.Priority) client.StartWorkflowOptions {
-	return client.StartWorkflowOptions{
-		ID: id, TaskQueue: workflows.DeliverQueue,
-		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		EnableEagerStart:                         true, // our own workers take it at once
-		StaticSummary:                            summary,
-		Priority:                                 priority,
+func input(e *model.Export, to []Target, attributes bool) Input {
+	return Input{
+		Tenant: e.Tenant, Export: e.ID, Round: e.Round, To: to, Documents: fetches(e),
+		DocumentsTill: e.DocumentsTill, DeliverTill: e.DeliverTill, Attributes: attributes,
 	}
 }
+
+// fetches reports whether the documents of an export are fetched, also after the end of their URLs: what is still missing
+// then is given up, and its address answers so. The documents of a triggered export are here already.
+func fetches(e *model.Export) bool { return e.Attachments > 0 && e.Origin == model.Received }
 
 func urgency(e *model.Export) workflows.Urgency {
 	switch {

@@ -175,19 +175,12 @@ func (r *Redeliverer) compare(ctx context.Context, open []*workflowpb.WorkflowEx
 
 // exportsOf returns the IDs of the exports that a workflow is of; none, when it has ended meanwhile or is no gateway's.
 func (r *Redeliverer) exportsOf(ctx context.Context, workflow string) ([]int64, error) {
-	var in struct {
-		Export  int64   `json:"export"`
-		Exports []int64 `json:"exports"`
-	}
-	err := r.Dispatcher.readInput(ctx, workflow, &in)
+	in, err := r.Dispatcher.readInput(ctx, workflow)
 	var gone *serviceerror.NotFound
 	if err != nil && !errors.As(err, &gone) {
 		return nil, err
 	}
-	if in.Export != 0 {
-		in.Exports = append(in.Exports, in.Export)
-	}
-	return in.Exports, nil
+	return in.all(), nil
 }
 
 // EndStrays terminates those of some workflows that are strays still, and counts them. What the store has of a group

@@ -83,7 +83,7 @@ func (s *sweeper) turn(ctx context.Context) (n int, err error) {
 		}
 	}
 	if err == nil {
-		err = run.dispatch(few, func() error { return s.dispatcher.dispatchAll(ctx, few) })
+		err = run.dispatch(few, func() error { return s.dispatcher.start(ctx, few) })
 	} else {
 		s.dispatcher.release(few...)
 	}
@@ -107,11 +107,9 @@ func (s *sweeper) dispatchTenant(
 	for _, e := range waiting {
 		switch {
 		case e.InGroup(e.Round) && run.repaired[e.Group], !d.claim(e):
-		case e.InGroup(e.Round): // its start was interrupted
+		case e.InGroup(e.Round), e.Round > 0: // the start of its group was interrupted, or it is never in one
 			run.repaired[e.Group] = true
-			err = run.dispatch([]*model.Export{e}, func() error { return d.inTurn(ctx, e, d.repairGroup) })
-		case e.Round > 0:
-			err = run.dispatch([]*model.Export{e}, func() error { return d.inTurn(ctx, e, d.dispatch) })
+			err = run.dispatch([]*model.Export{e}, func() error { return d.startInTurn(ctx, e) })
 		default:
 			alone = append(alone, e)
 		}
@@ -121,21 +119,19 @@ func (s *sweeper) dispatchTenant(
 		}
 	}
 	if len(alone) >= groupFrom {
-		return run.dispatch(alone, func() error { return d.dispatchAll(ctx, alone) })
+		return run.dispatch(alone, func() error { return d.start(ctx, alone) })
 	}
 	if *few = append(*few, alone...); len(*few) < groupMost {
 		return nil
 	}
 	full := *few
 	*few = nil
-	return run.dispatch(full, func() error { return d.dispatchAll(ctx, full) })
+	return run.dispatch(full, func() error { return d.start(ctx, full) })
 }
 
-// inTurn calls start for an export that no other node is about to start. After an error another node may take the turn,
-// which may reach Temporal.
-func (d *Dispatcher) inTurn(
-	ctx context.Context, e *model.Export, start func(context.Context, *model.Export) error,
-) error {
+// startInTurn starts the workflow of an export that no other node is about to start. After an error another node may
+// take the turn, which may reach Temporal.
+func (d *Dispatcher) startInTurn(ctx context.Context, e *model.Export) error {
 	before, taken := d.Now().Add(-sweepAge), false
 	err := d.write(ctx, func(tx *store.Tx) (err error) {
 		taken, err = tx.TakeTurn(e, before, d.Now())
@@ -144,7 +140,7 @@ func (d *Dispatcher) inTurn(
 	if err != nil || !taken {
 		return err
 	}
-	if err := start(ctx, e); err != nil {
+	if err := d.start(ctx, []*model.Export{e}); err != nil {
 		return cmp.Or(d.write(ctx, func(tx *store.Tx) error { return tx.SetTurn(e, before) }), err)
 	}
 	return nil
