@@ -144,7 +144,7 @@ func (r *Runtime) build(db *store.DB) {
 	r.Retention = &retention.Retention{Store: db, InForce: inForce, Now: r.now, Log: log.Named("retention")}
 	r.notifier = &notify.Notifier{Store: db, InForce: inForce, Now: r.now, Log: log.Named("notify")}
 	r.exports = &export.Activities{
-		Store: db, Archive: r.Archive, InForce: inForce, Room: export.NewRoom(export.AttemptsAtOnce, export.BytesAtOnce),
+		Store: db, Archive: r.Archive, InForce: inForce, Capacity: export.NewCapacity(export.AttemptsAtOnce, export.BytesAtOnce),
 		Now: r.now, Log: log.Named("export"), IsLost: r.Redeliverer.IsLost,
 	}
 	r.verification = &verification.Activities{
@@ -228,7 +228,7 @@ func (r *Runtime) startFor(ctx context.Context, c *config.Config) error {
 	r.running.Go(func() { r.tellArrivals(background) })
 	r.running.Go(func() { r.Redeliverer.Watch(background) })
 	r.running.Go(func() { r.Redeliverer.WatchCatchUps(background) })
-	r.running.Go(func() { r.Redeliverer.WatchStrays(background) })
+	r.running.Go(func() { r.Redeliverer.WatchOrphanWorkflows(background) })
 	r.running.Go(func() { r.scans.Run(background) })
 	r.running.Go(func() { r.sweep(background) })
 	r.running.Go(func() { r.Archive.Watch(background) })

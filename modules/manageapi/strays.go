@@ -19,7 +19,7 @@ const (
 func listStrays(r *rest.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), straysBound)
 	defer cancel()
-	found, err := r.Gateway.Runtime.Redeliverer.FindStrays(ctx, r.Now())
+	found, err := r.Gateway.Runtime.Redeliverer.FindOrphanWorkflows(ctx, r.Now())
 	if err != nil {
 		return nil, strayFault(r, err, 0)
 	}
@@ -35,7 +35,7 @@ func endStrays(r *rest.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), straysBound)
 	defer cancel()
 	redeliverer := r.Gateway.Runtime.Redeliverer
-	found, err := redeliverer.FindStrays(ctx, r.Now())
+	found, err := redeliverer.FindOrphanWorkflows(ctx, r.Now())
 	if err != nil {
 		return nil, strayFault(r, err, 0)
 	}
@@ -45,7 +45,7 @@ func endStrays(r *rest.Request) (any, error) {
 	if err := r.AuditAlone(); err != nil {
 		return nil, err
 	}
-	n, err := redeliverer.EndStrays(ctx, found)
+	n, err := redeliverer.EndOrphanWorkflows(ctx, found)
 	if err != nil {
 		return nil, strayFault(r, err, n)
 	}

@@ -20,18 +20,18 @@ import (
 // Activities are the activities of the export workflow. They serve every configuration of the process, one after the
 // other.
 type Activities struct {
-	Store   *store.DB
-	Archive *documents.Archive
-	InForce *config.InForce
-	Room    *Room
-	Now     func() time.Time
-	Log     *zap.Logger
+	Store    *store.DB
+	Archive  *documents.Archive
+	InForce  *config.InForce
+	Capacity *Capacity
+	Now      func() time.Time
+	Log      *zap.Logger
 	// IsLost reports whether Temporal has no workflow of a round. Nil: it is not asked.
 	IsLost func(ctx context.Context, e *model.Export, round int) (bool, error)
 
-	gates    gates
-	settled  settled
-	unstored unstored
+	gates        gates
+	documentNews documentNews
+	unstored     unstored
 }
 
 // Register puts the workflow and its activities on the workers of the two task queues.

@@ -24,7 +24,7 @@ type agenda[K comparable] struct {
 	read func(context.Context) (map[K]time.Time, error)
 	// lane names what a step shares with others, and how many of these may be under way.
 	lane func(K) (name string, limit int)
-	step func(context.Context, K) turn
+	step func(context.Context, K) nextStep
 	// woken is called for what is sent to wake: it reports whether a step is due now. Both may be nil.
 	wake  <-chan int64
 	woken func(K, int64) bool
@@ -36,8 +36,8 @@ type agenda[K comparable] struct {
 	landed chan landing[K]
 }
 
-// turn is what a step says of the next one. The zero turn: there is none.
-type turn struct {
+// nextStep says when the next step is due. The zero value: there is none.
+type nextStep struct {
 	until  time.Time // when it is due
 	closed bool      // nothing in its lane gets through before
 }
@@ -51,7 +51,7 @@ type lane struct {
 type landing[K comparable] struct {
 	key  K
 	in   *lane
-	next turn
+	next nextStep
 }
 
 // run does what is due until all is done, or until nothing is due for a while; it returns when the next step is due,

@@ -21,7 +21,7 @@ type errands struct {
 	done   []string
 	at     map[string]int // most steps at once, by lane
 	flying map[string]int
-	take   func(key string) turn
+	take   func(key string) nextStep
 }
 
 func (e *errands) agenda(lane func(string) (string, int)) *agenda[string] {
@@ -34,7 +34,7 @@ func (e *errands) agenda(lane func(string) (string, int)) *agenda[string] {
 			return maps.Clone(e.due), nil
 		},
 		lane: lane,
-		step: func(_ context.Context, key string) turn {
+		step: func(_ context.Context, key string) nextStep {
 			name, _ := lane(key)
 			e.mu.Lock()
 			e.flying[name]++
@@ -49,7 +49,7 @@ func (e *errands) agenda(lane func(string) (string, int)) *agenda[string] {
 			}
 			delete(e.due, key)
 			e.done = append(e.done, key)
-			return turn{}
+			return nextStep{}
 		},
 	}
 }
@@ -60,11 +60,11 @@ func TestAgendaDoesStepsSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := errands{left: map[string]int{"slow": 1, "twice": 2, "quick": 1},
 			due: map[string]time.Time{"slow": {}, "twice": {}, "quick": {}}}
-		e.take = func(key string) turn {
+		e.take = func(key string) nextStep {
 			if key == "slow" {
 				time.Sleep(20 * time.Second)
 			}
-			return turn{until: time.Now().Add(5 * time.Second)}
+			return nextStep{until: time.Now().Add(5 * time.Second)}
 		}
 		began := time.Now()
 		next, err := e.agenda(one).run(t.Context())
@@ -81,7 +81,7 @@ func TestAgendaLeavesLongWaitsToTemporal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		soon := time.Now().Add(time.Minute)
 		e := errands{left: map[string]int{"a": 1, "b": 1}, due: map[string]time.Time{"a": {}, "b": soon}}
-		e.take = func(string) turn { return turn{} }
+		e.take = func(string) nextStep { return nextStep{} }
 		next, err := e.agenda(one).run(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, soon, next)
@@ -94,11 +94,11 @@ func TestAgendaHearsOfWhatIsHurried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := errands{left: map[string]int{"slow": 1, "later": 1},
 			due: map[string]time.Time{"slow": {}, "later": time.Now().Add(time.Hour)}}
-		e.take = func(key string) turn {
+		e.take = func(key string) nextStep {
 			if key == "slow" {
 				time.Sleep(30 * time.Second)
 			}
-			return turn{}
+			return nextStep{}
 		}
 		time.AfterFunc(10*time.Second, func() {
 			e.mu.Lock()
@@ -122,14 +122,14 @@ func TestAgendaAsksAtAClosedGateOneAtATime(t *testing.T) {
 		for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
 			e.left[key], e.due[key] = 100, time.Time{}
 		}
-		e.take = func(key string) turn {
+		e.take = func(key string) nextStep {
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			if asked++; time.Now().Before(opens) {
-				return turn{until: time.Now().Add(1500 * time.Millisecond), closed: true}
+				return nextStep{until: time.Now().Add(1500 * time.Millisecond), closed: true}
 			}
 			e.left[key] = 1
-			return turn{}
+			return nextStep{}
 		}
 		next, err := e.agenda(one).run(t.Context())
 		require.NoError(t, err)
@@ -142,7 +142,7 @@ func TestAgendaAsksAtAClosedGateOneAtATime(t *testing.T) {
 func TestAgendaLeavesNobodyBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := errands{left: map[string]int{"a": 1}, due: map[string]time.Time{"a": {}}}
-		e.take = func(string) turn { time.Sleep(time.Minute); return turn{} }
+		e.take = func(string) nextStep { time.Sleep(time.Minute); return nextStep{} }
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := e.agenda(one).run(ctx)
@@ -161,11 +161,11 @@ func TestAgendaLeavesNobodyBehind(t *testing.T) {
 func TestAgendaIsWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := errands{left: map[string]int{"slow": 1, "later": 1}, due: map[string]time.Time{"slow": {}, "later": time.Now().Add(time.Hour)}}
-		e.take = func(key string) turn {
+		e.take = func(key string) nextStep {
 			if key == "slow" {
 				time.Sleep(3 * time.Second)
 			}
-			return turn{}
+			return nextStep{}
 		}
 		wake := make(chan int64, 1)
 		a := e.agenda(one)

@@ -223,7 +223,7 @@ func (a *Activities) enter(ctx context.Context, i *model.Integration, size int64
 	if closed != "" {
 		return nil, closed
 	}
-	leave, full := a.Room.enter(i.Tenant, size)
+	leave, full := a.Capacity.enter(i.Tenant, size)
 	if full != "" {
 		tell(errNotAsked)
 		return nil, full

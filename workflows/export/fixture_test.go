@@ -90,7 +90,7 @@ func newFixtureOn(t *testing.T, address string) *fixture {
 	force := new(config.InForce)
 	force.Push(b.config)
 	archive := &documents.Archive{Store: db, Files: files, InForce: force, Now: b.Clock, Log: zap.NewNop()}
-	b.Activities = &export.Activities{Store: db, Archive: archive, InForce: force, Room: export.NewRoom(export.AttemptsAtOnce, export.BytesAtOnce), Now: b.Clock, Log: zap.NewNop()}
+	b.Activities = &export.Activities{Store: db, Archive: archive, InForce: force, Capacity: export.NewCapacity(export.AttemptsAtOnce, export.BytesAtOnce), Now: b.Clock, Log: zap.NewNop()}
 	b.env = new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
 	b.env.RegisterActivityWithOptions(b.Deliver, activity.RegisterOptions{Name: export.DeliverName})
 	b.set(model.Configured)

@@ -32,7 +32,7 @@ const (
 func (a *Activities) DeliverGroup(ctx context.Context, part GroupPart) (GroupResult, error) {
 	defer workflows.Beat(ctx)()
 	g := groupDelivery{a: a, ids: part.Exports, began: a.Now(), members: map[Part]member{}, stepped: map[Part]time.Time{}}
-	wake, forget := a.settled.listen(part.Exports)
+	wake, forget := a.documentNews.listen(part.Exports)
 	defer forget()
 	steps := agenda[Part]{now: a.Now, read: g.refresh, lane: g.lane, step: g.step,
 		wake: wake, woken: func(part Part, export int64) bool { return part.Export == export }}
@@ -190,27 +190,27 @@ func (g *groupDelivery) lane(part Part) (string, int) {
 	return name, groupLane
 }
 
-func (g *groupDelivery) step(ctx context.Context, part Part) turn {
+func (g *groupDelivery) step(ctx context.Context, part Part) nextStep {
 	m := g.member(part)
 	if g.a.Now().Before(g.documentsTill(m.export, m.delivery)) {
 		if settled, err := g.a.Archive.Settled(ctx, m.export); err != nil || !settled {
-			return g.turnIn(documentsLook)
+			return g.nextStepIn(documentsLook)
 		}
 	}
 	if c := g.a.InForce.Current(); c != nil {
 		if i, ok := c.Integration(m.export.Tenant, part.Integration); ok {
 			leave, err := g.a.gates.queue(ctx, i)
 			if err != nil { // it is we who end
-				return g.turnIn(gateDelay)
+				return g.nextStepIn(gateDelay)
 			}
 			defer leave()
 		}
 	}
 	next, err := g.deliver(ctx, part)
 	if err != nil {
-		return g.turnIn(gateDelay)
+		return g.nextStepIn(gateDelay)
 	}
-	return turn{until: next.due, closed: slices.Contains(closedGates, next.class)}
+	return nextStep{until: next.due, closed: slices.Contains(closedGates, next.class)}
 }
 
 func (g *groupDelivery) deliver(ctx context.Context, part Part) (nextState, error) {
@@ -232,7 +232,9 @@ func (g *groupDelivery) deliver(ctx context.Context, part Part) (nextState, erro
 	return g.a.deliver(ctx, m, groupPatience)
 }
 
-func (g *groupDelivery) turnIn(delay time.Duration) turn { return turn{until: g.a.Now().Add(delay)} }
+func (g *groupDelivery) nextStepIn(delay time.Duration) nextStep {
+	return nextStep{until: g.a.Now().Add(delay)}
+}
 
 // documentsTill is until when the first attempt waits for documents, as the workflow of a single export has it wait;
 // the zero time: it does not.

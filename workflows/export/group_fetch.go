@@ -89,52 +89,52 @@ func (g *groupFetch) member(id int64) *model.Export {
 
 func (g *groupFetch) lane(id int64) (string, int) { return g.member(id).Tenant, fetchLane }
 
-func (g *groupFetch) step(ctx context.Context, id int64) turn {
+func (g *groupFetch) step(ctx context.Context, id int64) nextStep {
 	progress, err := g.a.Archive.FetchInLine(ctx, g.member(id), fetchPatience)
 	switch {
 	case errors.Is(err, store.ErrUnreadable): // its deliveries say so
 	case err != nil:
-		return turn{until: g.a.Now().Add(gateDelay)}
+		return nextStep{until: g.a.Now().Add(gateDelay)}
 	case progress.Missing > 0:
-		return turn{until: g.a.Now().Add(progress.Wait)}
+		return nextStep{until: g.a.Now().Add(progress.Wait)}
 	}
-	g.a.settled.tell(id)
-	return turn{}
+	g.a.documentNews.tell(id)
+	return nextStep{}
 }
 
-// settled tells the deliveries of groups in this process whose documents are there. Those of other processes look for
+// documentNews tells the deliveries of groups in this process whose documents are there. Those of other processes look for
 // them now and then.
-type settled struct {
+type documentNews struct {
 	mu        sync.Mutex
 	listeners map[int64]chan<- int64 // by export
 }
 
 // listen returns the channel on which the exports come whose documents are there, until forget is called.
-func (s *settled) listen(exports []int64) (wake <-chan int64, forget func()) {
+func (n *documentNews) listen(exports []int64) (wake <-chan int64, forget func()) {
 	listener := make(chan int64, len(exports))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listeners == nil {
-		s.listeners = map[int64]chan<- int64{}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.listeners == nil {
+		n.listeners = map[int64]chan<- int64{}
 	}
 	for _, id := range exports {
-		s.listeners[id] = listener
+		n.listeners[id] = listener
 	}
 	return listener, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		n.mu.Lock()
+		defer n.mu.Unlock()
 		for _, id := range exports {
-			if s.listeners[id] == listener {
-				delete(s.listeners, id)
+			if n.listeners[id] == listener {
+				delete(n.listeners, id)
 			}
 		}
 	}
 }
 
-func (s *settled) tell(export int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if listener, ok := s.listeners[export]; ok {
+func (n *documentNews) tell(export int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if listener, ok := n.listeners[export]; ok {
 		select {
 		case listener <- export:
 		default: // it looks by itself

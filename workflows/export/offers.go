@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hiregate/hiregate/internal/fairpool"
 	"github.com/hiregate/hiregate/internal/model"
@@ -14,6 +15,9 @@ const (
 	groupFrom = 8
 	// groupMost is how many members a group has at most.
 	groupMost = 200
+	// groupGathers is for how long a starter that finds a group, but not a full one, waits for more: each group costs
+	// Temporal as much.
+	groupGathers = 100 * time.Millisecond
 )
 
 // offers are exports that wait for a starter. Tenants take turns, and share the room: one that hands in thousands at once holds up no other.
@@ -54,10 +58,11 @@ func (q *offers) wake() {
 	}
 }
 
-// next waits for the exports whose turn it is: one while few wait, otherwise a group, of one tenant where it has enough. It returns none once
-// ctx has ended.
+// next waits for the exports whose turn it is: one while few wait, otherwise a group, of one tenant where it has enough.
+// It returns none once ctx has ended.
 func (q *offers) next(ctx context.Context) []*model.Export {
 	for {
+		q.gather(ctx)
 		if batch := q.take(); len(batch) > 0 {
 			return batch
 		}
@@ -67,6 +72,25 @@ func (q *offers) next(ctx context.Context) []*model.Export {
 			return nil
 		}
 	}
+}
+
+// gather waits until a full group waits, if one does that is not full; not for long, and not beyond the end of ctx.
+func (q *offers) gather(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, groupGathers)
+	defer cancel()
+	for n := q.count(); n >= groupFrom && n < groupMost; n = q.count() {
+		select {
+		case <-q.ready:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (q *offers) count() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.n
 }
 
 func (q *offers) take() (batch []*model.Export) {

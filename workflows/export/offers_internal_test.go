@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -53,6 +55,40 @@ func TestTenantsTakeTurnsAtTheStarters(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("map[globex:%d]", groupFrom), took(t, q))
 	require.Equal(t, "map[initech:1 umbrella:2]", took(t, q), "those with little share one")
 	require.Equal(t, "map[acme:50]", took(t, q))
+}
+
+// A starter that finds a group waits for more of it: not when it is full, not for long, and not when the gateway stops.
+func TestStarterGathersAGroup(t *testing.T) {
+	for name, c := range map[string]struct {
+		waiting, later int  // exports: at once, and after 50 ms
+		stops          bool // after 50 ms
+		took           int
+		after          time.Duration
+	}{
+		"few":              {groupFrom - 1, 5, false, 1, 0},
+		"a full group":     {groupMost, 5, false, groupMost, 0},
+		"some":             {groupFrom, 5, false, groupFrom + 5, 100 * time.Millisecond},
+		"until it is full": {groupFrom, groupMost, false, groupMost, 50 * time.Millisecond},
+		"stopping":         {groupFrom, 0, true, groupFrom, 50 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				q := newOffers(1000)
+				offered(t, q, "acme", c.waiting, 0)
+				time.AfterFunc(50*time.Millisecond, func() {
+					offered(t, q, "acme", c.later, 0)
+					if c.stops {
+						stop()
+					}
+				})
+				began := time.Now()
+				require.Len(t, q.next(ctx), c.took)
+				require.Equal(t, c.after, time.Since(began))
+			})
+		})
+	}
 }
 
 func TestManyTenantsShareGroups(t *testing.T) {

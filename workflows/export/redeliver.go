@@ -30,9 +30,9 @@ type Redeliverer struct {
 	Now        func() time.Time
 	Log        *zap.Logger
 
-	strays      atomic.Int64 // that TellStrays has told of
-	straysEnded atomic.Bool  // since WatchStrays looked
-	looked      time.Time    // FindLost has found everything that was due then; zero: it has not looked yet
+	orphans      atomic.Int64 // that TellOrphanWorkflows has told of
+	orphansEnded atomic.Bool  // since WatchOrphanWorkflows looked
+	looked       time.Time    // FindLost has found everything that was due then; zero: it has not looked yet
 }
 
 // Redelivery is what Redeliver did for each integration.

@@ -22,24 +22,24 @@ import (
 )
 
 const (
-	// strayAge is how old a workflow is before it is compared with the store. An export is stored before its workflow is
+	// orphanAge is how old a workflow is before it is compared with the store. An export is stored before its workflow is
 	// started, and the store is read after the workflows were listed, so a second would do.
-	strayAge = time.Minute
-	// straysFirst is after the start: what was open then is old enough.
-	straysFirst = time.Minute
-	straysEvery = time.Hour
-	// straysLooked is how many open workflows are compared at most, the latest: a stray is younger than the backup.
-	straysLooked = 10_000
-	// toldOfNone is the number of strays that was told when the next one is to be told in any case.
-	toldOfNone    = -1
-	straysPage    = 1000
-	straysAtOnce  = 8
-	strayEndsWith = "hiregate export strays --end: the gateway's database lacks its exports"
+	orphanAge = time.Minute
+	// orphansFirst is after the start: what was open then is old enough.
+	orphansFirst = time.Minute
+	orphansEvery = time.Hour
+	// orphansLooked is how many open workflows are compared at most, the latest: an orphan is younger than the backup.
+	orphansLooked = 10_000
+	// toldOfNone is the number of orphan workflows that was told when the next one is to be told in any case.
+	toldOfNone     = -1
+	orphansPage    = 1000
+	orphansAtOnce  = 8
+	orphanEndsWith = "hiregate export strays --end: the gateway's database lacks its exports"
 )
 
-// Stray is an open workflow of exports of which the store lacks at least one, as it does after an older backup was
-// restored. It can never end by itself, and what the store has of a group waits with the others.
-type Stray struct {
+// OrphanWorkflow is an open workflow of exports of which the store lacks at least one, as it does after an older backup
+// was restored. It can never end by itself, and what the store has of a group waits with the others.
+type OrphanWorkflow struct {
 	Workflow  string
 	Run       string
 	StartedAt time.Time
@@ -47,42 +47,43 @@ type Stray struct {
 	exports []int64 // IDs
 }
 
-// Strays are the workflows that FindStrays has found.
-type Strays struct {
-	Found  []Stray // the oldest first
-	Looked int     // open workflows that were compared
-	Young  int     // those that were not, as they are younger than a minute
-	More   bool    // there are older ones, which were not either
+// OrphanWorkflows are the workflows that FindOrphanWorkflows has found.
+type OrphanWorkflows struct {
+	Found  []OrphanWorkflow // the oldest first
+	Looked int              // open workflows that were compared
+	Young  int              // those that were not, as they are younger than a minute
+	More   bool             // there are older ones, which were not either
 }
 
-// WatchStrays looks for strays a minute after the start, a minute after some were ended, and every hour. It ends none.
-func (r *Redeliverer) WatchStrays(ctx context.Context) {
+// WatchOrphanWorkflows looks for orphan workflows a minute after the start, a minute after some were ended, and every
+// hour. It ends none.
+func (r *Redeliverer) WatchOrphanWorkflows(ctx context.Context) {
 	failed, due := false, time.Time{}
-	for wait.For(ctx, straysFirst) {
-		if ended := r.straysEnded.Swap(false); !ended && r.Now().Before(due) {
+	for wait.For(ctx, orphansFirst) {
+		if ended := r.orphansEnded.Swap(false); !ended && r.Now().Before(due) {
 			continue
 		}
-		err := r.TellStrays(ctx, r.Now())
+		err := r.TellOrphanWorkflows(ctx, r.Now())
 		if err != nil && !failed && ctx.Err() == nil {
 			r.Log.Warn("Temporal's open workflows could not be compared with the database; it is tried again every minute",
 				zap.Error(err))
 		}
-		if due, failed = r.Now().Add(straysEvery), err != nil; failed {
+		if due, failed = r.Now().Add(orphansEvery), err != nil; failed {
 			due = time.Time{}
 		}
 	}
 }
 
-// TellStrays finds the strays, updates the gauge, and logs how many there are when that has changed. It must not run
+// TellOrphanWorkflows finds the orphans, updates the gauge, and logs how many there are when that has changed. It must not run
 // twice at a time.
-func (r *Redeliverer) TellStrays(ctx context.Context, now time.Time) error {
-	found, err := r.FindStrays(ctx, now)
+func (r *Redeliverer) TellOrphanWorkflows(ctx context.Context, now time.Time) error {
+	found, err := r.FindOrphanWorkflows(ctx, now)
 	if err != nil {
 		return err
 	}
 	metrics.Strays(len(found.Found))
 	switch n := len(found.Found); {
-	case int64(n) == r.strays.Swap(int64(n)):
+	case int64(n) == r.orphans.Swap(int64(n)):
 	case n == 0:
 		r.Log.Info("no workflow is open any more whose exports the database lacks")
 	default:
@@ -92,32 +93,32 @@ func (r *Redeliverer) TellStrays(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// FindStrays compares the open workflows of exports with the store. Younger ones than a minute are counted alone.
-func (r *Redeliverer) FindStrays(ctx context.Context, now time.Time) (res Strays, err error) {
+// FindOrphanWorkflows compares the open workflows of exports with the store. Younger ones than a minute are counted alone.
+func (r *Redeliverer) FindOrphanWorkflows(ctx context.Context, now time.Time) (res OrphanWorkflows, err error) {
 	open := fmt.Sprintf("TaskQueue = '%s' AND ExecutionStatus = 'Running' AND WorkflowType IN ('%s', '%s') AND StartTime ",
 		workflows.DeliverQueue, WorkflowName, GroupWorkflowName)
-	since := "'" + now.Add(-strayAge).UTC().Format(time.RFC3339Nano) + "'"
+	since := "'" + now.Add(-orphanAge).UTC().Format(time.RFC3339Nano) + "'"
 	if res.Young, err = r.countWorkflows(ctx, open+">= "+since); err != nil {
-		return Strays{}, fmt.Errorf("counting open workflows: %w", err)
+		return OrphanWorkflows{}, fmt.Errorf("counting open workflows: %w", err)
 	}
 	for token := []byte(nil); ; {
 		page, err := r.listWorkflows(ctx, open+"< "+since, token)
 		if err != nil {
-			return Strays{}, fmt.Errorf("listing open workflows: %w", err)
+			return OrphanWorkflows{}, fmt.Errorf("listing open workflows: %w", err)
 		}
 		found, err := r.compare(ctx, page.GetExecutions())
 		if err != nil {
-			return Strays{}, err
+			return OrphanWorkflows{}, err
 		}
 		res.Found, res.Looked = append(res.Found, found...), res.Looked+len(page.GetExecutions())
 		if token = page.GetNextPageToken(); len(token) == 0 {
 			break
 		}
-		if res.More = res.Looked >= straysLooked; res.More {
+		if res.More = res.Looked >= orphansLooked; res.More {
 			break
 		}
 	}
-	slices.SortStableFunc(res.Found, func(a, b Stray) int { return a.StartedAt.Compare(b.StartedAt) })
+	slices.SortStableFunc(res.Found, func(a, b OrphanWorkflow) int { return a.StartedAt.Compare(b.StartedAt) })
 	return res, nil
 }
 
@@ -126,7 +127,7 @@ func (r *Redeliverer) listWorkflows(ctx context.Context, query string, token []b
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	return r.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		Namespace: r.Namespace, PageSize: straysPage, NextPageToken: token, Query: query})
+		Namespace: r.Namespace, PageSize: orphansPage, NextPageToken: token, Query: query})
 }
 
 func (r *Redeliverer) countWorkflows(ctx context.Context, query string) (int, error) {
@@ -137,15 +138,15 @@ func (r *Redeliverer) countWorkflows(ctx context.Context, query string) (int, er
 	return int(count.GetCount()), err
 }
 
-// compare returns those of some workflows that are strays. Which exports one is of is in what it was started with: its
+// compare returns those of some workflows that are orphans. Which exports one is of is in what it was started with: its
 // ID names an export by its key alone, and the same key may have come again since the restore.
-func (r *Redeliverer) compare(ctx context.Context, open []*workflowpb.WorkflowExecutionInfo) ([]Stray, error) {
-	all := make([]Stray, len(open))
+func (r *Redeliverer) compare(ctx context.Context, open []*workflowpb.WorkflowExecutionInfo) ([]OrphanWorkflow, error) {
+	all := make([]OrphanWorkflow, len(open))
 	group, reading := errgroup.WithContext(ctx)
-	group.SetLimit(straysAtOnce)
+	group.SetLimit(orphansAtOnce)
 	for n, w := range open {
 		group.Go(func() (err error) {
-			all[n] = Stray{Workflow: w.GetExecution().GetWorkflowId(), Run: w.GetExecution().GetRunId(),
+			all[n] = OrphanWorkflow{Workflow: w.GetExecution().GetWorkflowId(), Run: w.GetExecution().GetRunId(),
 				StartedAt: w.GetStartTime().AsTime()}
 			all[n].exports, err = r.exportsOf(reading, all[n].Workflow)
 			return err
@@ -168,7 +169,7 @@ func (r *Redeliverer) compare(ctx context.Context, open []*workflowpb.WorkflowEx
 			here[id] = true
 		}
 	}
-	return slices.DeleteFunc(all, func(s Stray) bool {
+	return slices.DeleteFunc(all, func(s OrphanWorkflow) bool {
 		return !slices.ContainsFunc(s.exports, func(id int64) bool { return !here[id] })
 	}), nil
 }
@@ -183,15 +184,15 @@ func (r *Redeliverer) exportsOf(ctx context.Context, workflow string) ([]int64, 
 	return in.all(), nil
 }
 
-// EndStrays terminates those of some workflows that are strays still, and counts them. What the store has of a group
-// goes on in workflows of its own. Temporal is looked through again within a minute, and what is found then is told.
-func (r *Redeliverer) EndStrays(ctx context.Context, strays Strays) (int, error) {
+// EndOrphanWorkflows terminates those of some workflows that are orphans still, and counts them. What the store has of a
+// group goes on in workflows of its own. Temporal is looked through again within a minute, and what is found then is told.
+func (r *Redeliverer) EndOrphanWorkflows(ctx context.Context, orphans OrphanWorkflows) (int, error) {
 	var ended atomic.Int64
 	group, ending := errgroup.WithContext(ctx)
-	group.SetLimit(straysAtOnce)
-	for _, s := range strays.Found {
+	group.SetLimit(orphansAtOnce)
+	for _, s := range orphans.Found {
 		group.Go(func() error {
-			done, err := r.endStray(ending, s)
+			done, err := r.endOrphanWorkflow(ending, s)
 			if done {
 				ended.Add(1)
 			}
@@ -203,17 +204,17 @@ func (r *Redeliverer) EndStrays(ctx context.Context, strays Strays) (int, error)
 	if n > 0 {
 		r.Log.Warn("workflows were ended on request, as the database lacks their exports", zap.Int("workflows", n))
 	}
-	if err == nil && !strays.More {
+	if err == nil && !orphans.More {
 		metrics.Strays(0)
 	}
-	r.strays.Store(toldOfNone)
-	r.straysEnded.Store(true)
+	r.orphans.Store(toldOfNone)
+	r.orphansEnded.Store(true)
 	return n, err
 }
 
-// endStray reports whether it terminated a workflow. Its other exports go on first: after a crash in between, it is a
-// stray still.
-func (r *Redeliverer) endStray(ctx context.Context, s Stray) (bool, error) {
+// endOrphanWorkflow reports whether it terminated a workflow. Its other exports go on first: after a crash in between, it is an
+// orphan still.
+func (r *Redeliverer) endOrphanWorkflow(ctx context.Context, s OrphanWorkflow) (bool, error) {
 	here, err := r.Store.ExportsByID(ctx, s.exports)
 	if err != nil || len(here) == len(s.exports) {
 		return false, err
@@ -225,7 +226,7 @@ func (r *Redeliverer) endStray(ctx context.Context, s Stray) (bool, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	err = r.Client.TerminateWorkflow(ctx, s.Workflow, s.Run, strayEndsWith)
+	err = r.Client.TerminateWorkflow(ctx, s.Workflow, s.Run, orphanEndsWith)
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) { // it has ended meanwhile
 		return false, nil

@@ -110,7 +110,7 @@ func TestSlowPartnersHoldUpNoOtherTenant(t *testing.T) {
 				b.declare("acme", fmt.Sprint("hris-", n), partner.URL, c.inFlight)
 			}
 			b.declare("globex", "hris", b.partner.URL, 0)
-			b.Room, b.Now = export.NewRoom(8, export.BytesAtOnce), time.Now
+			b.Capacity, b.Now = export.NewCapacity(8, export.BytesAtOnce), time.Now
 			d := b.work(16)
 			t.Cleanup(func() { close(partner.release) }) // before the worker is stopped, which waits for its attempts
 			for n := range c.exports {
@@ -139,7 +139,7 @@ func TestBytesUnderWayAreBounded(t *testing.T) {
 	const room, size = 64_000, 5_000
 	b := newFixture(t)
 	partner := newSlow(t)
-	b.Room = export.NewRoom(export.AttemptsAtOnce, room)
+	b.Capacity = export.NewCapacity(export.AttemptsAtOnce, room)
 	b.config.Tenants = map[string]*model.Tenant{}
 	var waiting []*model.Export
 	for _, tenant := range []string{"acme", "globex"} {

@@ -24,29 +24,29 @@ import (
 	"github.com/hiregate/hiregate/workflows/verification"
 )
 
-// strayFixture is a fixture with a real Temporal, where workflows are open and nobody works on them.
-type strayFixture struct {
+// orphanFixture is a fixture with a real Temporal, where workflows are open and nobody works on them.
+type orphanFixture struct {
 	*fixture
 	temporal client.Client
 	watcher  *export.Redeliverer
 }
 
-func newStrayFixture(t *testing.T) *strayFixture {
+func newOrphanFixture(t *testing.T) *orphanFixture {
 	_, c := temporaltest.New(t)
-	b := &strayFixture{fixture: newFixture(t), temporal: c}
+	b := &orphanFixture{fixture: newFixture(t), temporal: c}
 	b.watcher = b.redeliverer()
 	b.watcher.Client, b.watcher.Dispatcher.Client, b.watcher.Namespace = c, c, client.DefaultNamespace
 	return b
 }
 
-func (b *strayFixture) open(id, name string, in any) {
+func (b *orphanFixture) open(id, name string, in any) {
 	b.t.Helper()
 	_, err := b.temporal.ExecuteWorkflow(b.t.Context(),
 		client.StartWorkflowOptions{ID: id, TaskQueue: workflows.DeliverQueue}, name, in)
 	require.NoError(b.t, err)
 }
 
-func (b *strayFixture) dispatched(e *model.Export) {
+func (b *orphanFixture) dispatched(e *model.Export) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
 		return tx.MarkDispatched(e.ID, 0, b.Clock(), "hris")
@@ -54,7 +54,7 @@ func (b *strayFixture) dispatched(e *model.Export) {
 }
 
 // group makes a group of exports, of which the store has some more than are given.
-func (b *strayFixture) group(lacking []int64, all ...*model.Export) string {
+func (b *orphanFixture) group(lacking []int64, all ...*model.Export) string {
 	b.t.Helper()
 	for _, e := range all {
 		e.Integrations = []string{"hris"}
@@ -75,11 +75,11 @@ func (b *strayFixture) group(lacking []int64, all ...*model.Export) string {
 	return id
 }
 
-// found waits until Temporal lists all that is open, and gives the ids of those that are strays.
-func (b *strayFixture) found(looked int) (ids []string, all []export.Stray) {
+// found waits until Temporal lists all that is open, and gives the ids of those that are orphans.
+func (b *orphanFixture) found(looked int) (ids []string, all []export.OrphanWorkflow) {
 	b.t.Helper()
 	require.EventuallyWithT(b.t, func(c *assert.CollectT) {
-		res, err := b.watcher.FindStrays(b.t.Context(), time.Now().Add(time.Hour))
+		res, err := b.watcher.FindOrphanWorkflows(b.t.Context(), time.Now().Add(time.Hour))
 		require.NoError(c, err)
 		require.Equal(c, looked, res.Looked)
 		ids, all = []string{}, res.Found
@@ -90,7 +90,7 @@ func (b *strayFixture) found(looked int) (ids []string, all []export.Stray) {
 	return ids, all
 }
 
-func (b *strayFixture) requireStatus(want enums.WorkflowExecutionStatus, ids ...string) {
+func (b *orphanFixture) requireStatus(want enums.WorkflowExecutionStatus, ids ...string) {
 	b.t.Helper()
 	for _, id := range ids {
 		status, err := workflows.Status(b.t.Context(), b.temporal, client.DefaultNamespace, id)
@@ -99,9 +99,9 @@ func (b *strayFixture) requireStatus(want enums.WorkflowExecutionStatus, ids ...
 	}
 }
 
-func TestStraysAreFoundAndEnded(t *testing.T) {
+func TestOrphanWorkflowsAreFoundAndEnded(t *testing.T) {
 	t.Parallel()
-	b := newStrayFixture(t)
+	b := newOrphanFixture(t)
 	const lost = int64(7) // the IDs of exports that were accepted after the backup
 	known := b.accept("known")
 	b.dispatched(known)
@@ -118,14 +118,14 @@ func TestStraysAreFoundAndEnded(t *testing.T) {
 	b.open("verification/acme/hris", verification.WorkflowName, verification.Input{})
 	b.open("export/none", export.WorkflowName, "started by somebody else")
 
-	ids, strays := b.found(7)
+	ids, orphans := b.found(7)
 	require.Equal(t, []string{"export/acme/lost", "export/acme/again", partial, back}, ids, "the oldest first")
-	require.WithinDuration(t, time.Now(), strays[0].StartedAt, time.Minute)
+	require.WithinDuration(t, time.Now(), orphans[0].StartedAt, time.Minute)
 
 	// The store is asked once more.
 	_, err := inbox.Accept(t.Context(), b.Store, late)
 	require.NoError(t, err)
-	n, err := b.watcher.EndStrays(t.Context(), export.Strays{Found: strays})
+	n, err := b.watcher.EndOrphanWorkflows(t.Context(), export.OrphanWorkflows{Found: orphans})
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
 	b.requireStatus(enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, ids[:3]...)
@@ -144,51 +144,51 @@ func TestStraysAreFoundAndEnded(t *testing.T) {
 	d := deliveries[0]
 	require.Equal(t, []any{"hris", 1, model.Pending}, []any{d.Integration, d.Round, d.Outcome})
 
-	n, err = b.watcher.EndStrays(t.Context(), export.Strays{Found: strays})
+	n, err = b.watcher.EndOrphanWorkflows(t.Context(), export.OrphanWorkflows{Found: orphans})
 	require.NoError(t, err)
 	require.Zero(t, n, "they have ended")
 }
 
 // What was not compared is counted, so that nobody takes it for compared.
-func TestAYoungWorkflowIsNoStray(t *testing.T) {
+func TestAYoungWorkflowIsNoOrphan(t *testing.T) {
 	t.Parallel()
-	b := newStrayFixture(t)
+	b := newOrphanFixture(t)
 	b.open("export/acme/lost", export.WorkflowName, export.Input{Tenant: "acme", Export: 7})
-	ids, strays := b.found(1)
+	ids, orphans := b.found(1)
 	require.Equal(t, []string{"export/acme/lost"}, ids)
 	// A minute after a start, all is compared that was open before.
-	for age, want := range map[time.Duration]export.Strays{
-		59 * time.Second: {Young: 1}, 61 * time.Second: {Found: strays, Looked: 1},
+	for age, want := range map[time.Duration]export.OrphanWorkflows{
+		59 * time.Second: {Young: 1}, 61 * time.Second: {Found: orphans, Looked: 1},
 	} {
-		res, err := b.watcher.FindStrays(t.Context(), strays[0].StartedAt.Add(age))
+		res, err := b.watcher.FindOrphanWorkflows(t.Context(), orphans[0].StartedAt.Add(age))
 		require.NoError(t, err)
 		require.Equal(t, want, res)
 	}
 }
 
 // Temporal gives a thousand workflows a page, at most.
-func TestStraysOfSeveralPages(t *testing.T) {
+func TestOrphanWorkflowsOfSeveralPages(t *testing.T) {
 	t.Parallel()
-	b := newStrayFixture(t)
+	b := newOrphanFixture(t)
 	const all = 1100
 	for n := range all {
 		b.open(fmt.Sprint("export/acme/", n), export.WorkflowName, export.Input{Tenant: "acme", Export: int64(n + 1)})
 	}
-	ids, strays := b.found(all)
+	ids, orphans := b.found(all)
 	require.Len(t, ids, all)
-	n, err := b.watcher.EndStrays(t.Context(), export.Strays{Found: strays})
+	n, err := b.watcher.EndOrphanWorkflows(t.Context(), export.OrphanWorkflows{Found: orphans})
 	require.NoError(t, err)
 	require.Equal(t, all, n)
 }
 
 // It is not parallel: the gauge is that of the process.
-func TestStraysAreCountedAndLoggedOnAChange(t *testing.T) {
-	b := newStrayFixture(t)
+func TestOrphanWorkflowsAreCountedAndLoggedOnAChange(t *testing.T) {
+	b := newOrphanFixture(t)
 	core, logged := observer.New(zapcore.InfoLevel)
 	b.watcher.Log = zap.New(core)
 	tell := func() (messages []string) {
 		t.Helper()
-		require.NoError(t, b.watcher.TellStrays(t.Context(), time.Now().Add(time.Hour)))
+		require.NoError(t, b.watcher.TellOrphanWorkflows(t.Context(), time.Now().Add(time.Hour)))
 		for _, m := range logged.TakeAll() {
 			messages = append(messages, fmt.Sprint(m.Level, " ", m.Message, " ", m.ContextMap()))
 		}
@@ -196,12 +196,12 @@ func TestStraysAreCountedAndLoggedOnAChange(t *testing.T) {
 	}
 	require.Empty(t, tell())
 	b.open("export/acme/lost", export.WorkflowName, export.Input{Tenant: "acme", Export: 7})
-	_, strays := b.found(1)
+	_, orphans := b.found(1)
 	require.Equal(t, []string{"warn workflows are open whose exports the database lacks, as after the restore of an " +
 		"older backup: hiregate export strays lists them map[workflows:1]"}, tell())
 	require.Empty(t, tell(), "it was told")
 	require.Equal(t, 1.0, metricstest.Gauge(t, "hiregate_stray_workflows"))
-	n, err := b.watcher.EndStrays(t.Context(), export.Strays{Found: strays})
+	n, err := b.watcher.EndOrphanWorkflows(t.Context(), export.OrphanWorkflows{Found: orphans})
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Zero(t, metricstest.Gauge(t, "hiregate_stray_workflows"))
@@ -212,34 +212,34 @@ func TestStraysAreCountedAndLoggedOnAChange(t *testing.T) {
 
 // Nobody knows yet how many are left where more are open than are compared. The next look says it, even if it finds as
 // many as before. It is not parallel: the gauge is that of the process.
-func TestStraysThatWereNotComparedAreNotTakenForEnded(t *testing.T) {
-	b := newStrayFixture(t)
+func TestOrphanWorkflowsThatWereNotComparedAreNotTakenForEnded(t *testing.T) {
+	b := newOrphanFixture(t)
 	core, logged := observer.New(zapcore.WarnLevel)
 	b.watcher.Log = zap.New(core)
 	b.open("export/acme/lost", export.WorkflowName, export.Input{Tenant: "acme", Export: 7})
-	_, strays := b.found(1)
+	_, orphans := b.found(1)
 	later := time.Now().Add(time.Hour)
-	require.NoError(t, b.watcher.TellStrays(t.Context(), later))
-	n, err := b.watcher.EndStrays(t.Context(), export.Strays{Found: strays, More: true})
+	require.NoError(t, b.watcher.TellOrphanWorkflows(t.Context(), later))
+	n, err := b.watcher.EndOrphanWorkflows(t.Context(), export.OrphanWorkflows{Found: orphans, More: true})
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, 1.0, metricstest.Gauge(t, "hiregate_stray_workflows"))
 	b.open("export/acme/older", export.WorkflowName, export.Input{Tenant: "acme", Export: 8})
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		res, err := b.watcher.FindStrays(t.Context(), later)
+		res, err := b.watcher.FindOrphanWorkflows(t.Context(), later)
 		require.NoError(c, err)
 		require.Len(c, res.Found, 1)
 		assert.Equal(c, "export/acme/older", res.Found[0].Workflow)
 	}, time.Minute, 100*time.Millisecond)
 	logged.TakeAll()
-	require.NoError(t, b.watcher.TellStrays(t.Context(), later))
+	require.NoError(t, b.watcher.TellOrphanWorkflows(t.Context(), later))
 	require.Equal(t, 1, logged.FilterMessageSnippet("hiregate export strays lists them").Len())
 }
 
 // After Temporal was emptied nothing happens for ten minutes, and whoever looks at an export is told so.
 func TestAnExportWhoseWorkflowIsLostSaysSo(t *testing.T) {
 	t.Parallel()
-	b := newStrayFixture(t)
+	b := newOrphanFixture(t)
 	b.IsLost = b.watcher.IsLost
 	for _, key := range []string{"lost", "here"} {
 		b.fixture.dispatched(key)
