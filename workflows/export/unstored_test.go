@@ -69,26 +69,33 @@ func outage(t *testing.T, b *fixture, begin, end func()) {
 	c := &tallying{got: map[string]int{}, outage: begin, after: 10}
 	b.answer = c.answer
 	all, ids := b.grouped(members)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		b.deliverGroup(ids)
-	}()
+	deliver := func() (done chan struct{}) {
+		done = make(chan struct{})
+		go func() {
+			defer close(done)
+			b.deliverGroup(ids)
+		}()
+		return done
+	}
+	await := func(done chan struct{}) {
+		require.Eventually(t, func() bool {
+			b.advance(time.Second)
+			select {
+			case <-done:
+				return true
+			default:
+				return false
+			}
+		}, 2*time.Minute, 10*time.Millisecond)
+	}
+	done := deliver()
 	require.Eventually(t, func() bool {
 		b.advance(time.Second)
 		return c.most() > 1 || logged.FilterMessage(stillUnstored).Len() >= 3*inFlight
 	}, 2*time.Minute, 50*time.Millisecond)
 	asked := b.asked.Load()
 	end()
-	require.Eventually(t, func() bool {
-		b.advance(time.Second)
-		select {
-		case <-done:
-			return true
-		default:
-			return false
-		}
-	}, 2*time.Minute, 10*time.Millisecond)
+	await(done)
 	require.Equal(t, 1, c.most(), "an export was sent again before the first time was stored")
 	require.Less(t, asked, int64(members*3/4), "attempts began while outcomes could not be stored")
 	require.Equal(t, 1, logged.FilterMessage(firstUnstored).Len(), "the beginning is told once")
@@ -98,7 +105,7 @@ func outage(t *testing.T, b *fixture, begin, end func()) {
 	}); tries++ {
 		require.Less(t, tries, 20)
 		b.advance(time.Minute)
-		b.deliverGroup(ids)
+		await(deliver())
 	}
 	require.Equal(t, 1, c.most())
 	require.EqualValues(t, members, b.asked.Load())
