@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// agendaLingers is for how long an agenda waits for its next step by itself. For a longer time it ends, and Temporal
-	// waits.
+	// agendaLingers is for how long an agenda waits for its next step by itself. For a longer time it ends, and
+	// Temporal waits.
 	agendaLingers = 2 * time.Second
 	// agendaReads is how often an agenda that goes on asks the store what changed: somebody may hurry a delivery, or
 	// erase an export.

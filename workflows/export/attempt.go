@@ -39,8 +39,8 @@ func (a *Activities) send(ctx context.Context, c *config.Config, e *model.Export
 	return answer, err
 }
 
-// outgoing is what is sent to an integration of an export whose body is this one. byFormer: the integration is verified
-// with its former secret, and perhaps does not know the present one yet.
+// outgoing returns what is sent to an integration of an export whose body is this one. byFormer: the integration is
+// verified with its former secret, and perhaps does not know the present one yet.
 func outgoing(e *model.Export, i *model.Integration, body []byte, byFormer bool) webhook.Delivery {
 	out := webhook.Delivery{
 		URL: i.URL, Secret: i.Secret.Reveal(), OtherSecret: i.FormerSecret.Reveal(), Event: webhook.EventExport,
@@ -82,7 +82,7 @@ func (a *Activities) attempted(e *model.Export, d *model.Delivery, i *model.Inte
 	return next
 }
 
-// judge is an attempt as it is stored.
+// judge returns an attempt as it is stored.
 func judge(answer webhook.Answer, failure error) *model.Attempt {
 	attempt := &model.Attempt{
 		StartedAt: answer.Started.UTC(), Duration: answer.Duration, Status: answer.Status, Answer: answer.Head,
@@ -108,7 +108,7 @@ func judge(answer webhook.Answer, failure error) *model.Attempt {
 // telling are the statuses that have a word of their own in metrics; others share one with their class.
 var telling = []int{400, 401, 403, 404, 405, 408, 409, 410, 413, 415, 422, 429, 500, 502, 503, 504}
 
-// causeOf is the status of an answer in a word for metrics: 422, or 4xx.
+// causeOf returns the status of an answer in a word for metrics: 422, or 4xx.
 func causeOf(status int) string {
 	if slices.Contains(telling, status) {
 		return strconv.Itoa(status)

@@ -25,8 +25,8 @@ func NewCapacity(attempts, bytes int64) *Capacity {
 	return &Capacity{places: fairpool.NewPool(attempts), bytes: fairpool.NewPool(bytes), largest: bytes / 4}
 }
 
-// enter takes a place, and memory for a body. Then leave gives both back. Otherwise full says what is missing, in a fixed
-// word.
+// enter takes a place, and memory for a body. Then leave gives both back. Otherwise full says what is missing, in a
+// fixed word.
 func (c *Capacity) enter(tenant string, bytes int64) (leave func(), full string) {
 	bytes = min(bytes, c.largest)
 	if !c.places.TryAcquire(tenant, 1) {

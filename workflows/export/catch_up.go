@@ -34,8 +34,8 @@ const (
 	wakesAtOnce = 8
 )
 
-// Retry begins a catch-up of an integration that somebody asked for. note runs in the same transaction, and may run more
-// than once. The error is a *RefusedError when the integration takes no exports now.
+// Retry begins a catch-up of an integration that somebody asked for. note runs in the same transaction, and may run
+// more than once. The error is a *RefusedError when the integration takes no exports now.
 func (r *Redeliverer) Retry(ctx context.Context, i *model.Integration, note func(*store.Tx) error) error {
 	status, err := r.Store.IntegrationStatus(ctx, i)
 	switch {
@@ -78,8 +78,8 @@ func (r *Redeliverer) WatchCatchUps(ctx context.Context) {
 	}
 }
 
-// BeginRecovered begins a catch-up of each integration that takes exports again after it failed, unless one began shortly
-// before.
+// BeginRecovered begins a catch-up of each integration that takes exports again after it failed, unless one began
+// shortly before.
 func (r *Redeliverer) BeginRecovered(ctx context.Context) error {
 	now := r.Now()
 	before := now.Add(-recoveredGap)
@@ -150,8 +150,8 @@ func (r *Redeliverer) advance(ctx context.Context, write func(*store.Tx) (bool, 
 	})
 }
 
-// nextPage makes the next deliveries of a catch-up due, and waits until they were attempted: an integration gets no more
-// at a time than it takes. It ends the catch-up where there is nothing left, or the integration takes nothing.
+// nextPage makes the next deliveries of a catch-up due, and waits until they were attempted: an integration gets no
+// more at a time than it takes. It ends the catch-up where there is nothing left, or the integration takes nothing.
 func (r *Redeliverer) nextPage(ctx context.Context, c *model.CatchUp) error {
 	i, reason, err := r.takes(ctx, c)
 	if err != nil {
@@ -235,8 +235,8 @@ func (r *Redeliverer) caughtUp(ctx context.Context, c *model.CatchUp, page []*mo
 	return p, err
 }
 
-// awaitPage waits until deliveries that were made due were attempted, and wakes those that wait in Temporal. It gives up
-// those of which nothing is attempted for a while.
+// awaitPage waits until deliveries that were made due were attempted, and wakes those that wait in Temporal. It gives
+// up those of which nothing is attempted for a while.
 func (r *Redeliverer) awaitPage(ctx context.Context, c *model.CatchUp, page []*model.Delivery) (caughtUp, error) {
 	p, now := caughtUp{waiting: page}, time.Now()
 	moved, claimed, woken, pause := now, now, now, firstWake

@@ -17,7 +17,8 @@ import (
 
 // commit stores what a step made of a delivery, and returns when the next step is due: as the step says, unless another
 // node wrote the delivery meanwhile. Then d becomes what that node wrote; the attempt was made, and is stored as well.
-func (a *Activities) commit(ctx context.Context, e *model.Export, d *model.Delivery, next nextState) (nextState, error) {
+func (a *Activities) commit(ctx context.Context, e *model.Export, d *model.Delivery,
+	next nextState) (nextState, error) {
 	attempt := next.attempt
 	d.UpdatedAt = a.Now()
 	stored, err := a.store(ctx, d, next)
@@ -71,7 +72,7 @@ func logFields(e *model.Export, d *model.Delivery, attempt *model.Attempt) []zap
 	return fields
 }
 
-// rounded is a duration without what nobody reads.
+// rounded rounds a duration for the log.
 func rounded(d time.Duration) time.Duration {
 	if d > time.Second {
 		return d.Round(10 * time.Millisecond)

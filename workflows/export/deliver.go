@@ -64,8 +64,8 @@ func (a *Activities) deliver(ctx context.Context, m member, patience time.Durati
 	return a.commit(ctx, m.export, m.delivery, next)
 }
 
-// unstoredState returns when a delivery looks again that must not be attempted now, since outcomes of attempts wait to be
-// stored; the zero state: it may be. Ask before the delivery is read: one that is stored in between is then read.
+// unstoredState returns when a delivery looks again that must not be attempted now, since outcomes of attempts wait to
+// be stored; the zero state: it may be. Ask before the delivery is read: one that is stored in between is then read.
 func (a *Activities) unstoredState(part Part) nextState {
 	if delay := a.unstored.delay(place{part.Export, part.Integration, part.Round}, a.Now()); delay > 0 {
 		return a.waitFor(storeUnavailable, delay)
@@ -127,7 +127,7 @@ func (a *Activities) begunAt(e *model.Export, round int) time.Time {
 	return a.Now()
 }
 
-// triedIn is the document mode in which an export was attempted at an integration before; empty: it was not.
+// triedIn returns the document mode in which an export was attempted at an integration before; empty: it was not.
 func triedIn(former []*model.Delivery, integration string) (mode model.DocumentMode) {
 	for _, d := range former {
 		if d.Integration == integration {
@@ -138,7 +138,8 @@ func triedIn(former []*model.Delivery, integration string) (mode model.DocumentM
 }
 
 // step leads a delivery through the gates and makes the attempt that is due. It stores nothing.
-func (a *Activities) step(ctx context.Context, e *model.Export, d *model.Delivery, patience time.Duration) (nextState, error) {
+func (a *Activities) step(ctx context.Context, e *model.Export, d *model.Delivery,
+	patience time.Duration) (nextState, error) {
 	if d.Outcome.Final() || d.Parked {
 		return nextState{}, nil
 	}
@@ -239,7 +240,7 @@ func (a *Activities) enter(ctx context.Context, i *model.Integration, size int64
 	}, ""
 }
 
-// closedReason is why a delivery to an integration is held that takes none now.
+// closedReason returns why a delivery to an integration is held that takes none now.
 func closedReason(i *model.Integration, s store.IntegrationStatus) string {
 	then := "has it verified again"
 	if s.ByOperator {
@@ -249,18 +250,18 @@ func closedReason(i *model.Integration, s store.IntegrationStatus) string {
 		i.Name, s.State, s.Reason, i.Tenant, i.Name, then)
 }
 
-// quarantinedReason is why an export in quarantine is held.
+// quarantinedReason returns why an export in quarantine is held.
 func quarantinedReason(e *model.Export) string {
 	return fmt.Sprintf("the export is in quarantine, because its body breaks the schema: "+
 		"release it with hiregate export release %s/%s", e.Tenant, e.Key)
 }
 
-// unknownReason is why a delivery to an integration that is not configured is held.
+// unknownReason returns why a delivery to an integration that is not configured is held.
 func unknownReason(integration string) string {
 	return fmt.Sprintf("integration %s is not in this gateway's configuration", integration)
 }
 
-// removedReason is why a delivery to an integration that was removed ends.
+// removedReason returns why a delivery to an integration that was removed ends.
 func removedReason(integration string) string {
 	return fmt.Sprintf("integration %s was removed", integration)
 }
@@ -292,7 +293,7 @@ func (a *Activities) hold(e *model.Export, d *model.Delivery, reason string) nex
 	return next
 }
 
-// holdEnd is until when a held delivery waits for its gate to open, in a round that ends at till.
+// holdEnd returns until when a held delivery waits for its gate to open, in a round that ends at till.
 func holdEnd(e *model.Export, d *model.Delivery, till time.Time) time.Time {
 	if e.Origin == model.Triggered { // nothing moves its end
 		return till

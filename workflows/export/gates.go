@@ -67,8 +67,8 @@ var (
 )
 
 // enter takes a place. Then done must be called with how the integration was found. Otherwise closed says why not, in a
-// fixed word, and backoff after which time to ask again. patience is how long to wait for a place. asked: somebody asked for
-// this attempt, and an open breaker lets it through; if the integration is found up, the breaker is closed.
+// fixed word, and backoff after which time to ask again. patience is how long to wait for a place. asked: somebody
+// asked for this attempt, and an open breaker lets it through; if the integration is found up, the breaker is closed.
 func (g *gates) enter(ctx context.Context, i *model.Integration, patience time.Duration,
 	asked bool) (done func(found error), closed string) {
 	g.mu.Lock()
@@ -104,8 +104,8 @@ func (g *gates) enter(ctx context.Context, i *model.Integration, patience time.D
 // closedGates are the words for what is closed to all deliveries of an integration, of its tenant, or of all.
 var closedGates = []string{"at_capacity", "breaker_open", "no_place", "no_memory", storeUnavailable}
 
-// queue waits until a delivery of a group is among the next to an integration, over all groups: the deliveries that many
-// groups have for one integration are then read from the store shortly before they are sent.
+// queue waits until a delivery of a group is among the next to an integration, over all groups: the deliveries that
+// many groups have for one integration are then read from the store shortly before they are sent.
 func (g *gates) queue(ctx context.Context, i *model.Integration) (leave func(), err error) {
 	g.mu.Lock()
 	one := g.of(i)
@@ -146,14 +146,14 @@ func (g *gates) backoff(i *model.Integration, now time.Time) time.Duration {
 	return workflows.Jittered(wait)
 }
 
-// Gate is what a delivery to an integration meets at its gate on this node.
+// Gate describes the gate of an integration on this node.
 type Gate struct {
 	BreakerOpen bool      // the integration failed often in a row: no attempt is made until Probe
 	Probe       time.Time // when one attempt is let through; zero unless BreakerOpen
 	Full        bool      // as many attempts are under way as the integration takes
 }
 
-// state is how the gate of an integration stands.
+// state returns how the gate of an integration stands.
 func (g *gates) state(i *model.Integration) (s Gate) {
 	g.mu.Lock()
 	one := g.of(i)
@@ -167,10 +167,10 @@ func (g *gates) state(i *model.Integration) (s Gate) {
 	return s
 }
 
-// Gate is how the gate of an integration stands on this node.
+// Gate returns how the gate of an integration stands on this node.
 func (a *Activities) Gate(i *model.Integration) Gate { return a.gates.state(i) }
 
-// of is the gate of an integration. The caller holds the lock.
+// of returns the gate of an integration. The caller holds the lock.
 func (g *gates) of(i *model.Integration) *gate {
 	n := i.InFlight
 	if n <= 0 {
@@ -196,7 +196,7 @@ func (g *gates) of(i *model.Integration) *gate {
 	return one
 }
 
-// probed takes over how an attempt that passed the open breaker found the integration.
+// probed closes the breaker if an attempt that passed it open found the integration up.
 func (one *gate) probed(found error) {
 	if found == nil {
 		one.breaker.Store(one.newBreaker())

@@ -102,8 +102,8 @@ func (g *groupFetch) step(ctx context.Context, id int64) nextStep {
 	return nextStep{}
 }
 
-// documentNews tells the deliveries of groups in this process whose documents are there. Those of other processes look for
-// them now and then.
+// documentNews tells the deliveries of groups in this process whose documents are there. Those of other processes look
+// for them now and then.
 type documentNews struct {
 	mu        sync.Mutex
 	listeners map[int64]chan<- int64 // by export

@@ -14,9 +14,10 @@ import (
 	"github.com/hiregate/hiregate/workflows"
 )
 
-// group makes a group of exports and stores its members. The sweep starts its workflow if this process does not come to
-// it.
-func (d *Dispatcher) group(ctx context.Context, c *config.Config, exports []*model.Export) (members []*model.Export, err error) {
+// group makes a group of exports and stores its members. The sweep starts its workflow if this process stops before it
+// does.
+func (d *Dispatcher) group(ctx context.Context, c *config.Config, exports []*model.Export) (
+	members []*model.Export, err error) {
 	exports = slices.DeleteFunc(slices.Clone(exports), func(e *model.Export) bool {
 		tenant, ok := c.Tenant(e.Tenant)
 		if ok && len(e.Integrations) == 0 {

@@ -164,7 +164,7 @@ func (r *Redeliverer) find(ctx context.Context, id int64, fetches *errgroup.Grou
 	return err
 }
 
-// status is the status of the workflow of a round; unspecified when Temporal knows of none.
+// status returns the status of the workflow of a round; unspecified when Temporal knows of none.
 func (r *Redeliverer) status(ctx context.Context, e *model.Export, round int) (enums.WorkflowExecutionStatus, error) {
 	return workflows.Status(ctx, r.Client, r.Namespace, e.RoundWorkflowID(round))
 }

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// groupFrom is how many exports that wait are started as a group; fewer have a workflow each.
+	// groupFrom is from how many exports that wait they are started as a group; fewer have a workflow each.
 	groupFrom = 8
 	// groupMost is how many members a group has at most.
 	groupMost = 200
@@ -20,7 +20,8 @@ const (
 	groupGathers = 100 * time.Millisecond
 )
 
-// offers are exports that wait for a starter. Tenants take turns, and share the room: one that hands in thousands at once holds up no other.
+// offers holds the exports that wait for a starter. Tenants take turns, and share the room: one that hands in thousands
+// at once holds up no other.
 type offers struct {
 	room  *fairpool.Pool
 	ready chan struct{} // holds one while some wait
@@ -58,8 +59,8 @@ func (q *offers) wake() {
 	}
 }
 
-// next waits for the exports whose turn it is: one while few wait, otherwise a group, of one tenant where it has enough.
-// It returns none once ctx has ended.
+// next waits for the exports whose turn it is: one while few wait, otherwise a group, of one tenant where it has
+// enough. It returns none once ctx has ended.
 func (q *offers) next(ctx context.Context) []*model.Export {
 	for {
 		q.gather(ctx)
@@ -114,7 +115,8 @@ func (q *offers) take() (batch []*model.Export) {
 	return batch
 }
 
-// of takes exports of the tenant whose turn it is, at most so many; one of a later round is taken alone. The lock is held.
+// of takes exports of the tenant whose turn it is, at most so many; one of a later round is taken alone. The lock is
+// held.
 func (q *offers) of(most int) []*model.Export {
 	tenant := q.turns[0]
 	all := q.waiting[tenant]

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// orphanAge is how old a workflow is before it is compared with the store. An export is stored before its workflow is
-	// started, and the store is read after the workflows were listed, so a second would do.
+	// orphanAge is how old a workflow is before it is compared with the store. An export is stored before its workflow
+	// is started, and the store is read after the workflows were listed, so a second would do.
 	orphanAge = time.Minute
 	// orphansFirst is after the start: what was open then is old enough.
 	orphansFirst = time.Minute
@@ -74,8 +74,8 @@ func (r *Redeliverer) WatchOrphanWorkflows(ctx context.Context) {
 	}
 }
 
-// TellOrphanWorkflows finds the orphans, updates the gauge, and logs how many there are when that has changed. It must not run
-// twice at a time.
+// TellOrphanWorkflows finds the orphans, updates the gauge, and logs how many there are when that has changed. It must
+// not run twice at a time.
 func (r *Redeliverer) TellOrphanWorkflows(ctx context.Context, now time.Time) error {
 	found, err := r.FindOrphanWorkflows(ctx, now)
 	if err != nil {
@@ -93,7 +93,8 @@ func (r *Redeliverer) TellOrphanWorkflows(ctx context.Context, now time.Time) er
 	return nil
 }
 
-// FindOrphanWorkflows compares the open workflows of exports with the store. Younger ones than a minute are counted alone.
+// FindOrphanWorkflows compares the open workflows of exports with the store. Younger ones than a minute are counted
+// alone.
 func (r *Redeliverer) FindOrphanWorkflows(ctx context.Context, now time.Time) (res OrphanWorkflows, err error) {
 	open := fmt.Sprintf("TaskQueue = '%s' AND ExecutionStatus = 'Running' AND WorkflowType IN ('%s', '%s') AND StartTime ",
 		workflows.DeliverQueue, WorkflowName, GroupWorkflowName)
@@ -184,8 +185,9 @@ func (r *Redeliverer) exportsOf(ctx context.Context, workflow string) ([]int64, 
 	return in.all(), nil
 }
 
-// EndOrphanWorkflows terminates those of some workflows that are orphans still, and counts them. What the store has of a
-// group goes on in workflows of its own. Temporal is looked through again within a minute, and what is found then is told.
+// EndOrphanWorkflows terminates those of some workflows that are orphans still, and counts them. What the store has of
+// a group goes on in workflows of its own. Temporal is looked through again within a minute, and what is found then is
+// told.
 func (r *Redeliverer) EndOrphanWorkflows(ctx context.Context, orphans OrphanWorkflows) (int, error) {
 	var ended atomic.Int64
 	group, ending := errgroup.WithContext(ctx)
@@ -212,8 +214,8 @@ func (r *Redeliverer) EndOrphanWorkflows(ctx context.Context, orphans OrphanWork
 	return n, err
 }
 
-// endOrphanWorkflow reports whether it terminated a workflow. Its other exports go on first: after a crash in between, it is an
-// orphan still.
+// endOrphanWorkflow reports whether it terminated a workflow. Its other exports go on first: after a crash in between,
+// it is an orphan still.
 func (r *Redeliverer) endOrphanWorkflow(ctx context.Context, s OrphanWorkflow) (bool, error) {
 	here, err := r.Store.ExportsByID(ctx, s.exports)
 	if err != nil || len(here) == len(s.exports) {

@@ -28,8 +28,8 @@ func (r *Redeliverer) CountQuarantined(ctx context.Context) error {
 	return err
 }
 
-// ReleaseQuarantine releases an export from quarantine: it is delivered as it came. Deliveries that are held are hurried,
-// parked ones begin the next round. note writes beside it, in the transaction that releases. The error is a
+// EndQuarantine releases an export from quarantine: it is delivered as it came. Deliveries that are held are
+// hurried, parked ones begin the next round. note writes beside it, in the transaction that releases. The error is a
 // *RefusedError when the export is not in quarantine, or store.ErrNotFound.
 func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string,
 	note func(*store.Tx) error) (Released, error) {

@@ -13,9 +13,9 @@ import (
 // ErrStopped means that a redelivery is not running any more, or came to an export before.
 var ErrStopped = errors.New("the redelivery was paused or cancelled, or another worker goes on with it")
 
-// RedeliverSelected begins a round of an export that a redelivery comes to, and notes that in the same transaction: each
-// is begun once, whichever worker dies when. It skips one that the redelivery does not choose any more, because another
-// delivers it, and one that can't be redelivered. The error is ErrStopped when nothing was done.
+// RedeliverSelected begins a round of an export that a redelivery comes to, and notes that in the same transaction:
+// each is begun once, whichever worker dies when. It skips one that the redelivery does not choose any more, because
+// another delivers it, and one that can't be redelivered. The error is ErrStopped when nothing was done.
 func (r *Redeliverer) RedeliverSelected(ctx context.Context, j *model.Redelivery, id int64) error {
 	now := r.Now()
 	var next *model.Export

@@ -14,8 +14,8 @@ import (
 const settleEvery = 5 * time.Second
 
 // settle notes which exports have nothing undelivered any more, so that the others are quick to list. It does so apart
-// from the deliveries, hundreds at a time, which costs them much less than a write each; until then a list looks at more
-// exports than it finds. A look takes a tenth of the time at most.
+// from the deliveries, hundreds at a time, which costs them much less than a write each; until then a list looks at
+// more exports than it finds. A look takes a tenth of the time at most.
 func (d *Dispatcher) settle(ctx context.Context) {
 	for pause := settleEvery; wait.For(ctx, pause); {
 		began := time.Now()

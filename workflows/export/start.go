@@ -30,8 +30,8 @@ const startTimeout = 10 * time.Second
 // it.
 const attributeBytes = 2000
 
-// start starts the workflows of exports that are claimed: one for many, otherwise one for each, or for the group that it
-// is in. The error means that Temporal or the store is away, not that something is wrong with these exports.
+// start starts the workflows of exports that are claimed: one for many, otherwise one for each, or for the group that
+// it is in. The error means that Temporal or the store is away, not that something is wrong with these exports.
 func (d *Dispatcher) start(ctx context.Context, exports []*model.Export) error {
 	c := d.InForce.Current()
 	if c == nil {
@@ -93,8 +93,8 @@ func (d *Dispatcher) startWorkflow(ctx context.Context, exports []*model.Export,
 	case isAlreadyStarted(err):
 		d.answered()
 		metrics.DispatchedGroup("repeated", len(exports))
-		// It may be another database's: a gateway with a new database may find the workflows of the database before, with
-		// the same ids, and they don't deliver these exports.
+		// It may be another database's: a gateway with a new database may find the workflows of the database before,
+		// with the same ids, and they don't deliver these exports.
 		started, err := d.readInput(ctx, first.WorkflowID)
 		if err != nil {
 			return err
@@ -220,8 +220,8 @@ func input(e *model.Export, to []Target, attributes bool) Input {
 	}
 }
 
-// fetches reports whether the documents of an export are fetched, also after the end of their URLs: what is still missing
-// then is given up, and its address answers so. The documents of a triggered export are here already.
+// fetches reports whether the documents of an export are fetched, also after the end of their URLs: what is still
+// missing then is given up, and its address answers so. The documents of a triggered export are here already.
 func fetches(e *model.Export) bool { return e.Attachments > 0 && e.Origin == model.Received }
 
 func urgency(e *model.Export) workflows.Urgency {
@@ -234,7 +234,7 @@ func urgency(e *model.Export) workflows.Urgency {
 	return workflows.Received
 }
 
-// targets are the integrations a round is for, and how long each waits for documents. former are the deliveries of the
+// targets returns the integrations of a round, and how long each waits for documents. former are the deliveries of the
 // rounds before.
 func targets(e *model.Export, tenant *model.Tenant, former []*model.Delivery, now time.Time) (to []Target) {
 	names := e.Integrations
@@ -249,9 +249,10 @@ func targets(e *model.Export, tenant *model.Tenant, former []*model.Delivery, no
 	return to
 }
 
-// documentsWait is how long a delivery waits for the documents of its export. mode is the document mode in which it was tried
-// before; empty: the one of its integration.
-func documentsWait(e *model.Export, tenant *model.Tenant, integration string, mode model.DocumentMode, now time.Time) time.Duration {
+// documentsWait returns how long a delivery waits for the documents of its export. mode is the document mode in which
+// it was tried before; empty: the one of its integration.
+func documentsWait(e *model.Export, tenant *model.Tenant, integration string, mode model.DocumentMode,
+	now time.Time) time.Duration {
 	if i, ok := tenant.Integration(integration); ok {
 		mode = cmp.Or(mode, i.Documents)
 	}

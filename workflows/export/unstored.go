@@ -27,8 +27,9 @@ const (
 // storeUnavailable is the fixed word for what waits for the store.
 const storeUnavailable = "store_unavailable"
 
-// unstored has the attempts whose outcome waits to be stored. What was sent is stored before it is sent again, and while
-// outcomes can't be stored no attempt begins: a partner would get each export again and again. The zero value is ready.
+// unstored has the attempts whose outcome waits to be stored. What was sent is stored before it is sent again, and
+// while outcomes can't be stored no attempt begins: a partner would get each export again and again. The zero value is
+// ready.
 type unstored struct {
 	mu      sync.Mutex
 	waiting map[place]bool
@@ -102,8 +103,8 @@ func (u *unstored) forget(of place) {
 	delete(u.waiting, of)
 }
 
-// keep stores the outcome of an attempt, and tries until it is stored: beyond the end of its activity, which Temporal may
-// run again meanwhile, and until the store is closed. The error says that there is nothing to store it in.
+// keep stores the outcome of an attempt, and tries until it is stored: beyond the end of its activity, which Temporal
+// may run again meanwhile, and until the store is closed. The error says that there is nothing to store it in.
 func (a *Activities) keep(ctx context.Context, d *model.Delivery, write func(context.Context) error) error {
 	of := place{d.ExportID, d.Integration, d.Round}
 	defer a.unstored.forget(of)
@@ -144,7 +145,8 @@ func (a *Activities) keep(ctx context.Context, d *model.Delivery, write func(con
 
 var errStoreClosed = fmt.Errorf("%w: it is closed", store.ErrUnavailable)
 
-// tryStore writes once, while the store is open. What was done must be known, even when the activity is being cancelled.
+// tryStore writes once, while the store is open. What was done must be known, even when the activity is being
+// cancelled.
 func (a *Activities) tryStore(ctx context.Context, write func(context.Context) error) error {
 	release, ok := a.Store.Acquire()
 	if !ok {

@@ -86,7 +86,8 @@ const safetyNet = 5 * time.Minute
 func Workflow(ctx workflow.Context, in Input) (Result, error) {
 	var documents workflow.Future
 	if in.Documents {
-		documents = workflow.ExecuteActivity(fetchOptions(ctx, in), FetchDocumentsName, Part{Export: in.Export, Round: in.Round})
+		part := Part{Export: in.Export, Round: in.Round}
+		documents = workflow.ExecuteActivity(fetchOptions(ctx, in), FetchDocumentsName, part)
 	}
 	res := Result{Deliveries: make([]DeliverResult, len(in.To))}
 	group := workflow.NewWaitGroup(ctx)
@@ -141,7 +142,7 @@ func await(ctx workflow.Context, documents workflow.Future, limit time.Duration)
 var worstFirst = []model.Class{
 	model.ClassOurFault, model.ClassDataFault, model.ClassPartnerFault, model.ClassExpired, model.ClassHeld}
 
-// worst is the class that a person has to look at first.
+// worst returns the class that a person has to look at first.
 func worst(all []DeliverResult) model.Class {
 	for _, class := range worstFirst {
 		for _, one := range all {
