@@ -8,7 +8,6 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/failpoint"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
@@ -34,11 +33,7 @@ func (d *Dispatcher) group(ctx context.Context, c *config.Config, exports []*mod
 		members, err = tx.Group(exports, d.Now())
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	failpoint.Reach(failpoint.GroupStored)
-	return members, nil
+	return members, err
 }
 
 func groupInput(members []*model.Export, attributes bool) GroupInput {

@@ -80,6 +80,10 @@ func (d *Dispatcher) startOne(ctx context.Context, c *config.Config, e *model.Ex
 // before.
 func (d *Dispatcher) startWorkflow(ctx context.Context, exports []*model.Export, to []Target) error {
 	first := exports[0]
+	group := first.InGroup(first.Round)
+	if group {
+		failpoint.Reach(failpoint.GroupStored)
+	}
 	err := d.execute(ctx, exports, to, d.Attributes.Load())
 	var invalid *serviceerror.InvalidArgument
 	if errors.As(err, &invalid) {
@@ -121,7 +125,7 @@ func (d *Dispatcher) startWorkflow(ctx context.Context, exports []*model.Export,
 		metrics.DispatchedGroup("unavailable", len(exports))
 		return err
 	}
-	if first.InGroup(first.Round) {
+	if group {
 		failpoint.Reach(failpoint.GroupStarted)
 		return d.write(ctx, func(tx *store.Tx) error { return tx.MarkGroupDispatched(first.Group, d.Now()) })
 	}
