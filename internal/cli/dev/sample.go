@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/admin"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
@@ -162,11 +163,7 @@ func (s *seeding) documents(ctx context.Context) error {
 		if _, ok := there[d.Application]; ok {
 			continue
 		}
-		var list struct {
-			Items []struct {
-				ID string `json:"id"`
-			} `json:"items"`
-		}
+		var list api.List[api.Document]
 		if err := s.Call(ctx, http.MethodGet, s.base+"/job-applications/"+terminal.PathSegment(d.Application)+"/documents",
 			nil, &list); err != nil {
 			return err
