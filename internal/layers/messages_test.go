@@ -13,9 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// speakManagementAPI are the packages that send or receive messages of the management API. internal/cli/admin, which has
-// structs of its own, is not among them yet.
-var speakManagementAPI = []string{"modules/manageapi", "modules/manageapi/rest", "modules/console"}
+// speakManagementAPI are the packages that send or receive messages of the management API.
+var speakManagementAPI = []string{"modules/manageapi", "modules/manageapi/rest", "modules/console", "internal/cli/admin"}
 
 // Each message of the management API is declared once, in internal/api or internal/model: the packages that send and
 // receive them have no struct for JSON.

@@ -247,7 +247,7 @@ type failure struct {
 	status int
 	Text   string // the key of its text
 	Detail string // in English, from the management API; empty: the text says it all
-	// Transcript is what came of a VERIFY event, where that is why something is refused.
+	// Transcript is the answer to a VERIFY event that made the management API refuse something; nil: there is none.
 	Transcript *api.Transcript
 }
 

@@ -32,7 +32,7 @@ type session struct {
 	Portal *gateway.Portal // what a link lets its visitors see; they are not signed in
 }
 
-// known is what the console knows of a person who is signed in. It is stored, sealed.
+// known holds the identity of a person who is signed in. It is stored, sealed.
 type known struct {
 	Name    string
 	Email   string // verified by the provider; empty: none is

@@ -17,7 +17,7 @@ import (
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
-// answer is what goes out.
+// answer is the response to a request, as it is written.
 type answer struct {
 	status         int
 	etag, location string
