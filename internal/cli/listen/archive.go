@@ -48,7 +48,7 @@ func (a archive) body(e *Entry, body []byte) error {
 }
 
 // save calls write with a file in the folder, and renames it to name and the extension when that succeeded. A document
-// that broke off leaves nothing behind. Without a folder the content is discarded.
+// that broke off leaves no file. Without a folder the content is discarded.
 func save(folder, name string, write func(io.Writer) (extension string, err error)) error {
 	if folder == "" {
 		_, err := write(io.Discard)

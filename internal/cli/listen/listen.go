@@ -1,3 +1,4 @@
+// Package listen has the command `hiregate listen`: a sample partner, which receives exports and lets people sign in.
 package listen
 
 import (

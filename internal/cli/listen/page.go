@@ -67,7 +67,7 @@ type claimRow struct{ Name, Value, Note string }
 var claimOrder = []string{"name", "given_name", "family_name", "email", "email_verified", "sub", "iss", "aud",
 	"auth_time", "iat", "exp", "nonce", "at_hash"}
 
-// Name is how the page greets the user.
+// Name returns the name by which the page greets the user.
 func (p *person) Name() string {
 	for _, name := range []string{"name", "email", "sub"} {
 		if text, ok := p.claims[name].(string); ok && text != "" {

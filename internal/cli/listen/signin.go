@@ -25,10 +25,10 @@ const (
 	signOutPath  = "/sign-out"
 )
 
-// attemptLife is how long a user may take to sign in.
+// attemptLife is the time in which a user must sign in.
 const attemptLife = 10 * time.Minute
 
-// rememberedPeople is how many sign-ins, and how many attempts, the sample partner holds in memory.
+// rememberedPeople bounds the sign-ins, and the attempts, that the sample partner holds in memory.
 const rememberedPeople = 1000
 
 // signIn is the sample partner as an application that people sign in to, with the authorization code flow (OpenID

@@ -1,4 +1,3 @@
-// Package listen has the command `hiregate listen`: a sample partner, which receives exports and lets people sign in.
 package listen
 
 import (
