@@ -37,7 +37,7 @@ var groups = []struct {
 	}},
 }
 
-// Caddy's commands stand apart from ours: those that run the gateway, and the others.
+// The groups of Caddy's commands: those that run the gateway, and the others.
 const (
 	serverGroup, serverTitle = "server", "The server, which is Caddy:"
 	caddyGroup, caddyTitle   = "caddy", "Other commands of Caddy:"
@@ -45,8 +45,8 @@ const (
 
 var serverCommands = []string{"run", "start", "stop", "reload", "validate", "adapt", "fmt"}
 
-// overview is the hidden command that shows the help of the root, which Caddy makes out of anybody's reach and ends with
-// a link to its own documentation: only a command that runs knows the root above it.
+// overview is the hidden command that shows the help of the root. Caddy makes the root itself, and ends its help with a
+// link to its own documentation: only a command that runs can reach it.
 var overview = &cobra.Command{
 	Use: "overview", Short: "Shows the help of hiregate", Hidden: true, Args: cobra.NoArgs, Annotations: map[string]string{groupAnnotation: serverGroup},
 	RunE: func(cmd *cobra.Command, _ []string) error {
@@ -114,8 +114,8 @@ func groupCommands(root *cobra.Command) {
 	}
 }
 
-// groupAnnotation is where a command of ours has its group until the root has groups: cobra refuses to run a command
-// whose group is unknown.
+// groupAnnotation holds the group of a command of ours until the root has groups: cobra refuses to run a command whose
+// group is unknown.
 const groupAnnotation = "group"
 
 // register adds a command of ours to Caddy's.
@@ -140,9 +140,8 @@ func register(group string, command func() *cobra.Command) {
 	})
 }
 
-// exitByCode has a command, and those below it, exit with the code of their error; one of an argument or a flag is one of
-// what was typed. Caddy's main exits with 1 for any error
-// but its own type, which only its wrapper makes.
+// exitByCode makes a command, and those below it, exit with the code of their error: ExitUsage for a wrong argument or
+// flag. Caddy's main exits with 1 for any error but its own type, which only its wrapper makes.
 func exitByCode(cmd *cobra.Command) {
 	coded := func(cmd *cobra.Command, err error) error {
 		code := terminal.ExitCode(err)

@@ -38,7 +38,7 @@ func extendValidate(root *cobra.Command) {
 
 What is valid and loses exports or documents, such as a site without a catch-all, is warned of,
 and ends the command with exit code 3, unless --lax is given. Where the output is no terminal,
-the last line says alone what is wrong, as file:line: sentence.`
+the last line says all that is wrong, as file:line: sentence.`
 	lax := c.Flags().Bool(laxFlag, false, "exit with 0 where warnings say that exports are lost")
 	validate := c.RunE
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -129,8 +129,8 @@ func placed(text string) string {
 	return text
 }
 
-// explained is what is wrong with a configuration: a mistake in the braces of its file, if there is one, since Caddy
-// takes it for another; else what Caddy says, each sentence on a line.
+// explained says what is wrong with a configuration: a mistake in the braces of its file, if there is one, since Caddy
+// takes it for another mistake; else the text of Caddy, a sentence a line.
 func explained(cmd *cobra.Command, err error) string {
 	file, _ := cmd.Flags().GetString("config")
 	if file == "" {

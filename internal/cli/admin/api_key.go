@@ -69,8 +69,8 @@ func apiKeySet(a *Client) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set LABEL",
 		Short: "Makes a key, and shows it this once",
-		Long: `Makes a key of the management API, and shows it this once: the gateway keeps a hash of it alone.
-The label says who gets it, so that it can be told from the others. A key is never changed: remove
+		Long: `Makes a key of the management API, and shows it this once: the gateway keeps only its hash. The
+label says who gets it, so that it can be told apart from the others. A key is never changed: remove
 it, and make another.
 
 The role viewer looks at everything but keys; operator also works with candidates, jobs, steps,

@@ -51,7 +51,7 @@ func apiUserSet(a *Client) *cobra.Command {
 		Short: "Makes a user of the Apply API, or gives one another password",
 		Long: `Makes a user of the Apply API, who may apply for the jobs of one tenant. The user name is an
 e-mail address. Without --password-file a password is made and shown this once: the gateway keeps
-a hash of it alone.
+only its hash.
 
 A user who exists gets another password, with --password-file or --new-password, and all tokens
 that were issued to them end. One who is disabled stays so.`,

@@ -22,7 +22,7 @@ var auditEntries = noun[model.AuditEntry]{
 	listHelp: help{"Lists who did what, newest first",
 		`Lists who released, redelivered, exported or erased, disabled or enabled an integration, or
 changed the configuration, and when. Entries are kept for 400 days. The changes of candidates,
-jobs and job applications are in the log alone, but for their deletion.`},
+jobs and job applications are only in the log, except their deletion.`},
 	filters: []filter{
 		{flag: "object", help: "what was done to this only, such as exports/UUID or integrations/hris"},
 		{flag: "action", help: "such as redeliver, release, erase, set or remove"},

@@ -40,9 +40,8 @@ func (s *settings[T, I]) add(fl *pflag.FlagSet, in *I) {
 	}
 }
 
-// keep puts into in, beside what the flags gave, the settings of what is stored at path. made reports that nothing is:
-// in has what the flags gave then. The header of the PUT or POST that follows has it refused where that has changed
-// meanwhile.
+// keep adds the stored settings at path to in, which has those of the flags. made reports that nothing is stored there: in
+// stays as it is then. With the header, a PUT is refused if the stored settings have changed meanwhile.
 func (s *settings[T, I]) keep(
 	ctx context.Context, a *Client, cmd *cobra.Command, path string, in *I,
 ) (unchanged http.Header, made bool, err error) {

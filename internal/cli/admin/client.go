@@ -26,8 +26,8 @@ const (
 	maxRefusal = 64 << 20
 )
 
-// Client asks a running gateway, which alone has the database open: at Caddy's admin endpoint on the same machine, or
-// at its management API, with an API key.
+// Client asks a running gateway, the only process that has the database open: at Caddy's admin endpoint on the same
+// machine, or at its management API, with an API key.
 type Client struct {
 	Address string // of the admin endpoint, host:port or unix//path
 
@@ -35,8 +35,8 @@ type Client struct {
 	keyFile string
 	json    bool
 	wide    bool
-	named   bool // whether the person at the terminal was told whom this talks to
-	asked   bool // whether the gateway was asked anything: an error before that is one of what was typed
+	named   bool // whether the person at the terminal has seen which gateway this is
+	asked   bool // whether a request was sent: an error before that is one of the command line
 }
 
 // ask calls the API for a command that shows the answer: with --json the answer is printed here, as it came, and shown
@@ -154,7 +154,7 @@ type Refusal struct {
 	error  // a sentence
 }
 
-// refused makes a sentence of an error answer: the gateway's own, or that of whatever else listens there.
+// refused makes a sentence of an error answer, of the gateway or of another server that listens there.
 func (a *Client) refused(answer *http.Response) error {
 	var findings []string
 	var transcript api.Transcript
@@ -166,7 +166,7 @@ func (a *Client) refused(answer *http.Response) error {
 	if err != nil {
 		return a.unreached(err)
 	}
-	// Something else than a gateway may answer anything.
+	// Another server may answer anything.
 	_ = json.Unmarshal(raw, &said)
 	switch {
 	case said.Detail != "":

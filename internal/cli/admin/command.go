@@ -12,7 +12,7 @@ import (
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
-// group completes a command that only has others, which ask the gateway through one client.
+// group completes a command that only has others below it, which share a client.
 func group(cmd *cobra.Command, below ...func(*Client) *cobra.Command) *cobra.Command {
 	a := new(Client)
 	a.flags(cmd)
@@ -46,8 +46,8 @@ func group(cmd *cobra.Command, below ...func(*Client) *cobra.Command) *cobra.Com
 	return cmd
 }
 
-// judged returns what a command runs: run, whose error is one of what was typed if the gateway was asked nothing, or said
-// that the request can't be meant.
+// judged returns run with its errors marked as errors of the command line if no request was sent, or the gateway answered
+// 400.
 func (a *Client) judged(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
@@ -59,7 +59,7 @@ func (a *Client) judged(run func(*cobra.Command, []string) error) func(*cobra.Co
 	}
 }
 
-// interruptible returns what a command runs: run, with a context that an interrupt ends.
+// interruptible returns run with a context that an interrupt ends.
 func interruptible(
 	run func(ctx context.Context, cmd *cobra.Command, args []string) error,
 ) func(*cobra.Command, []string) error {
@@ -70,7 +70,7 @@ func interruptible(
 	}
 }
 
-// tenantPath returns the path of what a tenant has; the segments are escaped.
+// tenantPath returns a path below a tenant; the segments are escaped.
 func tenantPath(tenant string, segments ...string) string {
 	path := "/v1/tenants/" + terminal.PathSegment(tenant)
 	for _, segment := range segments {
@@ -91,8 +91,8 @@ func (a *Client) asking(cmd *cobra.Command) func(ctx context.Context, cmd *cobra
 	}
 }
 
-// confirm asks the person at the terminal whether to do what can't be undone, after it has told them which gateway does
-// it.
+// confirm asks the person at the terminal whether to do something that can't be undone. A request before it names the
+// gateway that would do it.
 func (a *Client) confirm(ctx context.Context, cmd *cobra.Command, question string) error {
 	err := a.Call(ctx, http.MethodGet, "/v1/tenants?limit=1", nil, nil)
 	if refused := new(Refusal); err != nil && !errors.As(err, &refused) {

@@ -31,7 +31,7 @@ var completed = []*kind{&tenants.kind, &integrations.kind, &exports.kind, &redel
 var ofTenant = map[string]*kind{"integration": &integrations.kind, "helper": &integrations.kind,
 	"candidate": &candidates.kind, "application": &applications.kind, "job": &jobs.kind, "step": &steps.kind}
 
-// complete proposes what can stand where the cursor is, by the word that the usage has there.
+// complete proposes arguments for the place of the cursor, by the word of the usage at that place.
 func (a *Client) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	usage, _, _ := strings.Cut(cmd.Use, " |") // what follows is the other way to use it
 	words := strings.Fields(usage)[1:]
@@ -119,7 +119,8 @@ var words = map[string][]string{
 	"invalid":           {"refuse", "quarantine"},
 	"algorithm":         {"RS256", "ES256"},
 	"format":            {"json", "csv"},
-	"action":            {"add", "cancel", "disable", "enable", "end", "erase", "export", "open-portal", "pause", "redeliver", "release", "remove", "require-totp", "reset", "resume", "set", "show-body"},
+	"action": {"add", "cancel", "disable", "enable", "end", "erase", "export", "open-portal", "pause", "redeliver",
+		"release", "remove", "require-totp", "reset", "resume", "set", "show-body"},
 }
 
 func textsOf[T ~string](all []T) []string {
@@ -130,7 +131,7 @@ func textsOf[T ~string](all []T) []string {
 	return words
 }
 
-// completeFlags has the flags completed whose values are known: the words of a set, tenants, and what these have.
+// completeFlags registers the completion of each flag: the words of a set, names that the gateway lists, or nothing.
 func (a *Client) completeFlags(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		var complete cobra.CompletionFunc

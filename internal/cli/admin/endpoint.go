@@ -64,9 +64,9 @@ func (a *Client) choose(cmd *cobra.Command) error {
 	return nil
 }
 
-// destination is where the requests of a Client go.
+// destination has the address that a Client sends requests to, and how it gets there.
 type destination struct {
-	url       string // what stands before /v1
+	url       string // the part before /v1
 	header    http.Header
 	transport *http.Transport
 }
@@ -99,7 +99,7 @@ func (a *Client) endpoint() (*destination, error) {
 	return to, nil
 }
 
-// osUser is who runs the command, for the audit of the gateway. It is what anybody may claim: nobody checks it.
+// osUser returns the name of the user who runs the command, for the audit of the gateway, which can't check it.
 func osUser() string {
 	name := "user " + strconv.Itoa(os.Getuid())
 	if u, err := user.Current(); err == nil && u.Username != "" {
@@ -111,7 +111,7 @@ func osUser() string {
 	return strings.ReplaceAll(name, ":", "_") // which ends the name in this scheme (RFC 7617 section 2)
 }
 
-// remote is the endpoint of a management API.
+// remote returns the endpoint of a management API.
 func (a *Client) remote() (*destination, error) {
 	u, err := url.Parse(a.gateway)
 	switch {
@@ -144,10 +144,10 @@ func loopback(host string) bool {
 // noRedirect returns the redirect as the answer: an API key must not follow it.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// at is the address that the person named.
+// at returns the address that the person named.
 func (a *Client) at() string { return cmp.Or(a.gateway, a.Address) }
 
-// where names what is asked.
+// where names the endpoint for a person.
 func (a *Client) where() string {
 	if a.gateway != "" {
 		return "the management API at " + a.gateway
@@ -155,8 +155,8 @@ func (a *Client) where() string {
 	return "the admin endpoint at " + a.Address
 }
 
-// peer tells a person whom a command talks to: several gateways may run on one machine. It is empty for anything but a
-// gateway, which names itself in the header Server: hiregate (https://gate.example, process 4711).
+// peer returns a line that names the gateway a command talks to: several may run on one machine. A gateway names itself in
+// the header Server, as hiregate (https://gate.example, process 4711); for any other server the line is empty.
 func (a *Client) peer(server string) string {
 	who, ok := strings.CutPrefix(server, "hiregate (")
 	who, closed := strings.CutSuffix(who, ")")
@@ -195,7 +195,7 @@ func (a *Client) unreached(err error) error {
 
 const strange = "it answered nothing that a gateway of this version says"
 
-// elsewhere is the error of an address where something else than a gateway listens.
+// elsewhere is the error of an address where another server listens.
 func (a *Client) elsewhere(seen string) error {
 	if a.gateway != "" {
 		return fmt.Errorf("what answers at %s is not the management API of a gateway (%s): name that with --gateway "+

@@ -28,14 +28,15 @@ it lacks.`,
 }
 
 var exports = noun[api.ExportDetail]{
-	kind:     kind{command: "export", at: "exports", all: true, arg: "TENANT/UUID", example: "acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"},
+	kind: kind{command: "export", at: "exports", all: true, arg: "TENANT/UUID",
+		example: "acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"},
 	listHelp: help{short: "Lists exports, newest first"},
 	filters: []filter{
 		{flag: "outcome", help: "exports with such a delivery only: retrying, held, delivered, failed or expired"},
 		{flag: "class", help: "exports whose last attempt was such a fault only, failed ones unless --outcome says " +
 			"otherwise: partner_fault, data_fault or our_fault"},
 		{flag: "integration", ofTenant: true, help: "exports that were tried or held at this integration only"},
-		{flag: "uuid", help: "exports whose UUID begins so only, at least 8 characters; with --tenant alone"},
+		{flag: "uuid", help: "exports whose UUID begins so only, at least 8 characters; no other flag than --tenant goes with it"},
 		{flag: "candidate", ofTenant: true, help: "exports of the candidate with this id only"},
 		{flag: "quarantined", boolean: true, help: "exports in quarantine only: they break the schema"},
 		{flag: "lost-documents", parameter: "lostDocuments", boolean: true,

@@ -36,8 +36,8 @@ const (
 	wholeUUID = 36 // characters of one that needs no search
 )
 
-// findExport finds an export that is named as TENANT/UUID, or by its UUID alone, or by the begin of that: at least 8
-// characters, which no other export begins with.
+// findExport finds an export that is named as TENANT/UUID, by its UUID, or by the beginning of its UUID: at least 8
+// characters, with which no other UUID begins.
 func (a *Client) findExport(ctx context.Context, arg string) (path, name string, err error) {
 	tenant, uuid, ok := strings.Cut(arg, "/")
 	list := "/v1/exports"

@@ -107,7 +107,8 @@ func (a *Client) redeliverRange(ctx context.Context, cmd *cobra.Command, f *rang
 	if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, j); err != nil {
 		return err
 	} else if !shown {
-		fmt.Fprintf(cmd.OutOrStdout(), "redelivery %s of %d exports is %s: %s\n", j.Tenant+"/"+j.ID, j.Total, j.State, redelivered(j))
+		fmt.Fprintf(cmd.OutOrStdout(), "redelivery %s/%s of %d exports is %s: %s\n", j.Tenant, j.ID, j.Total, j.State,
+			redelivered(j))
 	}
 	if j.Failed > 0 {
 		return fmt.Errorf("%d exports failed: hiregate export list --tenant %s --integration %s --outcome failed "+

@@ -38,7 +38,7 @@ func exportShow(a *Client) *cobra.Command {
 		Short: "Shows an export: its deliveries, each attempt, and its documents",
 		Long: `Shows an export: its deliveries, each attempt with the head of what was answered, and its
 documents. Of more than 100 attempts at a delivery the last 100 are shown. The tenant may be left out,
-and of the UUID all but the first 8 characters, as long as one export alone is meant.
+and all but the first 8 characters of the UUID, as long as they name only one export.
 
 An answer is shown in part; --json has all that was kept of it, at most 64 KiB.
 
@@ -98,7 +98,8 @@ func printExport(w io.Writer, e *api.ExportDetail) error {
 		fmt.Fprintln(w)
 		table := terminal.NewTable(w, "document", "state", "tries", "bytes", "type", "fetched", "sha256", "reason")
 		for _, d := range e.Documents {
-			table.Row(d.Position, terminal.State(d.State), d.Tries, d.Size, d.MimeType, d.FetchedAt, d.SHA256, terminal.Reason(d.Reason))
+			table.Row(d.Position, terminal.State(d.State), d.Tries, d.Size, d.MimeType, d.FetchedAt, d.SHA256,
+				terminal.Reason(d.Reason))
 		}
 		if err := table.Flush(); err != nil {
 			return err
@@ -124,7 +125,8 @@ func printDeliveries(w io.Writer, e *api.ExportDetail) error {
 	table := terminal.NewTable(w, "integration", "round", "outcome", "class", "attempts", "updated", "next attempt",
 		"reason")
 	for _, d := range e.Deliveries {
-		table.Row(d.Integration, d.Round, terminal.State(d.Outcome), d.Class, d.Attempts, d.UpdatedAt, d.NextAt, terminal.Reason(d.Reason))
+		table.Row(d.Integration, d.Round, terminal.State(d.Outcome), d.Class, d.Attempts, d.UpdatedAt, d.NextAt,
+			terminal.Reason(d.Reason))
 		attempts = attempts || len(d.History) > 0
 	}
 	if err := table.Flush(); err != nil {

@@ -201,8 +201,8 @@ func integrationSet(a *Client) *cobra.Command {
 name of one; all else of it stays. Where its URL or secret is new, a VERIFY event is sent there
 first: unless that is answered with exactly 200, nothing is saved, and what came of it is shown.
 
-The secret is read from a file, the secret alone, so that it shows up in no list of processes; "-"
-reads it from standard input.`,
+The secret is read from a file that has nothing else in it, so that no list of processes shows it;
+"-" reads it from standard input.`,
 		Example: `  hiregate integration set initech/hris --url https://hr.example.com/inbound/initech \
     --secret-file hris.secret
   hiregate integration set initech/hris --documents inline --in-flight 2`,
@@ -251,7 +251,7 @@ reads it from standard input.`,
 	fl.StringVar(&file, "secret-file", "", "file with the secret that signs what is sent there")
 	fl.StringVar(&former, "former-secret-file", "",
 		"file with the secret before it, which signs as well during a rotation")
-	fl.BoolVar(&endFormer, "end-former", false, "end the secret before it: the new one signs alone")
+	fl.BoolVar(&endFormer, "end-former", false, "end the secret before it: only the new one signs")
 	fl.StringSliceVar(&retry, "retry", nil, "gaps between attempts, such as 5s,30s,2m; the last one repeats")
 	return cmd
 }

@@ -118,13 +118,13 @@ func jobImport(a *Client) *cobra.Command {
 		Use:   "import-questions FILE",
 		Short: "Puts a list of questions, JSON or CSV, in the place of those that a job has",
 		Long: `Puts a list of questions in the place of those that a job has. When one row is refused, nothing is
-changed, and what is wrong with each is told, with its line. A list without questions is refused,
+changed, and what is wrong with each is shown, with its line. A list without questions is refused,
 unless --empty says that it is meant.
 
 A JSON file holds an array of questions, as the Apply API shows them. A CSV file is in UTF-8, and
 its first line names its columns, in any order: id, format and label, and what is needed of
 isRequired, options, maxLength and check. Options are separated by "|"; a "|" within an option is
-written as "\|". The check email makes a Text question take e-mail addresses alone.
+written as "\|". The check email makes a Text question take only e-mail addresses.
 
 "-" reads standard input; it is taken for JSON when it begins with "[", unless --format says
 otherwise.`,
@@ -157,8 +157,8 @@ otherwise.`,
 	return cmd
 }
 
-// noQuestions reports whether a list is an empty array, or a header line alone. What can't be read is the gateway's to
-// refuse.
+// noQuestions reports whether a list is an empty array, or only a header line. The gateway refuses lists that can't be
+// read.
 func noQuestions(media string, raw []byte) bool {
 	if media == "text/csv" {
 		lines := strings.TrimSpace(strings.TrimPrefix(string(raw), "\ufeff"))

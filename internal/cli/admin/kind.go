@@ -125,8 +125,8 @@ func (k *kind) none(arg string) error {
 		terminal.Printable(id), k.command, tenant)
 }
 
-// verb completes a command that does something with the one that its first argument names: run gets its path. Further
-// arguments are in cmd.Use, behind the verb.
+// verb completes a command that does something with the one that its first argument names: run gets its path. cmd.Use has
+// the verb and further arguments.
 func (k *kind) verb(
 	a *Client, cmd *cobra.Command, run func(ctx context.Context, cmd *cobra.Command, path string, args []string) error,
 ) *cobra.Command {

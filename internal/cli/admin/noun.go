@@ -36,7 +36,7 @@ type field struct {
 	cell any // nil: there is none
 }
 
-// inList is a cell that list alone has.
+// inList is a cell that only list has.
 type inList struct{ any }
 
 // list is the command list.
@@ -77,10 +77,10 @@ func (n *noun[T]) row(item *T) []any {
 	row := make([]any, len(n.columns))
 	for i, column := range n.columns {
 		for _, f := range fields {
-			listed, alone := f.cell.(inList)
+			listed, only := f.cell.(inList)
 			switch {
 			case f.name != column:
-			case alone:
+			case only:
 				row[i] = listed.any
 			case row[i] == nil:
 				row[i] = f.cell

@@ -81,7 +81,7 @@ all else of it stays.
 
 --new-secret makes another secret of a client. The newest one that there was stays good beside it,
 so that the application can be given the new one meanwhile; --end-former then ends it. A client
-that was disabled may ask again, with the new secret alone.`,
+that was disabled may ask again, with the new secret only.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
 		id := args[0]
 		switch {

@@ -119,9 +119,8 @@ func tenantSet(a *Client) *cobra.Command {
 		Use:   "set",
 		Short: "Makes a tenant, or changes it",
 		Long: `Makes a tenant in the gateway's database, or changes what the flags name of one; all else of it
-stays. Its inbound signing secrets are read from files, each the secret alone, so that they show
-up in no list of processes; "-" reads one from standard input. They take the place of those it
-has: name two during a rotation. Without a secret the tenant receives no exports; it can still
+stays. Its inbound signing secrets are read from files that have nothing else in them, so that no
+list of processes shows them; "-" reads one from standard input. They replace those it has: name two during a rotation. Without a secret the tenant receives no exports; it can still
 send them. A name under which something of a removed tenant is kept is refused: choose another, or
 bring that tenant back with --restore.`,
 		Example: `  hiregate tenant set initech --name "Initech" --secret-file initech.secret

@@ -9,9 +9,8 @@ import (
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
-// takesTenant lets a command whose arguments are a tenant, or begin with one, take the tenant by the flag --tenant as
-// well: "integration show hris --tenant acme" is "integration show acme/hris", and "integration list --tenant acme" is
-// "integration list acme". Where the flag is there already, an argument that is a tenant sets it.
+// takesTenant adds the flag --tenant to a command whose arguments are a tenant, or begin with one: "integration show hris
+// --tenant acme" is "integration show acme/hris", and "integration list --tenant acme" is "integration list acme".
 func (a *Client) takesTenant(cmd *cobra.Command) {
 	_, usage, _ := strings.Cut(cmd.Use, " ")
 	usage = strings.TrimLeft(usage, "[(")

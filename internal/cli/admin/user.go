@@ -56,7 +56,7 @@ func userSet(a *Client) *cobra.Command {
 		Use:   "set " + users.arg,
 		Short: "Makes a user, or gives one another password",
 		Long: `Makes a user at an e-mail address. Without --password-file a password is made and shown this once:
-the gateway keeps a hash of it alone.
+the gateway keeps only its hash.
 
 A user who exists gets another password, with --password-file or --new-password: what they are
 signed in to ends, and one who was disabled may sign in again.`,

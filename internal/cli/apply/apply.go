@@ -45,7 +45,7 @@ may be an array; or an application as the contract has it, {"source": …, "answ
 what the job asks: under its --idempotency-key it can be sent again for a day, also when the job is closed by then.
 
 The password is read from --password-file, the environment variable ` + passwordVariable + `, or the terminal. The token is kept in your
-cache folder, for you alone to read, and renewed when the API answers 401. Each application carries an Idempotency-Key, and is
+cache folder, readable only by you, and renewed when the API answers 401. Each application carries an Idempotency-Key, and is
 sent again when the connection breaks: it is taken once.
 
 The id of the application (the header X-Application-Id) is printed.`,

@@ -14,11 +14,11 @@ import (
 	"github.com/hiregate/hiregate/internal/platform"
 )
 
-// startTimeout is how long a child may take until it answers.
+// startTimeout limits the time until a child answers.
 const startTimeout = 90 * time.Second
 
 // child is a process of `hiregate dev`. It is in a process group of its own, so that the terminal's Ctrl-C does not
-// reach it, and its standard input is its lifeline: a pipe whose other end this process alone holds.
+// reach it, and its standard input is its lifeline: a pipe whose other end only this process holds.
 type child struct {
 	name    string // in a sentence: "the gateway"
 	cmd     *exec.Cmd
@@ -43,7 +43,7 @@ type crew struct {
 func (c *crew) start(ch *child) error {
 	ch.cmd.Stdout, ch.cmd.Stderr = ch.lines, ch.lines
 	ch.cmd.ExtraFiles = []*os.File{c.inherit}
-	ch.cmd.WaitDelay = 2 * time.Second // in case it leaves processes behind that hold its output
+	ch.cmd.WaitDelay = 2 * time.Second // in case processes that it started still hold its output
 	platform.OwnGroup(ch.cmd)
 	if _, err := ch.cmd.StdinPipe(); err != nil {
 		return fmt.Errorf("starting %s: %w", ch.name, err)

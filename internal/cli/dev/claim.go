@@ -14,11 +14,11 @@ import (
 	"github.com/hiregate/hiregate/internal/filelock"
 )
 
-// orphansTimeout is how long the children of a killed `hiregate dev` may take to end; they need milliseconds.
+// orphansTimeout limits the wait for the children of a killed `hiregate dev` to end; they need milliseconds.
 const orphansTimeout = 10 * time.Second
 
 // claim is an exclusive lock on a data directory. It consists of two locks that the kernel releases with their last
-// holder: this process alone holds one, and its children inherit the other.
+// holder: only this process holds one, and its children inherit the other.
 type claim struct {
 	own, children *os.File
 }

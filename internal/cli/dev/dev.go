@@ -49,7 +49,7 @@ configuration is written to dev.Caddyfile in that folder at every start.
 Ctrl-C stops all of it: first the gateway, which finishes what it is sending, then the others. A second Ctrl-C
 ends everything at once.`,
 		Example: `  hiregate dev
-  hiregate dev --reset        # begin again, with the sample data alone
+  hiregate dev --reset        # begin again, with only the sample data
   hiregate dev --http 9080 --dir /tmp/hiregate
   hiregate dev --no-partner   # and, from another terminal: hiregate listen --secret hris-secret --fail-rate 0.5`,
 		SilenceUsage: true, // it would hide the error

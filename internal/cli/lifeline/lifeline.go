@@ -1,4 +1,4 @@
-// Package lifeline ends a process when its parent ends, however that dies.
+// Package lifeline ends a process when its parent ends, even if the parent is killed.
 package lifeline
 
 import (
@@ -9,8 +9,8 @@ import (
 // Variable is the environment variable that gives any command of hiregate a lifeline, also those of Caddy.
 const Variable = "HIREGATE_LIFELINE"
 
-// Hold ends the process as soon as its standard input ends, if HIREGATE_LIFELINE=stdin says so. The other end of the
-// pipe is held by the parent alone, so the process does not outlive it, however it dies.
+// Hold ends the process as soon as its standard input ends, if HIREGATE_LIFELINE=stdin says so. Only the parent holds the
+// other end of the pipe, so the process does not outlive it, even if it is killed.
 func Hold() {
 	if os.Getenv(Variable) != "stdin" {
 		return
@@ -23,7 +23,7 @@ func Hold() {
 	}()
 }
 
-// Of returns a channel that is closed when r ends, in whatever way: the process that held its other end is gone.
+// Of returns a channel that is closed when r ends: the process that held its other end is gone.
 func Of(r io.Reader) <-chan struct{} {
 	cut := make(chan struct{})
 	go func() {

@@ -14,7 +14,7 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-// payload is the body of an export and what its headers say about it.
+// payload is the body of an export with the values of its headers.
 type payload struct {
 	body    []byte
 	link    string            // URL of the candidate's profile in the service

@@ -10,7 +10,7 @@ import (
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
-// progressEvery is how often a line reports the progress of a run if there is no terminal for a bar.
+// progressEvery is the interval of the lines that report the progress of a run without a terminal.
 const progressEvery = 3 * time.Second
 
 // progress shows how far a run of many requests is: a bar on a terminal, elsewhere a line every few seconds.

@@ -43,7 +43,7 @@ func ReadSecret(in io.Reader, file string) (string, error) {
 		wrong = "has several lines"
 	}
 	if wrong != "" {
-		return "", fmt.Errorf("the file of a secret, %s, %s: put the secret into it, alone", Printable(file), wrong)
+		return "", fmt.Errorf("the file of a secret, %s, %s: put the secret into it, and nothing else", Printable(file), wrong)
 	}
 	return secret, nil
 }
@@ -72,7 +72,7 @@ func readUpTo(in io.Reader, file string, n int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(in, n))
 }
 
-// WriteFile writes a file with all of the text or not at all, readable by its owner alone.
+// WriteFile writes a file with all of the text or not at all, readable only by its owner.
 func WriteFile(path, text string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // of mode 0600
 	if err != nil {

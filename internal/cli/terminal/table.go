@@ -25,7 +25,7 @@ import (
 //   - ID and Reason: what they are, in any width
 //   - anything else: as fmt.Sprint does
 //
-// Nothing is cut. On a [Screen] that is narrower than the table, times are shown as ages alone; then each reason stands on
+// Nothing is cut. On a [Screen] that is narrower than the table, times are shown as ages only; then each reason stands on
 // a line below its row; then columns are left out, the last one first, but for the first one, which names the row, and
 // those of identifiers and states. Without columns a table is one of names and values.
 type Table struct {
@@ -53,7 +53,7 @@ const (
 
 // text is a cell as it is printed.
 type text struct {
-	long, short string // a time without its age is no shorter than its age alone; else they are the same
+	long, short string // of a time: with its age, and only its age; else they are the same
 	color       string
 }
 
