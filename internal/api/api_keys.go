@@ -12,7 +12,7 @@ type APIKey struct {
 	Label      string     `json:"label"`  // who has it, for people
 	Tenant     string     `json:"tenant"` // the only tenant it opens; empty: all of them
 	Role       model.Role `json:"role"`
-	Key        string     `json:"key,omitempty" schema:"pattern=^hgk_[A-Za-z0-9_-]{43}$"` // the key itself, only in the answer that makes it
+	Key        string     `json:"key,omitempty" schema:"once pattern=^hgk_[A-Za-z0-9_-]{43}$"` // the key itself, only in the answer that makes it
 	CreatedAt  time.Time  `json:"createdAt"`
 	RevokedAt  time.Time  `json:"revokedAt,omitzero"`  // absent: it is valid
 	LastUsedAt time.Time  `json:"lastUsedAt,omitzero"` // to the minute

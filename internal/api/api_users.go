@@ -8,7 +8,7 @@ type APIUser struct {
 	Tenant   string `json:"tenant" schema:"ref=ShortName"`
 	UserName string `json:"userName"`
 	// a password that the gateway made, only in the answer that makes it
-	Password   string    `json:"password,omitempty" schema:"pattern=^[A-Za-z0-9_-]{43}$"`
+	Password   string    `json:"password,omitempty" schema:"once pattern=^[A-Za-z0-9_-]{43}$"`
 	CreatedAt  time.Time `json:"createdAt"`
 	DisabledAt time.Time `json:"disabledAt,omitzero"` // absent: the user is enabled
 }

@@ -49,5 +49,5 @@ type StepsInput struct {
 type StepHelper struct {
 	ID string `json:"id" schema:"optional ref=ShortName"` // of the step
 	// the integrations that it exports to; empty: every configured one
-	Integrations []string `json:"integrations" schema:"optional maxItems=100 items.ref=ShortName"`
+	Integrations []string `json:"integrations" schema:"optional uniqueItems=true maxItems=100 items.ref=ShortName"`
 }

@@ -7,7 +7,7 @@ type User struct {
 	ID string `json:"id" schema:"ref=Id"` // the claim sub
 	UserProfile
 	// a password that the gateway made, only in the answer that makes it
-	Password   string    `json:"password,omitempty" schema:"pattern=^[A-Za-z0-9_-]{43}$"`
+	Password   string    `json:"password,omitempty" schema:"once pattern=^[A-Za-z0-9_-]{43}$"`
 	CreatedAt  time.Time `json:"createdAt"`
 	DisabledAt time.Time `json:"disabledAt,omitzero"` // absent: the user is enabled
 	// the second factor, a one-time password of an authenticator app; pending: the user sets it up at the next sign-in
@@ -41,7 +41,7 @@ type OAuthClient struct {
 	ID string `json:"id" schema:"pattern=^[A-Za-z0-9._-]{1,255}$"`
 	OAuthClientSettings
 	// only in the answer that makes it
-	Secret     string    `json:"secret,omitempty" schema:"pattern=^[A-Za-z0-9_-]{8,255}$"`
+	Secret     string    `json:"secret,omitempty" schema:"once pattern=^[A-Za-z0-9_-]{8,255}$"`
 	Secrets    int       `json:"secrets" schema:"minimum=0 maximum=2"` // how many are valid
 	CreatedAt  time.Time `json:"createdAt"`
 	DisabledAt time.Time `json:"disabledAt,omitzero"` // absent: the client is enabled

@@ -14,7 +14,7 @@ type ComplianceNotice struct {
 // ComplianceGroupReport counts what applicants answered to the questions of a compliance group. A small count is null,
 // and so is one from which a small count follows.
 type ComplianceGroupReport struct {
-	Group     string                     `json:"group"`
+	Group     string                     `json:"group" schema:"enum=complianceEeo|complianceOfccp|complianceVevraa"`
 	Title     string                     `json:"title"`
 	Form      string                     `json:"form"` // its number
 	Questions []ComplianceQuestionReport `json:"questions"`

@@ -5,7 +5,7 @@ type Job struct {
 	Row
 	BoardCode string `json:"jobBoardCode" schema:"ref=Id"` // unique in its tenant
 	// positionOpeningId of the export, neither the job board code nor the legacy id; unique in its tenant
-	ID           string        `json:"id" schema:"ref=Id"`
+	ID           string        `json:"id" schema:"required ref=Id"`
 	LegacyID     string        `json:"legacyId,omitempty" schema:"maxLength=255"` // job_id of the service's other public API
 	Title        string        `json:"title,omitempty"`
 	URI          string        `json:"uri,omitempty"`
@@ -30,8 +30,8 @@ func (j *Job) Files() (n int) {
 // Step is a step of the hiring workflow. A job application that enters it gets its name and category as status.
 type Step struct {
 	Row
-	ID       string  `json:"id" schema:"ref=ShortName"`
-	Name     string  `json:"name" schema:"minLength=1"`
+	ID       string  `json:"id" schema:"required ref=ShortName"`
+	Name     string  `json:"name" schema:"required minLength=1"`
 	Category string  `json:"category,omitempty"`
 	Position int     `json:"position" schema:"minimum=0"` // among the tenant's steps, from 0; in a request the order of the list decides
 	Helper   *Helper `json:"helper"`                      // null: none; in a request, null leaves the helper as it is
@@ -40,5 +40,5 @@ type Step struct {
 // Helper is the workflow helper of a step: it exports a candidate each time one of their job applications enters the
 // step.
 type Helper struct {
-	Integrations []string `json:"integrations" schema:"optional items.ref=ShortName"` // the integrations that it exports to; empty: every configured one
+	Integrations []string `json:"integrations" schema:"optional uniqueItems=true items.ref=ShortName"` // the integrations that it exports to; empty: every configured one
 }

@@ -125,7 +125,7 @@ type RedeliveryPreview struct {
 // LeftOut is how many exports of its range a redelivery leaves out for a reason.
 type LeftOut struct {
 	Why   LeftOutReason `json:"why"`
-	Count int64         `json:"count"`
+	Count int64         `json:"count" schema:"minimum=1"`
 }
 
 // LeftOutReason is why a redelivery leaves out an export of its range.

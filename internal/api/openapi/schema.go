@@ -18,16 +18,30 @@ type generator struct {
 	byHand  map[string]bool // the names of the schemas that are written by hand
 }
 
-// add makes the schema of a name, and those that it refers to. The name is that of a type of internal/api or
-// internal/model. JobList is a page of a list of Job, JobInput is Job as it is sent in a request.
+// form says where a message stands. The schemas of a type differ with it.
+type form int
+
+const (
+	answered form = iota
+	// made is the answer that makes the thing: it has the fields that are tagged once.
+	made
+	// sent is a request.
+	sent
+)
+
+// add makes the schema of a name, and of the types that it refers to. The name is that of a type of internal/api or
+// internal/model. JobList is a page of a list of Job, JobInput is Job in a request, NewJob is Job in the answer that makes
+// it.
 func (g *generator) add(name string) error {
 	if g.byHand[name] || g.schemas[name] != nil {
 		return nil
 	}
-	t := g.called(name)
-	sent, input := strings.CutSuffix(name, "Input")
-	if t == nil && input {
-		t = g.called(sent)
+	t, as := g.called(name), answered
+	if stem, ok := strings.CutSuffix(name, "Input"); ok {
+		t, as = cmp.Or(t, g.called(stem)), sent
+	}
+	if stem, ok := strings.CutPrefix(name, "New"); t == nil && ok {
+		t, as = g.called(stem), made
 	}
 	if item, ok := strings.CutSuffix(name, "List"); t == nil && ok {
 		t = g.listOf(item)
@@ -36,7 +50,7 @@ func (g *generator) add(name string) error {
 		return fmt.Errorf("the OpenAPI document refers to %s, which is no type of internal/api or internal/model", name)
 	}
 	g.schemas[name] = object{} // so that a type may refer to itself
-	s, err := g.declared(t, input)
+	s, err := g.declared(t, as)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -63,7 +77,7 @@ func (g *generator) listOf(item string) *named {
 }
 
 // declared is the schema of a declared type. In a request, null is as good as leaving a list or an object out.
-func (g *generator) declared(t *named, input bool) (object, error) {
+func (g *generator) declared(t *named, as form) (object, error) {
 	if t.text {
 		return append(described(object{{"type", "string"}}, t.doc), member{"enum", t.values}), nil
 	}
@@ -71,7 +85,7 @@ func (g *generator) declared(t *named, input bool) (object, error) {
 		return nil, fmt.Errorf("it is neither a struct nor a string")
 	}
 	var required []string
-	properties, err := g.properties(t, input, &required)
+	properties, err := g.properties(t, as, &required)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +104,7 @@ func described(s object, doc string) object {
 }
 
 // properties are the members of a struct and of those that are embedded in it. An outer one hides those within.
-func (g *generator) properties(t *named, input bool, required *[]string) (all object, err error) {
+func (g *generator) properties(t *named, as form, required *[]string) (all object, err error) {
 	stored := false // the server keeps the fields of model.Row by itself
 	for _, f := range t.fields {
 		if !f.embedded {
@@ -102,11 +116,11 @@ func (g *generator) properties(t *named, input bool, required *[]string) (all ob
 			return nil, fmt.Errorf("%s is embedded and not known", name)
 		}
 		stored = stored || name == "model.Row"
-		within, err := g.properties(inner, input, required)
+		within, err := g.properties(inner, as, required)
 		if err != nil {
 			return nil, err
 		}
-		if input && name == "model.Row" {
+		if as == sent && name == "model.Row" {
 			*required = nil
 			for n := range within {
 				within[n].value = object{}
@@ -120,11 +134,17 @@ func (g *generator) properties(t *named, input bool, required *[]string) (all ob
 		}
 		all = slices.DeleteFunc(all, func(m member) bool { return m.name == f.json })
 		*required = slices.DeleteFunc(*required, func(name string) bool { return name == f.json })
-		must := !slices.Contains(f.options, "omitempty") && !slices.Contains(f.options, "omitzero") && !(input && (stored || slices.Contains(f.schema, "optional")))
+		if slices.Contains(f.schema, "once") && as != made {
+			continue
+		}
+		must := !slices.Contains(f.options, "omitempty") && !slices.Contains(f.options, "omitzero")
+		if as == sent && (stored || slices.Contains(f.schema, "optional")) {
+			must = slices.Contains(f.schema, "required")
+		}
 		if must {
 			*required = append(*required, f.json)
 		}
-		s, err := g.property(&f, t.within, input, must)
+		s, err := g.property(&f, t.within, as, must)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.json, err)
 		}
@@ -133,8 +153,11 @@ func (g *generator) properties(t *named, input bool, required *[]string) (all ob
 	return all, nil
 }
 
+// words are the words of the tag schema that are no constraints.
+var words = []string{"optional", "required", "once"}
+
 // property is the schema of a field.
-func (g *generator) property(f *field, within string, input, must bool) (s object, err error) {
+func (g *generator) property(f *field, within string, as form, must bool) (s object, err error) {
 	pointer, of := false, f.of
 	if p, ok := of.(*ast.StarExpr); ok {
 		pointer, of = true, p.X
@@ -143,17 +166,17 @@ func (g *generator) property(f *field, within string, input, must bool) (s objec
 	for _, word := range f.schema {
 		if rest, ok := strings.CutPrefix(word, "items."); ok {
 			items = append(items, rest)
-		} else if word != "optional" {
+		} else if !slices.Contains(words, word) {
 			own = append(own, word)
 		}
 	}
 	if slices.Contains(f.options, "string") {
 		s = object{{"type", "string"}}
-	} else if s, err = g.expression(of, within, input, own, items); err != nil {
+	} else if s, err = g.expression(of, within, as, own, items); err != nil {
 		return nil, err
 	}
 	_, list := of.(*ast.ArrayType)
-	null := input && !must && (pointer || list) || !input && must && pointer
+	null := as == sent && !must && (pointer || list) || as != sent && must && pointer
 	if s, err = constrain(s, own); err != nil {
 		return nil, err
 	}
@@ -168,21 +191,21 @@ func (g *generator) property(f *field, within string, input, must bool) (s objec
 }
 
 // expression is the schema of a type as it stands in a field.
-func (g *generator) expression(of ast.Expr, within string, input bool, own, items []string) (object, error) {
+func (g *generator) expression(of ast.Expr, within string, as form, own, items []string) (object, error) {
 	if slices.ContainsFunc(own, func(word string) bool { return strings.HasPrefix(word, "ref=") }) {
 		return object{}, nil // constrain adds it
 	}
 	switch of := of.(type) {
 	case *ast.StarExpr:
-		return g.expression(of.X, within, input, own, items)
+		return g.expression(of.X, within, as, own, items)
 	case *ast.ArrayType:
-		one, err := g.expression(of.Elt, within, input, items, nil)
+		one, err := g.expression(of.Elt, within, as, items, nil)
 		if err == nil {
 			one, err = constrain(one, items)
 		}
 		return object{{"type", "array"}, {"items", one}}, err
 	case *ast.MapType:
-		one, err := g.expression(of.Value, within, input, nil, nil)
+		one, err := g.expression(of.Value, within, as, nil, nil)
 		return object{{"type", "object"}, {"additionalProperties", one}}, err
 	}
 	switch name := typeName(of, within); name {
@@ -197,12 +220,12 @@ func (g *generator) expression(of ast.Expr, within string, input bool, own, item
 	case "time.Time":
 		return object{{"$ref", "#/components/schemas/Time"}}, nil
 	default:
-		return g.refer(name, input, own)
+		return g.refer(name, as, own)
 	}
 }
 
 // refer is a reference to the schema of a declared type, or a string with values of its own.
-func (g *generator) refer(name string, input bool, own []string) (object, error) {
+func (g *generator) refer(name string, as form, own []string) (object, error) {
 	t := g.types[name]
 	if t == nil {
 		return nil, fmt.Errorf("the type %s is not known", name)
@@ -215,12 +238,12 @@ func (g *generator) refer(name string, input bool, own []string) (object, error)
 	if t.text && slices.ContainsFunc(own, func(word string) bool { return strings.HasPrefix(word, "enum=") }) {
 		return object{{"type", "string"}}, nil
 	}
-	if input && !t.text && !strings.HasSuffix(name, "Input") {
-		answer, err := g.declared(t, false)
+	if as == sent && !t.text && !strings.HasSuffix(name, "Input") {
+		answer, err := g.declared(t, answered)
 		if err != nil {
 			return nil, err
 		}
-		request, err := g.declared(t, true)
+		request, err := g.declared(t, sent)
 		if err != nil {
 			return nil, err
 		}
@@ -246,8 +269,8 @@ func typeName(of ast.Expr, within string) string {
 }
 
 // constrain adds the words of the tag schema to a schema.
-func constrain(s object, words []string) (object, error) {
-	for _, word := range words {
+func constrain(s object, constraints []string) (object, error) {
+	for _, word := range constraints {
 		name, value, ok := strings.Cut(word, "=")
 		switch {
 		case !ok:
@@ -258,6 +281,8 @@ func constrain(s object, words []string) (object, error) {
 			s = append(s, member{"enum", strings.Split(value, "|")})
 		case name == "pattern", name == "format":
 			s = append(s, member{name, value})
+		case name == "uniqueItems":
+			s = append(s, member{name, value == "true"})
 		default:
 			if _, err := strconv.Atoi(value); err != nil {
 				return nil, fmt.Errorf("the tag schema has %q, which is no number", word)

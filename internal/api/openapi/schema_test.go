@@ -22,6 +22,7 @@ type Lamp struct {
 	Fixture
 	Name   string      ` + "`json:\"name\" schema:\"minLength=1\"`" + ` // for people
 	Colour model.Colour ` + "`json:\"colour,omitempty\"`" + `
+	Key    string      ` + "`json:\"key,omitempty\" schema:\"once\"`" + `
 	Watts  []int       ` + "`json:\"watts\" schema:\"optional items.minimum=1\"`" + `
 }
 
@@ -48,6 +49,7 @@ type Row struct {
 
 type Room struct {
 	Row
+	Doors []string ` + "`json:\"doors\" schema:\"required\"`" + `
 	Walls []string ` + "`json:\"walls\"`" + `
 }
 
@@ -73,7 +75,7 @@ func generate(t *testing.T, paths string) (string, error) {
 
 func TestSchemas(t *testing.T) {
 	t.Parallel()
-	got, err := generate(t, `{"paths": ["#/components/schemas/LampList", "#/components/schemas/LampInput", "#/components/schemas/RoomInput"]}`)
+	got, err := generate(t, `{"paths": ["#/components/schemas/LampList", "#/components/schemas/LampInput", "#/components/schemas/NewLamp", "#/components/schemas/RoomInput"]}`)
 	require.NoError(t, err)
 	require.Equal(t, `{
   "schemas": {
@@ -91,8 +93,15 @@ func TestSchemas(t *testing.T) {
     "LampList": {"type":"object","required":["items","next"],"additionalProperties":false,"properties":{
       "items": {"type":"array","items":{"$ref":"#/components/schemas/Lamp"}},
       "next": {"type":["string","null"]}}},
-    "RoomInput": {"type":"object","additionalProperties":false,"properties":{
+    "NewLamp": {"type":"object","description":"A lamp that is shown.","required":["at","name","watts"],"additionalProperties":false,"properties":{
+      "at": {"type":"string","enum":["wall","ceiling"],"description":"wall: not above."},
+      "name": {"type":"string","minLength":1,"description":"For people."},
+      "colour": {"$ref":"#/components/schemas/Colour"},
+      "key": {"type":"string"},
+      "watts": {"type":"array","items":{"type":"integer","minimum":1}}}},
+    "RoomInput": {"type":"object","required":["doors"],"additionalProperties":false,"properties":{
       "version": {},
+      "doors": {"type":"array","items":{"type":"string"}},
       "walls": {"type":["array","null"],"items":{"type":"string"}}}}
   }
 }
