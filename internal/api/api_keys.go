@@ -9,7 +9,7 @@ import (
 // APIKey is a key of this API.
 type APIKey struct {
 	ID         string     `json:"id" schema:"ref=Id"`
-	Label      string     `json:"label"`  // who has it, for people
+	Label      string     `json:"label"`  // its holder, for people
 	Tenant     string     `json:"tenant"` // the only tenant it opens; empty: all of them
 	Role       model.Role `json:"role"`
 	Key        string     `json:"key,omitempty" schema:"once pattern=^hgk_[A-Za-z0-9_-]{43}$"` // the key itself, only in the answer that makes it
@@ -20,7 +20,7 @@ type APIKey struct {
 
 // APIKeyInput makes an API key.
 type APIKeyInput struct {
-	Label  string     `json:"label" schema:"minLength=1 maxLength=255"` // who has it, for people
+	Label  string     `json:"label" schema:"minLength=1 maxLength=255"` // its holder, for people
 	Tenant string     `json:"tenant,omitzero"`                          // the only tenant it opens; empty or left out: all of them
 	Role   model.Role `json:"role"`
 }

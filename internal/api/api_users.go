@@ -7,7 +7,7 @@ type APIUser struct {
 	ID       string `json:"id" schema:"ref=Id"`
 	Tenant   string `json:"tenant" schema:"ref=ShortName"`
 	UserName string `json:"userName"`
-	// a password that the gateway made, only in the answer that makes it
+	// made by the gateway, only in the answer that makes it
 	Password   string    `json:"password,omitempty" schema:"once pattern=^[A-Za-z0-9_-]{43}$"`
 	CreatedAt  time.Time `json:"createdAt"`
 	DisabledAt time.Time `json:"disabledAt,omitzero"` // absent: the user is enabled

@@ -20,7 +20,7 @@ type Export struct {
 	Size         int64       `json:"size"`    // of the body, in bytes
 	SHA256       string      `json:"sha256" schema:"pattern=^[0-9a-f]{64}$"`
 	Round        int         `json:"round"`                 // 0 at first; each redelivery or release begins the next
-	Workflow     string      `json:"workflow"`              // the id of the workflow in Temporal: its own, or that of its group
+	Workflow     string      `json:"workflow"`              // the id of its workflow in Temporal, or of the workflow of its group
 	State        ExportState `json:"state"`                 // of the current round
 	Reason       string      `json:"reason,omitempty"`      // why it waits, while its state is waiting
 	DispatchedAt time.Time   `json:"dispatchedAt,omitzero"` // when its workflow started

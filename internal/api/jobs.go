@@ -6,8 +6,8 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 )
 
-// JobQuestions are the questions that applicants for a job are asked, in order: the job's own, and those of its compliance
-// groups.
+// JobQuestions are the questions that applicants for a job are asked, in order: the job's own, and the questions of its
+// compliance groups.
 type JobQuestions struct {
 	Questions []model.Question `json:"questions"`
 	Groups    []GroupNotice    `json:"groups"` // the text before the questions of each compliance group

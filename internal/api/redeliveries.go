@@ -71,5 +71,5 @@ type Redelivery struct {
 	EndedAt     time.Time             `json:"endedAt,omitzero"`
 }
 
-// Reached is the number of exports that it has come to.
+// Reached returns the number of exports that it has come to.
 func (r *Redelivery) Reached() int64 { return r.Done + r.Failed + r.Waiting + r.Skipped }

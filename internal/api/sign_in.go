@@ -6,7 +6,7 @@ import "time"
 type User struct {
 	ID string `json:"id" schema:"ref=Id"` // the claim sub
 	UserProfile
-	// a password that the gateway made, only in the answer that makes it
+	// made by the gateway, only in the answer that makes it
 	Password   string    `json:"password,omitempty" schema:"once pattern=^[A-Za-z0-9_-]{43}$"`
 	CreatedAt  time.Time `json:"createdAt"`
 	DisabledAt time.Time `json:"disabledAt,omitzero"` // absent: the user is enabled
