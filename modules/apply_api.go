@@ -18,7 +18,7 @@ import (
 type ApplyAPI struct {
 	// Tenant is the only tenant that is served here. Default: each user is served as its own tenant's.
 	Tenant string `json:"tenant,omitempty"`
-	// Rate is how many requests a user may send. Default: 20 a second, 100 at once.
+	// Rate limits the requests of each user. Default: 20 a second, 100 at once.
 	Rate *app.Rate `json:"rate,omitempty"`
 
 	api *apply.API

@@ -25,7 +25,7 @@ type Console struct {
 	// URL is its address as browsers reach it. Default: <public_url>/console. Its redirect URI at the issuer is
 	// <url>/callback.
 	URL string `json:"url,omitempty"`
-	// Title is what the pages call the service. Default: service_name.
+	// Title is the name of the service on the pages. Default: service_name.
 	Title string `json:"title,omitempty"`
 	// Issuer is the OpenID provider that signs people in. Default: <public_url>/signin.
 	Issuer string `json:"issuer,omitempty"`

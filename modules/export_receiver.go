@@ -14,15 +14,15 @@ import (
 
 // ExportReceiver is the directive export_receiver: it receives the candidate export webhook, for every tenant.
 type ExportReceiver struct {
-	// TenantFrom is where the URL has the tenant's identifier. Required.
+	// TenantFrom names the part of the URL that holds the tenant's identifier. Required.
 	TenantFrom receiver.TenantFrom `json:"tenant_from"`
 	// MaxBody is the largest body in bytes. Default: 5 MiB.
 	MaxBody int64 `json:"max_body,omitempty"`
-	// MaxAttachments is how many attachments an export has at most. Default: 500.
+	// MaxAttachments limits the attachments of an export. Default: 500.
 	MaxAttachments int `json:"max_attachments,omitempty"`
-	// MaxValues is how many arrays, objects and scalars a body has at most. Default: 20,000.
+	// MaxValues limits the arrays, objects and scalars of a body. Default: 20,000.
 	MaxValues int `json:"max_values,omitempty"`
-	// MaxItems is how many elements one array of a body has at most. Default: 2,000, or max_attachments if that is more.
+	// MaxItems limits the elements of each array of a body. Default: 2,000, or max_attachments if that is more.
 	MaxItems int `json:"max_items,omitempty"`
 
 	receiver receiver.Receiver

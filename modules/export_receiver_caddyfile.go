@@ -98,7 +98,7 @@ type number struct {
 	usual, largest int
 }
 
-// numbers are those of a handler.
+// numbers returns the options whose values are numbers.
 func (h *ExportReceiver) numbers() []number {
 	return []number{
 		{"max_attachments", &h.MaxAttachments, receiver.DefaultMaxAttachments, schemas.Most.Items},

@@ -10,8 +10,9 @@ import (
 	"github.com/hiregate/hiregate/internal/gateway"
 )
 
-// leastRate is how many bytes of a body have to come in a second, over all of it, unless the server's read_body_idle
-// names a rate. Caddy's own default ends a body that stands still, and not one that is sent a byte at a time.
+// leastRate is the lowest rate at which a body may arrive, in bytes a second over all of it, unless the server's
+// read_body_idle names a rate. Caddy's own default ends a body that stands still, but not one that is sent a byte at a
+// time.
 const leastRate = 1024
 
 // serve has a handler of a gateway answer a request. The handler is plain net/http: what it needs of Caddy is done

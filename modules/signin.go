@@ -24,12 +24,12 @@ import (
 type SignIn struct {
 	// BaseURL is the {base_url} of the contract, and the issuer. Default: <public_url>/signin.
 	BaseURL string `json:"base_url,omitempty"`
-	// Title is what the pages call the service. Default: service_name.
+	// Title is the name of the service on the pages. Default: service_name.
 	Title string `json:"title,omitempty"`
 	// Keys are placeholders of what the signing keys are sealed with in the database: the first seals, the others open
 	// what was sealed before it was changed. Required.
 	Keys []string `json:"keys,omitempty"`
-	// Rotate is how long a signing key signs. Default: 90 days.
+	// Rotate is the time for which a signing key signs. Default: 90 days.
 	Rotate caddy.Duration `json:"rotate,omitempty"`
 	// Upstream is another OpenID provider, where people may sign in instead.
 	Upstream *UpstreamOIDC `json:"upstream_oidc,omitempty"`
@@ -41,7 +41,7 @@ type SignIn struct {
 // <base_url>/oauth/upstream/callback.
 type UpstreamOIDC struct {
 	Issuer string `json:"issuer"`
-	// Name is what people know it as. Default: the host of its issuer.
+	// Name is shown to people. Default: the host of the issuer.
 	Name     string `json:"name,omitempty"`
 	ClientID string `json:"client_id"`
 	// ClientSecret is a placeholder.

@@ -43,7 +43,7 @@ func parseSignIn(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	return handler, err
 }
 
-// examples are what the options that take one argument may look like.
+// examples has an argument for each option that takes one.
 var examples = map[string]string{
 	"base_url": "https://gate.example.com/signin", "title": `"Recruiting Service"`, "rotate": "90d",
 	"name": `"Initech Staff"`, "client_id": "hiregate", "client_secret": "{env.HIREGATE_UPSTREAM_SECRET}",

@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	// fetchAtOnce is how many documents of one export are fetched side by side.
+	// fetchAtOnce is the number of documents of one export that are fetched concurrently.
 	fetchAtOnce = 4
-	// fetchRun is how long Fetch starts further attempts. It ends within another fetchTime, well before Temporal's
+	// fetchRun is the time in which Fetch starts attempts. It ends within another fetchTime, well before Temporal's
 	// timeout of ten minutes, after which attempts would not be counted.
 	fetchRun = 5 * time.Minute
-	// rowsAtOnce is how many rows are written in one transaction: an export may have ten thousand documents, and
+	// rowsAtOnce is the number of rows that one transaction writes: an export may have ten thousand documents, and
 	// acknowledgements wait for the transaction to end.
 	rowsAtOnce = 500
 )

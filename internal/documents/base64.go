@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// ErrBase64 is returned by a reader of NewBase64Reader for anything but standard base64.
+// ErrBase64 is returned by a reader of NewBase64Reader for anything that is not standard base64.
 var ErrBase64 = errors.New("not standard base64")
 
 // NewBase64Reader decodes standard base64 (RFC 4648 section 4) as it arrives; line breaks and missing padding are

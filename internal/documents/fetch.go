@@ -168,7 +168,8 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// mediaType returns a Content-Type or a mimeType without its parameters; empty if it is invalid or says nothing useful.
+// mediaType returns the media type in a Content-Type or a mimeType, without parameters; empty if there is none that
+// helps.
 func mediaType(contentType string) string {
 	mediaType, _, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || len(mediaType) > maxMediaType {
@@ -196,7 +197,7 @@ func fileName(u *url.URL, header http.Header, types ...string) string {
 	return "document"
 }
 
-// sourceError is a failure of the connection to the source, or of the source itself.
+// sourceError is an error of the other side, or on the way to it.
 type sourceError struct{ cause error }
 
 func (e *sourceError) Error() string { return e.cause.Error() }

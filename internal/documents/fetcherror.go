@@ -31,7 +31,7 @@ const (
 	GiveUp                          // don't try again
 )
 
-// GiveUpTries is how many attempts GiveUpAfterTries means. With Gap between them they take less than a minute.
+// GiveUpTries is the number of attempts of GiveUpAfterTries. With Gap between them they take less than a minute.
 const GiveUpTries = 3
 
 // FetchError is why a document could not be fetched. The URL of a document is a credential and errors end up in logs
@@ -143,7 +143,8 @@ func newFetchError(ctx context.Context, host string, err error) *FetchError {
 	return e
 }
 
-// Backoff is how long to wait after a number of failed tries: 2 s, doubling up to 2 min, ±20 % by rnd from [0, 1).
+// Backoff returns the time to wait after a number of failed attempts: 2 s, doubling up to 2 min, ±20 % by rnd from [0,
+// 1).
 func Backoff(tries int, rnd float64) time.Duration {
 	const shortest, longest = 2 * time.Second, 2 * time.Minute
 	gap := shortest

@@ -16,8 +16,8 @@ import (
 // MaxSize is the largest document that is kept, in decoded bytes (docs/behaviour.md, "Documents").
 const MaxSize = 25 << 20
 
-// leftover is how long a temporary file must have lain still to count as left by a crash: the folder may be shared
-// with a process that is writing just now.
+// leftover is the age, since its last change, from which a temporary file counts as left by a crash: the folder may be
+// shared with a process that is writing just now.
 const leftover = 15 * time.Minute
 
 const (
@@ -27,7 +27,7 @@ const (
 )
 
 var (
-	// ErrTooLarge is returned by Put when there is more to read than it may keep.
+	// ErrTooLarge is returned by Put when the content is larger than its limit.
 	ErrTooLarge = errors.New("the document is larger than allowed")
 	// ErrFull is returned by Put when the disk, the quota or the limit on files (ulimit -f) is used up.
 	ErrFull = errors.New("the disk that holds the documents is full")
@@ -37,7 +37,7 @@ var (
 // by several goroutines at once.
 type Files struct {
 	root string
-	// Keys seal files. Nil: they are not sealed.
+	// Keys seal the files. Nil: files are not sealed.
 	Keys Keys
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/hiregate/hiregate/internal/platform"
 )
 
-// probed is written by Check: it is large enough to need room on the disk, unlike an empty file.
+// probed is the content that Check writes: enough to need disk space, which an empty file does not.
 var probed = make([]byte, 64<<10)
 
 // Check reports whether a document of the largest size could be kept now. Errors: ErrFull, wrapped, and those of the

@@ -37,7 +37,7 @@ func HashURL(url string) ([32]byte, bool) {
 	return HashToken(url[at+1:])
 }
 
-// URL returns the public URL of a token's document: /documents/<token> below public_url.
+// URL returns the public address of the document of a token: /documents/<token> below public_url.
 func URL(publicURL, token string) string {
 	return strings.TrimRight(publicURL, "/") + "/documents/" + token
 }

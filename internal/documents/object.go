@@ -93,7 +93,7 @@ func EncodeObject(w io.Writer, content io.Reader, size int64, mimeType, fileName
 	return nil
 }
 
-// EncodedLength is how many bytes EncodeObject writes for a content of size bytes.
+// EncodedLength returns the number of bytes that EncodeObject writes for a content of size bytes.
 func EncodedLength(size int64, mimeType, fileName string) int64 {
 	return int64(len(objectStart)) + (size+2)/3*4 + int64(len(objectEnd(mimeType, fileName)))
 }

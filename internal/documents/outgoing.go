@@ -13,8 +13,7 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-// MaxInline is how much of its documents the body of an export may hold, in decoded bytes (docs/behaviour.md,
-// "Documents").
+// MaxInline limits the documents within the body of an export, in decoded bytes (docs/behaviour.md, "Documents").
 const MaxInline = 10 << 20
 
 // attachmentMembers is about how much longer an attachment is with our URL, and with a document but for its content.

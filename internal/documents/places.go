@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// exportsAtOnce is how many exports have their documents fetched side by side.
+	// exportsAtOnce is the number of exports whose documents are fetched concurrently.
 	exportsAtOnce = 64
-	// placeWithin is how long an export waits for its place before it is retried later: while it waits it occupies one
-	// of Temporal's workers.
+	// placeWithin limits the time for which an export waits for its place before it is retried later: while it waits it
+	// occupies one of Temporal's workers.
 	placeWithin = 2 * time.Second
-	// placeAgain is how much later it is retried, at least; at most twice as much.
+	// placeAgain is the least delay before it is retried; the greatest is twice as long.
 	placeAgain = 15 * time.Second
-	// lineFor is how many exports of groups wait for each place. The others wait in front of the line, so that a single
-	// export that comes meanwhile finds its place within placeWithin.
+	// lineFor is the number of exports of groups that wait for each place. The others wait in front of the line, so
+	// that a single export that comes meanwhile finds its place within placeWithin.
 	lineFor = 2
 )
 

@@ -16,7 +16,8 @@ import (
 // last. So a truncated or changed file fails before the end of a read. Each file has its own key, in its header, sealed
 // for the file's name: under another name it does not open.
 
-// sealedSuffix ends the name of a sealed file. The content does not show it: a document may itself be a file of age.
+// sealedSuffix ends the name of a sealed file. The content does not show whether it is sealed: a document may itself be
+// a file of age.
 const sealedSuffix = ".sealed"
 
 // Keys seal the keys of files; *store.DB.
@@ -84,13 +85,13 @@ type unsealed struct{ io.Writer }
 
 func (unsealed) Close() error { return nil }
 
-// Content reads the content of a file as it was put. *os.File is one.
+// Content reads a file as it was stored. *os.File implements it.
 type Content interface {
 	io.ReadCloser
 	io.ReaderAt
 }
 
-// sealedContent reads the content of a sealed file.
+// sealedContent is the Content of a sealed file.
 type sealedContent struct {
 	io.Reader
 	io.ReaderAt

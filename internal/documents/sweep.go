@@ -14,8 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// UploadTime is how long an upload takes at most. An older one that was not claimed is left over, on whatever node it
-// was begun.
+// UploadTime limits the time of an upload. An older one that was not claimed is left over, on whatever node it began.
 const UploadTime = time.Hour
 
 const uploadsAtOnce = 100

@@ -77,7 +77,7 @@ func (t *temporary) discard() {
 	_ = os.Remove(t.file.Name()) // already renamed when it was kept; otherwise Prepare takes it later
 }
 
-// digest collects hash and size of a content while it is copied.
+// digest collects size, hash and first bytes of a content while it passes.
 type digest struct {
 	sum  hash.Hash
 	size int64

@@ -32,7 +32,7 @@ type UpstreamAccount struct {
 	JoinedAt time.Time
 }
 
-// Algorithm is what ID tokens are signed with (RFC 7518 section 3.1).
+// Algorithm is a signature algorithm of ID tokens (RFC 7518 section 3.1).
 type Algorithm string
 
 // The algorithms, the usual one first.
@@ -58,7 +58,7 @@ type Client struct {
 	DisabledAt   time.Time // zero: not disabled
 }
 
-// MaxSecrets is how many secrets of a client are valid at once: two, during a rotation.
+// MaxSecrets limits the secrets of a client that are valid at once: two, during a rotation.
 const MaxSecrets = 2
 
 // Session is a user's session at an issuer.
@@ -87,7 +87,7 @@ type ConsoleSession struct {
 	Email string
 }
 
-// Grant is what a user granted a client; the client gets a code for it.
+// Grant records what a user allows a client; the client gets a code for it.
 type Grant struct {
 	Issuer      string
 	Client      string

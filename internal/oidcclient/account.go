@@ -18,7 +18,7 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Account is what a provider reports about a user.
+// Account describes a user, as a provider reports it.
 type Account struct {
 	Subject       string
 	AuthTime      int64 // when they signed in there, in seconds since 1970; 0: unknown
@@ -34,7 +34,7 @@ type Account struct {
 	access *oauth2.Token // for UserInfo
 }
 
-// claims are those of an ID token, or of UserInfo. A malformed optional claim counts as absent.
+// claims holds the claims of an ID token, or of UserInfo. A malformed optional claim counts as absent.
 type claims map[string]json.RawMessage
 
 func (c claims) text(name string) (s string) {

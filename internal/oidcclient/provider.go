@@ -108,7 +108,7 @@ func (p *Provider) ask() (*Metadata, error) {
 	return m, nil
 }
 
-// EndSessionURL is where somebody signs out whose ID token is known; empty: the provider has no such address.
+// EndSessionURL returns the address at which the user of an ID token signs out; empty: the provider has none.
 func (m *Metadata) EndSessionURL(idToken string) string {
 	u, err := url.Parse(m.EndSession)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -130,7 +130,7 @@ func (p *Provider) client() *http.Client {
 	return &c
 }
 
-// maxAnswer is how much of a provider's answer is read, in bytes.
+// maxAnswer limits a provider's answer, in bytes.
 const maxAnswer = 1 << 20
 
 // bounded limits the size of answers: the libraries that read them read to the end.
@@ -165,7 +165,7 @@ func (s *sparing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.RoundTripper.RoundTrip(r)
 }
 
-// AuthCodeURL is where a person signs in, for one visit, to return to redirectURI.
+// AuthCodeURL returns the address at which a person signs in, for one visit; they return to redirectURI.
 func (m *Metadata) AuthCodeURL(redirectURI string, v Visit, options ...oauth2.AuthCodeOption) string {
 	options = append(options, oidc.Nonce(v.Nonce), oauth2.S256ChallengeOption(v.Verifier))
 	return m.config(redirectURI).AuthCodeURL(v.State, options...)

@@ -102,7 +102,7 @@ type Attempt struct {
 	known    bool // someone succeeded at this address before
 }
 
-// counted is where an attempt counts.
+// counted names the counters of an attempt.
 type counted struct {
 	by     *counter
 	key    digest

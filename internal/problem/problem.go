@@ -54,8 +54,8 @@ func (p *Problem) RetryAfter(d time.Duration) *Problem {
 	return p
 }
 
-// linger is how long the rest of an unwanted body may still come in, to be thrown away, before its connection is closed.
-// Closing at once would reset the connection, and the sender could lose the answer (RFC 9112 section 9.6).
+// linger is the time in which the rest of an unwanted body may still arrive, to be discarded, before its connection is
+// closed. Closing at once would reset the connection, and the sender could lose the answer (RFC 9112 section 9.6).
 const linger = 500 * time.Millisecond
 
 // Closing ends the connection soon after the answer, without waiting for the rest of the request's body.

@@ -40,7 +40,7 @@ var (
 	matcher = language.NewMatcher([]language.Tag{language.English, language.German})
 )
 
-// text is what a page says.
+// text holds the words of a page.
 type text struct {
 	Lang, Title, Lead string
 	Ways              []string // where to go, a sentence or two each
@@ -65,7 +65,7 @@ func read(lang string) (all map[string]text) {
 // StyleSource lets Style pass a Content-Security-Policy, and no other style.
 var StyleSource = SourceOf(Style)
 
-// SourceOf is what lets a style sheet pass a Content-Security-Policy, and no other.
+// SourceOf returns the source of a Content-Security-Policy that allows this style sheet and no other.
 func SourceOf(style string) string {
 	sum := sha256.Sum256([]byte(style))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

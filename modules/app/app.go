@@ -36,7 +36,7 @@ type App struct {
 	Dev bool `json:"dev,omitempty"`
 	// ServiceName is the maker's name in headers, scheme ids and fixed strings. Default: Service.
 	ServiceName string `json:"service_name,omitempty"`
-	// PublicURL is where the world reaches this gateway, such as https://gate.example.com. Required.
+	// PublicURL is the address of this gateway for the world, such as https://gate.example.com. Required.
 	PublicURL string `json:"public_url,omitempty"`
 	// CandidateURL is a candidate's profile in the service, for the Link header of the exports triggered here;
 	// {candidate} stands for their id. Default: <public_url>/candidates/{candidate}.
@@ -61,10 +61,10 @@ type App struct {
 	// Retention is for how long the content of exports is kept once nothing is to be done with it: a number of days, such
 	// as 90d. Default: for good.
 	Retention string `json:"retention,omitempty"`
-	// BodyMemory is how many bytes the bodies of requests may take at once before it is known who sent them. Default: 64
-	// MiB.
+	// BodyMemory is the memory, in bytes, that the bodies of requests may take at once before their senders are known.
+	// Default: 64 MiB.
 	BodyMemory int64 `json:"body_memory,omitempty"`
-	// BodyTime is how long such a body may take to come in. Default: 2 minutes.
+	// BodyTime limits the time in which such a body arrives. Default: 2 minutes.
 	BodyTime caddy.Duration `json:"body_time,omitempty"`
 	// Notify are the addresses that are notified of what happens to integrations and exports of all tenants.
 	Notify []Notify `json:"notify,omitempty"`
@@ -207,8 +207,8 @@ func (a *App) take() error {
 	return nil
 }
 
-// adminAddress is where Caddy's admin endpoint of a configuration listens; empty: there is none, or it is not listened
-// at, as by validate. The configuration is in no exported field of the context.
+// adminAddress returns the address of a configuration's admin endpoint; empty: there is none, or nothing listens there,
+// as during a validation. No exported field of the context has the configuration.
 func adminAddress(ctx caddy.Context) (string, error) {
 	config := reflect.ValueOf(ctx).FieldByName("cfg")
 	if !config.IsValid() || config.IsNil() {

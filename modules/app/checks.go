@@ -132,7 +132,7 @@ func validPort(u *url.URL) bool {
 	return err == nil && n > 0 || u.Port() == "" && !strings.HasSuffix(u.Host, ":")
 }
 
-// candidatePlace is where a candidate's id goes in candidate_url.
+// candidatePlace stands for a candidate's id in candidate_url.
 const candidatePlace = "{candidate}"
 
 // checkCandidateURL checks candidate_url.

@@ -26,7 +26,7 @@ const (
 	documentsName = "documents"
 	// validated is the cause with which Caddy ends a configuration that it has validated.
 	validated = "validation complete"
-	// namespaceWithin is how long a validation waits for Temporal's answer.
+	// namespaceWithin limits the time for which a validation waits for Temporal's answer.
 	namespaceWithin = 3 * time.Second
 )
 

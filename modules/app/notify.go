@@ -12,13 +12,14 @@ import (
 
 // Notify is an address that is notified of what happens to integrations and exports.
 type Notify struct {
-	// URL is where notifications are posted. It must hold an identifier: a path segment, or a query parameter's value.
+	// URL is the address to which notifications are posted. It must hold an identifier: a path segment, or a query
+	// parameter's value.
 	URL string `json:"url"`
 	// Secret signs the notifications: a placeholder.
 	Secret string `json:"secret"`
 	// FormerSecret is the secret before, during a rotation: a placeholder. Default: there is none.
 	FormerSecret string `json:"former_secret,omitempty"`
-	// Events are those it is notified of. Default: all of them.
+	// Events names the events that are sent. Default: all.
 	Events []string `json:"events,omitempty"`
 }
 

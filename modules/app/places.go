@@ -12,7 +12,7 @@ import (
 
 var placeholders = regexp.MustCompile(`\{(?:env|file)\.[^{}]+\}`)
 
-// place is where a placeholder stands in a Caddyfile, or the name of an option or directive.
+// place is the position in a Caddyfile of a placeholder, or of the name of an option or directive.
 type place struct {
 	word, file string
 	line       int
@@ -35,9 +35,9 @@ func (k known) of(name string) string {
 	return ", at " + strings.Join(at, " or ")
 }
 
-// places are those of the Caddyfile that was read last. A configuration is provisioned from JSON, which has no lines:
-// the one provisioned right after a Caddyfile was read takes them. Configurations that come as JSON, as from hiregate
-// reload, find none.
+// places holds the positions in the Caddyfile that was read last. A configuration is provisioned from JSON, which has
+// no lines: the one provisioned right after a Caddyfile was read takes them. Configurations that come as JSON, as from
+// hiregate reload, find none.
 var places struct {
 	mu  sync.Mutex
 	all known

@@ -27,7 +27,7 @@ func (a Allow) parse() (egress.Allowance, error) {
 	return egress.ParseAllow(append([]string{a.CIDR}, a.Ports...))
 }
 
-// policyOf is what all of these allow.
+// policyOf returns a policy that allows all that the lines allow.
 func policyOf(all []Allow) (policy egress.Policy, err error) {
 	for _, allow := range all {
 		allowance, err := allow.parse()
@@ -45,7 +45,7 @@ type Tenant struct {
 	// Secrets are the active inbound signing secrets: placeholders such as {env.ACME_SECRET} or {file./run/secrets/acme}.
 	// Two during a rotation.
 	Secrets []string `json:"secrets"`
-	// Rate is how many exports the tenant may send. Default: no limit.
+	// Rate limits the exports of the tenant. Default: no limit.
 	Rate *Rate `json:"rate,omitempty"`
 	// Invalid says what becomes of exports that break the schema: refuse (default), or quarantine.
 	Invalid string `json:"invalid,omitempty"`

@@ -15,12 +15,13 @@ import (
 )
 
 const (
-	// maxStreams is how many requests a connection of HTTP/2 may have under way; golang.org/x/net allows 250. Beyond it a
-	// stream is refused before it takes memory. A sender that has more to send opens another connection.
+	// maxStreams limits the concurrent requests on a connection of HTTP/2; golang.org/x/net allows 250. Further streams
+	// are refused before they take memory. A sender that has more to send opens another connection.
 	maxStreams = 50
 
-	// idleFrames is how many frames that carry no request a connection may send at once, and idleFramesPerSecond how many
-	// over time. Each costs us more than its sender; clients send a few at the start, and one now and then.
+	// idleFrames limits the frames without a request that a connection may send at once, and idleFramesPerSecond those
+	// that it may send over time. Each costs us more than its sender; clients send a few at the start, and one now and
+	// then.
 	idleFrames, idleFramesPerSecond = 1000, 100
 
 	// littleData is the content up to which a DATA frame counts as one that carries nothing, in bytes with its padding. It

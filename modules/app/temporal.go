@@ -15,7 +15,7 @@ type Temporal struct {
 	Namespace string `json:"namespace,omitempty"` // default: default
 	// TLS encrypts the connection. Default: it is encrypted only with an API key.
 	TLS *gateway.TLS `json:"tls,omitempty"`
-	// APIKey is what Temporal Cloud, or a proxy in front of a cluster, knows the gateway by: a placeholder.
+	// APIKey authenticates the gateway at Temporal Cloud, or at a proxy in front of a cluster: a placeholder.
 	APIKey string `json:"api_key,omitempty"`
 	// TakeOver is the id of the database, which no gateway uses any more, whose namespace this one's takes over; or any,
 	// with the option dev. Default: a namespace of another database is refused.

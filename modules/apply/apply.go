@@ -25,21 +25,21 @@ type API struct {
 	Gateway *gateway.Gateway
 	// Tenant is the only tenant that is served here; empty: each user is served as its own tenant's.
 	Tenant string
-	// Rate is how many requests a user may send.
+	// Rate limits the requests of each user.
 	Rate model.Rate
 	// Guards limit the rate of requests and of wrong passwords. Their state outlives a configuration.
 	Guards *Guards
 	// Address returns where a request comes from.
 	Address func(*http.Request) string
 	Log     *zap.Logger
-	// CheckWithin is how long an application waits for a place to be checked; 0: half a minute.
+	// CheckWithin limits the time for which an application waits for a place to be checked; 0: half a minute.
 	CheckWithin time.Duration
 
 	mux     *http.ServeMux
 	refused *refusedAnswers
 }
 
-// DefaultRate is how many requests a user may send, unless configured otherwise.
+// DefaultRate limits the requests of a user, unless it is configured.
 var DefaultRate = model.Rate{PerSecond: 20, Burst: 100}
 
 // handler answers a request. If it returns an error it has answered nothing: a *problem.Problem is for the sender, any

@@ -14,7 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 )
 
-// remembered is how many users' limiters are stored.
+// remembered is the number of users whose limiters are stored.
 const remembered = 4096
 
 // Guards holds the rate limiters of users, the failed passwords, and the requests that are being answered. It is
@@ -41,7 +41,7 @@ func NewGuards(now func() time.Time) *Guards {
 		warned: map[string]time.Time{}}
 }
 
-// allowance is what a user may still send.
+// allowance says how many requests a user may still send.
 type allowance struct {
 	limit, remaining int
 	reset            time.Duration // until all of it is available again

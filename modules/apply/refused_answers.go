@@ -14,7 +14,7 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-// refusedAnswer is what refused answers are counted by.
+// refusedAnswer is the key under which refused answers are counted.
 type refusedAnswer struct {
 	tenant, job, question string
 	format                model.Format

@@ -9,7 +9,7 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
-// headers are those of an export. The signature does not cover them, so they are bounded and opaque.
+// headers holds the headers of an export. The signature does not cover them, so they are bounded and opaque.
 type headers struct {
 	uuid                string // empty: absent
 	link, exportContext []byte // nil: absent or empty

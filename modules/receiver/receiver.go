@@ -28,7 +28,7 @@ import (
 // DefaultMaxBody is the largest body that is read, in bytes, unless configured otherwise.
 const DefaultMaxBody = 5 << 20
 
-// DefaultMaxAttachments is how many attachments an export has at most, unless configured otherwise.
+// DefaultMaxAttachments limits the attachments of an export, unless it is configured.
 const DefaultMaxAttachments = 500
 
 // DefaultLimits bound the JSON of a body, unless configured otherwise: far above what the contract needs.
@@ -44,8 +44,8 @@ type Receiver struct {
 	Gateway *gateway.Gateway
 	Tenant  TenantFrom
 	MaxBody int64
-	// MaxAttachments is how many attachments an export has at most. Of an export in quarantine that has more, the first
-	// ones are fetched.
+	// MaxAttachments limits the attachments of an export. Of an export in quarantine that has more, the first ones are
+	// fetched.
 	MaxAttachments int
 	// Limits bound the JSON of a body.
 	Limits schemas.Limits
@@ -148,7 +148,7 @@ func (in *intake) refuse(result string, p *problem.Problem) string {
 	return result
 }
 
-// busyFor is when a sender may retry for whose body there is no memory.
+// busyFor is the time after which a sender may retry whose body found no memory.
 const busyFor = 5 * time.Second
 
 func tooBusy() *problem.Problem {

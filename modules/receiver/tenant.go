@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// TenantFrom is where the URL has the tenant's identifier (contract, part B: "as a path segment or a query parameter").
+// TenantFrom names the part of the URL that holds the tenant's identifier (contract, part B: "as a path segment or a
+// query parameter").
 type TenantFrom struct {
 	Segment *int   `json:"path,omitempty"` // index of the path segment, the first one being 0
 	Query   string `json:"query,omitempty"`

@@ -47,7 +47,7 @@ func passwordStamp(u *identity.User) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// setUpLife is how long a user may take to set up a second factor, which can include installing an app.
+// setUpLife limits the time in which a user sets up a second factor, which can include installing an app.
 const setUpLife = 20 * time.Minute
 
 func (k *factorTicket) life() time.Duration {

@@ -33,9 +33,9 @@ const (
 	keysPause  = time.Second // the same where the first read failed
 	rsaBits    = 2048
 
-	// RotateEvery is how long a key signs, unless the configuration says otherwise.
+	// RotateEvery is the time for which a key signs, unless it is configured.
 	RotateEvery = 90 * 24 * time.Hour
-	// MinRotate is the least that the configuration may say.
+	// MinRotate is the shortest time that may be configured.
 	MinRotate = 7 * 24 * time.Hour
 )
 
@@ -45,7 +45,7 @@ type Ring struct {
 	Store func() *store.DB
 	Now   func() time.Time
 	Log   *zap.Logger
-	// Every is how long a key signs.
+	// Every is the time for which a key signs.
 	Every time.Duration
 	// Vault seals the private keys in the database.
 	Vault *vault.Vault

@@ -80,7 +80,7 @@ func (p *Provider) signOut(w http.ResponseWriter, r *http.Request) {
 	p.endSession(w, r, to, client)
 }
 
-// destination is where the user goes after signing out; without an address they stay here.
+// destination is the address to which the user is sent after signing out; if it is empty they stay here.
 type destination struct{ address, state string }
 
 // afterLogout returns the address that the application asks for, if it is registered, byte for byte.

@@ -40,7 +40,7 @@ func (p *Provider) signInPage(w http.ResponseWriter, r *http.Request, status int
 	p.render(w, r, status, v)
 }
 
-// ticketLife is how long a user may take to return the form of a further step.
+// ticketLife limits the time in which a user returns the form of a further step.
 const ticketLife = 5 * time.Minute
 
 // expiredPage asks a user whose ticket has expired to sign in again, and says why (WCAG 2.2, criterion 2.2.1).

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/text/language"
 )
 
-// texts are what the pages say in one language. {app} is the application's name, {service} ours, {seconds} a number.
+// texts holds the words of the pages in one language. {app} is the application's name, {service} ours, {seconds} a
+// number.
 type texts struct {
 	Lang                                                string
 	SignInTitle, SignInFor, Email, Password             string

@@ -113,8 +113,8 @@ func (a *authorization) upstreamOptions() (options []oauth2.AuthCodeOption) {
 	return options
 }
 
-// upstreamClocks is how far an upstream's clock may be from ours, including the fraction of a second that auth_time
-// drops.
+// upstreamClocks is the greatest difference between an upstream's clock and ours that is accepted, including the
+// fraction of a second that auth_time drops.
 const upstreamClocks = 10 * time.Second
 
 // signedInUpstream returns when a user signed in upstream, from the auth_time that it reports; 0: none. left is the time
