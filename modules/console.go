@@ -20,23 +20,23 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi"
 )
 
-// Console is the directive console: the web console. Put it into handle_path /console*, which takes the path off.
+// Console is the directive console: the web console. Put it into handle_path /console*, which strips the path.
 type Console struct {
-	// URL is its address as browsers reach it. Default: <public_url>/console. Its redirect URI at the issuer is
+	// URL is the console's address in browsers. Default: <public_url>/console. Its redirect URI at the issuer is
 	// <url>/callback.
 	URL string `json:"url,omitempty"`
 	// Title is the name of the service on the pages. Default: service_name.
 	Title string `json:"title,omitempty"`
 	// Issuer is the OpenID provider that signs people in. Default: <public_url>/signin.
 	Issuer string `json:"issuer,omitempty"`
-	// ClientID and ClientSecret are what the console is at the issuer. The secret is a placeholder. Required with an
+	// ClientID and ClientSecret identify the console at the issuer. The secret is a placeholder. Required with an
 	// issuer; at the gateway's own sign-in, the console registers itself.
 	ClientID     string `json:"client_id,omitempty"`
 	ClientSecret string `json:"client_secret,omitempty"`
-	// Keys are placeholders of what its cookies are sealed with: the first seals, the others open what was sealed before.
+	// Keys are placeholders of the keys that seal its cookies: the first seals, the others open what was sealed before.
 	// Required.
 	Keys []string `json:"keys,omitempty"`
-	// Roles say who may do what. The first one that fits a person counts. Required.
+	// Roles give people their rights. The first one that fits a person counts. Required.
 	Roles []ConsoleRole `json:"roles,omitempty"`
 
 	console *console.Console

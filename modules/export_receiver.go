@@ -62,7 +62,7 @@ func (h *ExportReceiver) Provision(ctx caddy.Context) error {
 	return nil
 }
 
-// TenantSegment is the segment of the path that has the tenant; false: a query parameter has it.
+// TenantSegment returns the segment of the path that holds the tenant; false: a query parameter holds it.
 func (h *ExportReceiver) TenantSegment() (int, bool) {
 	if h.TenantFrom.Segment == nil {
 		return 0, false

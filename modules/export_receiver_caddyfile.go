@@ -61,7 +61,7 @@ func parseExportReceiver(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, e
 	return handler, nil
 }
 
-// largestMaxBody keeps a typing error from using all memory.
+// largestMaxBody limits max_body, so that a typing error can't use all memory.
 const largestMaxBody = 1 << 30
 
 func parseMaxBody(args []string) (int64, error) {
@@ -118,7 +118,7 @@ func (n number) parse(args []string) (err error) {
 	return nil
 }
 
-// complete puts the usual value where none was written.
+// complete fills in the usual value if none was written.
 func (n number) complete() error {
 	if *n.value == 0 {
 		*n.value = n.usual

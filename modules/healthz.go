@@ -10,8 +10,8 @@ import (
 	"github.com/hiregate/hiregate/modules/healthz"
 )
 
-// Healthz is the directive healthz: it says what is reachable, and answers 503 when exports can't be accepted, or the
-// process ends. What is asked for is the last part of the path: see healthz.Server. It takes no options.
+// Healthz is the directive healthz: it reports what is reachable, and answers 503 if exports can't be accepted or the
+// process is ending. The last part of the path chooses the report, see healthz.Server. It takes no options.
 type Healthz struct {
 	server *healthz.Server
 }

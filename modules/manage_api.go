@@ -11,8 +11,8 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi"
 )
 
-// ManageAPI is the directive manage_api: it serves the management API to those who have an API key. Put it into
-// handle_path, which takes the path of the mount off. It takes no options.
+// ManageAPI is the directive manage_api: it serves the management API to holders of an API key. Put it into
+// handle_path, which strips the path of the mount. It takes no options.
 type ManageAPI struct {
 	gateway *gateway.Gateway
 	api     http.Handler
@@ -38,7 +38,7 @@ func (h *ManageAPI) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhtt
 }
 
 // ManageAdmin serves the management API at Caddy's admin endpoint, below /hiregate: for the command line on the same
-// machine. Who may reach that endpoint is up to the global option admin. It is there without being configured.
+// machine. The global option admin decides who may reach that endpoint. It needs no configuration.
 type ManageAdmin struct{}
 
 // CaddyModule implements caddy.Module.
@@ -46,8 +46,8 @@ func (ManageAdmin) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "admin.api.hiregate", New: func() caddy.Module { return new(ManageAdmin) }}
 }
 
-// Routes implements caddy.AdminRouter. The gateway is looked up with each request: a module of the admin endpoint is
-// not told when its configuration ends, so it must hold nothing of it.
+// Routes implements caddy.AdminRouter. It looks the gateway up with each request: a module of the admin endpoint is not
+// notified when its configuration ends, so it must hold nothing of it.
 func (ManageAdmin) Routes() []caddy.AdminRoute {
 	const mount = "/hiregate"
 	api := http.StripPrefix(mount, manageapi.New(gateway.Current, caddy.Log().Named("hiregate.manage")))

@@ -15,8 +15,7 @@ import (
 // time.
 const leastRate = 1024
 
-// serve has a handler of a gateway answer a request. The handler is plain net/http: what it needs of Caddy is done
-// here.
+// serve lets a gateway's handler answer a request. The handler is plain net/http: this function does what needs Caddy.
 func serve(g *gateway.Gateway, handler http.Handler, w http.ResponseWriter, r *http.Request) error {
 	g.CloseWhenReplaced(w)
 	if body, _ := caddyhttp.IdleTimeoutsFromContext(r.Context()); body != nil && body.Deadline.MinRate == 0 {

@@ -20,14 +20,14 @@ import (
 	"github.com/hiregate/hiregate/modules/signin"
 )
 
-// SignIn is the directive signin: the OpenID provider. Put it into handle_path, which takes the path of base_url off.
+// SignIn is the directive signin: the OpenID provider. Put it into handle_path, which strips the path of base_url.
 type SignIn struct {
 	// BaseURL is the {base_url} of the contract, and the issuer. Default: <public_url>/signin.
 	BaseURL string `json:"base_url,omitempty"`
 	// Title is the name of the service on the pages. Default: service_name.
 	Title string `json:"title,omitempty"`
-	// Keys are placeholders of what the signing keys are sealed with in the database: the first seals, the others open
-	// what was sealed before it was changed. Required.
+	// Keys are placeholders of the keys that seal the signing keys in the database: the first seals, the others open
+	// what was sealed before. Required.
 	Keys []string `json:"keys,omitempty"`
 	// Rotate is the time for which a signing key signs. Default: 90 days.
 	Rotate caddy.Duration `json:"rotate,omitempty"`
@@ -37,7 +37,7 @@ type SignIn struct {
 	provider *signin.Provider
 }
 
-// UpstreamOIDC is another OpenID provider, and what this one is there. Its redirect URI there is
+// UpstreamOIDC is another OpenID provider, and our registration there. Our redirect URI there is
 // <base_url>/oauth/upstream/callback.
 type UpstreamOIDC struct {
 	Issuer string `json:"issuer"`
@@ -99,7 +99,7 @@ func (h *SignIn) Provision(ctx caddy.Context) error {
 	return nil
 }
 
-// check checks what the configuration has.
+// check checks the settings of an upstream.
 func (c *UpstreamOIDC) check(dev bool) error {
 	issuer, err := url.Parse(c.Issuer)
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/hiregate/hiregate/internal/welcome"
 )
 
-// Welcome is the directive welcome, for the end of a site: it answers 404 to a program that nothing else answers, and
-// tells a person in a browser what is here. It takes no options.
+// Welcome is the directive welcome, for the end of a site: it answers 404 to programs, and shows a person in a browser
+// what is here. It takes no options.
 type Welcome struct{}
 
 // CaddyModule implements caddy.Module.

@@ -53,20 +53,20 @@ type Progress struct {
 }
 
 // Fetch makes one attempt at each document of an export that is missing and due, those with the fewest attempts first.
-// It starts none after five minutes; the next call continues. It makes none while too many of the tenant's exports, or
-// this one, are being fetched. It is idempotent and may run on several nodes at once: a document that is fetched twice
-// is stored once. An error means that the store can't be used; a failed attempt is no error, but in the store and in
-// the progress.
+// It starts none after five minutes; the next call continues. It makes none while this export, or too many of the
+// tenant's, are being fetched. It is idempotent and may run on several nodes at once: a document that is fetched twice
+// is stored once. An error means that the store can't be used. A failed attempt is no error: it is stored, and counted
+// in the progress.
 func (a *Archive) Fetch(ctx context.Context, e *model.Export) (Progress, error) {
 	return a.fetch(ctx, e, a.places.acquire, placeWithin)
 }
 
-// FetchInLine is Fetch for one of many exports of a caller that can wait so long for its turn.
+// FetchInLine fetches like Fetch, for an export of a group. It waits up to patience for a place.
 func (a *Archive) FetchInLine(ctx context.Context, e *model.Export, patience time.Duration) (Progress, error) {
 	return a.fetch(ctx, e, a.places.acquireInLine, patience)
 }
 
-// fetch is Fetch for an export that gets its place from acquire, within some time.
+// fetch fetches like Fetch; acquire gives the export its place, within a time.
 func (a *Archive) fetch(ctx context.Context, e *model.Export,
 	acquire func(context.Context, string, int64, time.Duration) (func(), bool), within time.Duration) (Progress, error) {
 	docs, err := a.documents(ctx, e)
@@ -83,7 +83,7 @@ func (a *Archive) fetch(ctx context.Context, e *model.Export,
 		return progress, ctx.Err()
 	}
 	defer release()
-	if docs, err = a.Store.ListDocuments(ctx, e.ID); err != nil { // again: it may have waited for someone who fetched them
+	if docs, err = a.Store.ListDocuments(ctx, e.ID); err != nil { // again: another call may have fetched them during the wait
 		return Progress{}, err
 	}
 	if err := a.run(ctx, e, docs); err != nil {
@@ -99,10 +99,10 @@ func (a *Archive) run(ctx context.Context, e *model.Export, docs []*model.Docume
 	last := a.Now().Add(fetchRun)
 	for turn := range slices.Chunk(due, rowsAtOnce) {
 		if a.Now().After(last) {
-			break // they come first the next time
+			break // the rest come first the next time
 		}
-		// Inserted first: the sweep removes the files after a crash, or after an error that leaves open whether their rows
-		// were written.
+		// Inserted before the files are written, so that the sweep finds them after a crash, or after an error that
+		// leaves open whether their rows were written.
 		names, err := a.BeginUploads(ctx, len(turn))
 		if err != nil {
 			return fmt.Errorf("noting documents that are to be fetched: %w", err)
@@ -147,7 +147,7 @@ func (a *Archive) progress(docs []*model.Document) Progress {
 	return p
 }
 
-// documents reads the documents of an export; the first time it inserts them, from its attachments.
+// documents lists the documents of an export. The first call inserts them, from the attachments.
 func (a *Archive) documents(ctx context.Context, e *model.Export) ([]*model.Document, error) {
 	docs, err := a.Store.ListDocuments(ctx, e.ID)
 	if err != nil || len(docs) >= e.Attachments {
@@ -161,7 +161,7 @@ func (a *Archive) documents(ctx context.Context, e *model.Export) ([]*model.Docu
 		return nil, err
 	}
 	now, position := a.Now(), 0
-	// an export in quarantine may have more than are allowed
+	// an export in quarantine may have more attachments than are allowed
 	all := attachments.Attachments[:min(len(attachments.Attachments), e.Attachments)]
 	// after an error the next call continues
 	for turn := range slices.Chunk(all, rowsAtOnce) {
@@ -198,7 +198,7 @@ func (a *Archive) attachments(ctx context.Context, e *model.Export) (*schemas.Do
 	return doc, nil
 }
 
-// attempt makes one attempt at a document and writes what came of it. name is the upload to fetch it into.
+// attempt makes one attempt at a document and writes the result. name is the upload to fetch it into.
 func (a *Archive) attempt(ctx context.Context, e *model.Export, d *model.Document, name string) error {
 	now := a.Now()
 	left := e.DocumentsTill.Sub(now)
@@ -217,7 +217,7 @@ func (a *Archive) attempt(ctx context.Context, e *model.Export, d *model.Documen
 	defer cancel()
 	fetched, err := Fetch(limited, c.Egress.Client(), string(d.SourceURL), a.Files, name)
 	if ctx.Err() != nil {
-		return ctx.Err() // we were stopped; the document is not to blame
+		return ctx.Err() // the process ends: no failure of the document
 	}
 	d.Tries++
 	if failure := new(FetchError); errors.As(err, &failure) {
@@ -231,7 +231,7 @@ func (a *Archive) attempt(ctx context.Context, e *model.Export, d *model.Documen
 	return a.finish(ctx, d, name, left, false)
 }
 
-// failed decides whether there is another attempt at a failed document.
+// failed schedules another attempt at a document, or gives it up.
 func (a *Archive) failed(d *model.Document, failure *FetchError, left time.Duration) {
 	d.Reason = failure.Error()
 	if failure.Class == ClassStore {
@@ -251,7 +251,7 @@ func (a *Archive) failed(d *model.Document, failure *FetchError, left time.Durat
 		}
 	}
 	if d.State == model.Fetching {
-		// It is looked at when its URL ends at the latest: what is missing then is given up.
+		// The last attempt is due when the document's URL ends: what is missing then is given up.
 		d.NextAt = a.Now().Add(min(Backoff(d.Tries, rand.Float64()), left))
 	}
 }

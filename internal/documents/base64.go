@@ -9,8 +9,8 @@ import (
 // ErrBase64 is returned by a reader of NewBase64Reader for anything that is not standard base64.
 var ErrBase64 = errors.New("not standard base64")
 
-// NewBase64Reader decodes standard base64 (RFC 4648 section 4) as it arrives; line breaks and missing padding are
-// tolerated (docs/behaviour.md, "Documents"). Errors: ErrBase64, and those of r as they are.
+// NewBase64Reader decodes standard base64 (RFC 4648 section 4) as it arrives. It tolerates line breaks and missing
+// padding (docs/behaviour.md, "Documents"). Errors: ErrBase64, and the errors of r, unchanged.
 func NewBase64Reader(r io.Reader) io.Reader {
 	digits := &base64Digits{r: r}
 	return &base64Reader{decoder: base64.NewDecoder(base64.RawStdEncoding, digits), digits: digits}
@@ -24,7 +24,7 @@ type base64Reader struct {
 func (b *base64Reader) Read(p []byte) (int, error) {
 	n, err := b.decoder.Read(p)
 	if corrupt := base64.CorruptInputError(0); errors.As(err, &corrupt) {
-		err = ErrBase64 // the position that the decoder names leaves out what base64Digits took away
+		err = ErrBase64 // the position in the decoder's error does not count what base64Digits removed
 		if b.digits.err != nil && b.digits.err != io.EOF {
 			err = b.digits.err // it only looks corrupt because it was cut off
 		}
@@ -32,7 +32,7 @@ func (b *base64Reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// base64Digits takes away line breaks and padding, and refuses padding where it can't be.
+// base64Digits removes line breaks and padding, and refuses padding in the wrong place.
 type base64Digits struct {
 	r       io.Reader
 	digits  int // modulo 4

@@ -1,4 +1,4 @@
-// Package documents handles the files of candidates, as far as no database is needed: keeping them in a folder (Files),
-// the contract's Document object (DecodeObject, EncodeObject), getting one from its public URL (Fetch) and giving it
-// out under one of ours (NewToken, Serve). No document is ever held in memory whole.
+// Package documents handles the files of candidates: it stores them in a folder (Files) with rows in the database
+// (Archive), reads and writes the contract's Document object (DecodeObject, EncodeObject), fetches documents from
+// public URLs (Fetch) and serves them under ours (NewToken, Serve). It never holds a whole document in memory.
 package documents

@@ -18,23 +18,23 @@ import (
 const (
 	// fetchTime bounds one attempt, from connecting to the last byte.
 	fetchTime = 2 * time.Minute
-	// maxRaw bounds an answer that may be a Document object. Base64 takes a third more, and each slash in it twice as
-	// much where a sender writes \/: a file of MaxSize can take nearly three times its size.
+	// maxRaw limits an answer that may be a Document object. Base64 is a third larger, and senders may write each slash
+	// as \/: a file of MaxSize can take nearly three times its size.
 	maxRaw = 3 * MaxSize
 )
 
-// Fetched is a document that was fetched and is kept.
+// Fetched is a document that was fetched and stored.
 type Fetched struct {
 	Blob
-	// media type as the Document object has it, else as Content-Type has it, without parameters; may be empty
+	// the media type in the Document object, otherwise in Content-Type, without parameters; may be empty
 	Declared string
 	FileName string // a bare name of at most 255 bytes, never empty
 }
 
-// Fetch gets one document from its public URL and keeps it in a store under a name of NewName's, at most MaxSize bytes.
-// The answer is the contract's Document object or the file itself: application/json that is an object with a content in
-// base64 is decoded, all else is kept as it came; other JSON is asked for once more. It ends after two minutes and
-// follows no redirect; client guards the address. Every error is a *FetchError, and nothing is kept then.
+// Fetch fetches one document of at most MaxSize bytes from its public URL and stores it under a name of NewName. The
+// answer is the contract's Document object or the file itself: an application/json object with a content in base64 is
+// decoded, JSON of another kind is requested once more, and all else is stored unchanged. It ends after two minutes and
+// follows no redirect; client guards the address. Every error is a *FetchError, and then nothing is stored.
 func Fetch(ctx context.Context, client *http.Client, rawURL string, into *Files, name string) (Fetched, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
@@ -53,8 +53,8 @@ func Fetch(ctx context.Context, client *http.Client, rawURL string, into *Files,
 	return fetched, nil
 }
 
-// newRequest asks for the Document object where the service leaves the choice, because it brings the file's own name
-// and type. Compression is declined: nearly all documents are compressed already.
+// newRequest prefers the Document object if the service offers both, because it brings the file's own name and type.
+// Compression is declined: nearly all documents are compressed already.
 func newRequest(ctx context.Context, rawURL string) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, rawURL, nil)
 	if err != nil {
@@ -75,8 +75,8 @@ func withoutRedirects(client *http.Client) *http.Client {
 	return &c
 }
 
-// fetch makes one request. objects says whether JSON is taken for a Document object, and decoded as it arrives: JSON of
-// another kind is an *ObjectError then.
+// fetch makes one request. With objects, JSON is decoded as a Document object as it arrives; JSON of another kind is an
+// *ObjectError.
 func fetch(ctx context.Context, client *http.Client, request *http.Request, into *Files, name string, objects bool) (
 	Fetched, error) {
 	response, err := client.Do(request)
@@ -141,8 +141,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decompressed gives the body as the file was before Content-Encoding: object stores send what was uploaded compressed
-// like that whatever was asked for.
+// decompressed returns the body without its Content-Encoding: object stores send files that were uploaded compressed in
+// that encoding, whatever the request accepts.
 func decompressed(response *http.Response) (io.Reader, error) {
 	switch strings.ToLower(response.Header.Get("Content-Encoding")) {
 	case "", "identity":
@@ -157,7 +157,7 @@ func decompressed(response *http.Response) (io.Reader, error) {
 	return nil, &FetchError{Class: ClassEncoding}
 }
 
-// source marks errors as the other side's, to tell them from those of our disk.
+// source marks errors as the other side's, to distinguish them from errors of our disk.
 type source struct{ io.Reader }
 
 func (s *source) Read(p []byte) (int, error) {
@@ -178,8 +178,8 @@ func mediaType(contentType string) string {
 	return mediaType
 }
 
-// fileName finds a name for a document that came without one; else it is named by the first of its types that is known.
-// A last path segment without an extension is no name: it is an id, and often the secret part of the URL.
+// fileName finds a name for a document that came without one; otherwise the first known media type names it. A last
+// path segment without an extension is no name: it is an id, and often the secret part of the URL.
 func fileName(u *url.URL, header http.Header, types ...string) string {
 	if _, parameters, err := mime.ParseMediaType(header.Get("Content-Disposition")); err == nil {
 		if name := cleanName(parameters["filename"]); name != "" {

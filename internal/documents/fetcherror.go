@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The classes of FetchError.
+// These are the classes of a FetchError.
 const (
 	ClassURL        = "url"        // not an address that can be fetched
 	ClassRefused    = "refused"    // egress does not allow the address
@@ -34,9 +34,9 @@ const (
 // GiveUpTries is the number of attempts of GiveUpAfterTries. With Gap between them they take less than a minute.
 const GiveUpTries = 3
 
-// FetchError is why a document could not be fetched. The URL of a document is a credential and errors end up in logs
-// and in Temporal's history, so its text has the status and the host only, and the cause can be asked for
-// with errors.Is but not be unwrapped.
+// FetchError says why a document could not be fetched. The URL of a document is a credential, and errors end up in logs
+// and in Temporal's history: so the text has only the status and the host, and the cause can be compared with errors.Is
+// but not unwrapped.
 type FetchError struct {
 	Class  string
 	Status int // of the answer, 0 without one or where it does not matter
@@ -84,7 +84,7 @@ func (e *FetchError) Error() string {
 // Is reports whether target is among the causes, for example ErrFull or context.Canceled.
 func (e *FetchError) Is(target error) bool { return errors.Is(e.cause, target) }
 
-// StoreCause says what went wrong with our own store, which knows nothing of the URL; empty: it was something else.
+// StoreCause returns the error of our own store, which has nothing of the URL; empty: the error was another one.
 func (e *FetchError) StoreCause() string {
 	if e.Class != ClassStore {
 		return ""
@@ -105,7 +105,7 @@ func (e *FetchError) Verdict() Verdict {
 	return Retry
 }
 
-// statusError is an answer with another status than 200.
+// statusError is the error of an answer with another status than 200.
 func statusError(status int) *FetchError {
 	if status >= 300 && status < 400 {
 		return &FetchError{Class: ClassRedirect, Status: status}

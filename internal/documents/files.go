@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// MaxSize is the largest document that is kept, in decoded bytes (docs/behaviour.md, "Documents").
+// MaxSize limits a document, in decoded bytes (docs/behaviour.md, "Documents").
 const MaxSize = 25 << 20
 
 // leftover is the age, since its last change, from which a temporary file counts as left by a crash: the folder may be
@@ -21,8 +21,8 @@ const MaxSize = 25 << 20
 const leftover = 15 * time.Minute
 
 const (
-	temporarySuffix = ".tmp"     // a temporary file lies beside the file that it is to become
-	scratchPrefix   = "scratch-" // of what Scratch makes
+	temporarySuffix = ".tmp"     // a temporary file lies beside the file that it becomes
+	scratchPrefix   = "scratch-" // of a file of Scratch
 	fanOut          = 2          // a file lies in a folder of the first characters of its name
 )
 
@@ -41,16 +41,16 @@ type Files struct {
 	Keys Keys
 }
 
-// Blob is one file that is kept.
+// Blob describes a stored file.
 type Blob struct {
-	Name     string   // names it to Open and Discard: 26 characters of base32, lower case, and .sealed where it is
+	Name     string   // for Open and Discard: 26 characters of base32, lower case, with .sealed if it is sealed
 	SHA256   [32]byte // of the content
 	Size     int64    // in bytes
 	Detected string   // media type by content, without parameters
 }
 
-// OpenFiles gives the document store at rawURL: file:///absolute/folder, file:relative/folder or a plain path. It
-// touches nothing; Prepare does.
+// OpenFiles returns the document store at rawURL: file:///absolute/folder, file:relative/folder or a plain path. It
+// touches no file; Prepare does.
 func OpenFiles(rawURL string) (*Files, error) {
 	root, err := Identity(rawURL)
 	if err != nil {
@@ -62,7 +62,7 @@ func OpenFiles(rawURL string) (*Files, error) {
 	return &Files{root: root}, nil
 }
 
-// Identity is the absolute path that rawURL stands for: two spellings of one folder have one identity.
+// Identity returns the absolute path of rawURL: two spellings of one folder have one identity.
 func Identity(rawURL string) (string, error) {
 	path := rawURL
 	scheme, _, isURL := strings.Cut(rawURL, "://")
@@ -102,9 +102,9 @@ func filePath(rawURL string) (string, error) {
 	return u.Path, nil
 }
 
-// Prepare makes the folder where it is missing, readable for nobody else, checks that it can be written to, and removes
-// temporary files that a crash has left, once they have lain still for a quarter of an hour. It may be called again at
-// any time, also while files are put.
+// Prepare creates the folder if it is missing, readable only for us, checks that it can be written to, and removes
+// temporary files that a crash has left and that are older than a quarter of an hour. It may be called again at any
+// time, also while files are written.
 func (f *Files) Prepare() error {
 	if err := os.MkdirAll(f.root, 0o700); err != nil {
 		return f.unusable(err)
@@ -122,8 +122,9 @@ func (f *Files) unusable(err error) error {
 }
 
 // removeLeftovers removes what crashes left: temporary files last written before a time, and the names of scratch
-// files, between the making of one and the removal of its name. Whoever has a scratch file open, on this node or
-// another, keeps it. Folders that are not ours, such as lost+found on a volume of its own, are left alone.
+// files, which a crash left between the creation of the file and the removal of its name. A process that has a scratch
+// file open, on this node or another, keeps its content. Folders that are not ours, such as lost+found on a volume of
+// its own, are not touched.
 func (f *Files) removeLeftovers(before time.Time) error {
 	err := fs.WalkDir(os.DirFS(f.root), ".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -163,9 +164,9 @@ func ignoreNotExist(err error) error {
 	return err
 }
 
-// Open opens the file of that name for reading and gives the size of its content in bytes. One that was sealed and has
-// been cut short is an error, and so is what was changed of it, once that is read. Errors: fs.ErrNotExist, and
-// fs.ErrInvalid for what NewName never made.
+// Open opens a file for reading and returns the size of its content in bytes. A sealed file that was cut short is an
+// error; a changed part of it is an error once it is read. Errors: fs.ErrNotExist, and fs.ErrInvalid for a name that
+// NewName can't have made.
 func (f *Files) Open(name string) (Content, int64, error) {
 	path, err := f.path(name)
 	if err != nil {
@@ -183,7 +184,7 @@ func (f *Files) Open(name string) (Content, int64, error) {
 	return content, size, nil
 }
 
-// Discard removes the file of that name, and what of it is only on its way; one that is not there is no error.
+// Discard removes a file, also one that is still being written; a missing file is no error.
 func (f *Files) Discard(name string) error {
 	path, err := f.path(name)
 	if err != nil {
@@ -206,11 +207,11 @@ func (f *Files) path(name string) (string, error) {
 	return filepath.Join(f.root, name[:fanOut], name), nil
 }
 
-// newName gives 128 random bits in base32, lower case.
+// newName returns 128 random bits in base32, lower case.
 func newName() string { return strings.ToLower(rand.Text()) }
 
-// full marks the errors that mean that there is no room left: on the disk, in the quota, or under the process's limit
-// on files.
+// full marks the errors that mean that no space is left: on the disk, in the quota, or under the process's limit on
+// files.
 func full(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return fmt.Errorf("%w: %w", ErrFull, err)

@@ -12,20 +12,20 @@ import (
 // probed is the content that Check writes: enough to need disk space, which an empty file does not.
 var probed = make([]byte, 64<<10)
 
-// Check reports whether a document of the largest size could be kept now. Errors: ErrFull, wrapped, and those of the
+// Check returns nil if a document of the largest size could be stored now. Errors: ErrFull, wrapped, and those of the
 // file system.
 func (f *Files) Check() error {
 	if err := f.probe(probed); err != nil {
 		return fmt.Errorf("the document store %s can't be written: %w", f.root, err)
 	}
-	if free, err := f.Free(); err == nil && free < MaxSize { // where it is not known, the probe counts
+	if free, err := f.Free(); err == nil && free < MaxSize { // if it is not known, the probe decides
 		return fmt.Errorf("%w: it has %d bytes left, and a document may have %d: make room, or enlarge it",
 			ErrFull, free, int64(MaxSize))
 	}
 	return nil
 }
 
-// Free returns how many bytes the document store has left for us, or errors.ErrUnsupported where that is not known.
+// Free returns the free space of the document store for us, in bytes, or errors.ErrUnsupported if that is not known.
 func (f *Files) Free() (int64, error) {
 	free, err := platform.FreeSpace(f.root)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 )
 
 // prefersRaw reports whether Accept headers (RFC 9110 section 12.5.1) prefer application/octet-stream over
-// application/json. Where they weigh the same, or none is wanted, it is the contract's Document object.
+// application/json. If both weigh the same, or neither is accepted, the answer is the contract's Document object.
 func prefersRaw(accept []string) bool {
 	return quality(accept, "application/octet-stream") > quality(accept, "application/json")
 }
 
-// quality is the weight, from 0 to 1, that the most specific matching range gives a media type.
+// quality returns the weight, from 0 to 1, of a media type: the one of the most specific range that matches.
 func quality(accept []string, mediaType string) float64 {
 	major, _, _ := strings.Cut(mediaType, "/")
 	ranges := []string{"*/*", major + "/*", mediaType} // ever more specific
@@ -38,8 +38,8 @@ func quality(accept []string, mediaType string) float64 {
 	return weight
 }
 
-// attachment is a Content-Disposition (RFC 6266): a filename in ASCII, and where that says less than the name a
-// filename* in UTF-8 (RFC 8187) beside it.
+// attachment formats a Content-Disposition (RFC 6266): a filename in ASCII and, if the name has other characters, a
+// filename* in UTF-8 (RFC 8187).
 func attachment(name string) string {
 	if name == "" {
 		return "attachment"

@@ -10,8 +10,8 @@ import (
 // maxCleanName is the longest file name that common file systems take, in bytes.
 const maxCleanName = 255
 
-// cleanName makes a bare file name of what somebody sent as one: no folders, no control characters, valid UTF-8, at
-// most 255 bytes with the extension kept. It may be empty.
+// cleanName returns a bare file name for a name that was sent: no folders, no control characters, valid UTF-8, at most
+// 255 bytes with the extension kept. It may be empty.
 func cleanName(name string) string {
 	name = strings.ToValidUTF8(name, "_")
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
@@ -32,13 +32,12 @@ func cleanName(name string) string {
 	return truncate(name[:len(name)-len(extension)], maxCleanName-len(extension)) + extension
 }
 
-// isDirection tells the characters that turn the direction of text, with which a name can show another extension than
-// it has.
+// isDirection reports whether a character turns the direction of text, with which a name can show a false extension.
 func isDirection(c rune) bool {
 	return '\u202a' <= c && c <= '\u202e' || '\u2066' <= c && c <= '\u2069'
 }
 
-// extensionOf gives the extension with its dot, or nothing if the text after the last dot does not look like one.
+// extensionOf returns the extension with its dot; empty if the text after the last dot does not look like one.
 func extensionOf(name string) string {
 	const longest = 10
 	extension := path.Ext(name)

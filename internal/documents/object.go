@@ -16,7 +16,7 @@ const (
 	maxFileName  = 4 << 10 // bytes as sent; what is kept of them is at most maxCleanName
 )
 
-// ObjectError says why something is not the contract's Document object. It never quotes what was read.
+// ObjectError says why JSON is not the contract's Document object. It never quotes the input.
 type ObjectError struct {
 	Reason string
 }
@@ -24,11 +24,11 @@ type ObjectError struct {
 func (e *ObjectError) Error() string { return "this is not a Document object: " + e.Reason }
 
 // DecodeObject reads a Document object, {content, mimeType, fileName} (contract, "B. Webhook resources"), in memory
-// that does not grow with it. The decoded content goes to put as it arrives; put has to read to the end, and what it
-// kept counts only when DecodeObject returns no error. Members may come in any order, unknown ones are dropped, null is
-// as if absent; content has to be there. The file name is returned as a bare name of at most 255 bytes.
+// that does not grow with it. It passes the decoded content to put as it arrives; put has to read to the end, and its
+// result counts only when DecodeObject returns no error. Members may come in any order; unknown ones are dropped, null
+// counts as absent, and content is required. The file name is returned as a bare name of at most 255 bytes.
 //
-// The caller bounds the length of r. Errors: *ObjectError, those of put, those of r.
+// The caller bounds the length of r. Errors: *ObjectError, and the errors of put and r.
 func DecodeObject(r io.Reader, put func(io.Reader) error) (mimeType, fileName string, err error) {
 	mimeType, fileName, err = decodeObject(jsonstream.NewReader(r), put)
 	var syntax *jsonstream.Error
@@ -75,8 +75,8 @@ func decodeObject(in *jsonstream.Reader, put func(io.Reader) error) (mimeType, f
 	return mimeType, fileName, err
 }
 
-// EncodeObject writes content of size bytes as a Document object, in the contract's order of properties, as it is read.
-// A shorter content is io.ErrUnexpectedEOF.
+// EncodeObject writes content of size bytes as a Document object, with the properties in the contract's order, while it
+// reads it. A shorter content is io.ErrUnexpectedEOF.
 func EncodeObject(w io.Writer, content io.Reader, size int64, mimeType, fileName string) error {
 	out := bufio.NewWriterSize(w, 32<<10)
 	// bufio.Writer keeps its first error, and Flush returns it.

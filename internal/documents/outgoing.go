@@ -16,15 +16,15 @@ import (
 // MaxInline limits the documents within the body of an export, in decoded bytes (docs/behaviour.md, "Documents").
 const MaxInline = 10 << 20
 
-// attachmentMembers is about how much longer an attachment is with our URL, and with a document but for its content.
+// attachmentMembers estimates how much longer an attachment becomes with our URL, or with a document without its
+// content.
 const attachmentMembers = 512
 
-// OutgoingBody returns the body that an export, whose own is loaded, is delivered with in a document mode. A body that
-// differs from the received one is made once and stored, so that every attempt sends the same bytes.
+// OutgoingBody returns the body with which an export is delivered in a document mode; the export's own body is loaded.
+// A body that differs from the received one is built once and stored, so that every attempt sends the same bytes.
 //
-// Rehost: our document URLs instead of its sender's, every other byte as received. Inline: the same, and after a URL
-// the document itself, if it was fetched and there is room for it. The URLs of an export that was triggered here are
-// ours.
+// Rehost replaces the sender's document URLs with ours and keeps every other byte. Inline also adds each document after
+// its URL, if it was fetched and fits. The URLs of an export that was triggered here are already ours.
 func (a *Archive) OutgoingBody(ctx context.Context, e *model.Export, mode model.DocumentMode) ([]byte, error) {
 	if asItCame(e, mode) {
 		return e.Body, nil
@@ -49,8 +49,7 @@ func (a *Archive) OutgoingBody(ctx context.Context, e *model.Export, mode model.
 	if err != nil {
 		return nil, fmt.Errorf("sealing the body as it goes out: %w", err)
 	}
-	// The URLs outlive the deliveries by as much as at the reception, also where a later round is the first with this
-	// mode.
+	// The URLs outlive the deliveries by as much as after receipt, also if a later round is the first with this mode.
 	till := e.DeliverTill.Add(model.LinkWindow - model.DeliveryWindow)
 	enter := func(tx *store.Tx, from, to int) error {
 		for n := from; n < to; n++ {
@@ -78,18 +77,18 @@ func (a *Archive) OutgoingBody(ctx context.Context, e *model.Export, mode model.
 	if err != nil {
 		return nil, fmt.Errorf("keeping the body as it goes out: %w", err)
 	}
-	if !first { // another integration's attempt was quicker
+	if !first { // another integration's attempt came first
 		return a.Store.Outgoing(ctx, e.ID, mode)
 	}
 	return made.Bytes(), nil
 }
 
-// asItCame reports whether the body of an export goes out as it is.
+// asItCame reports whether the body of an export is sent unchanged.
 func asItCame(e *model.Export, mode model.DocumentMode) bool {
 	return e.Attachments == 0 || mode == model.Passthrough || mode == model.Rehost && e.Origin == model.Triggered
 }
 
-// OutgoingSize is about how many bytes of memory Outgoing takes, the export's own body included, before any of it is
+// OutgoingSize estimates the memory that OutgoingBody takes, in bytes, with the export's own body, before any of it is
 // read.
 func (a *Archive) OutgoingSize(ctx context.Context, e *model.Export, mode model.DocumentMode) (int64, error) {
 	if asItCame(e, mode) {
@@ -110,7 +109,7 @@ func (a *Archive) OutgoingSize(ctx context.Context, e *model.Export, mode model.
 	return size + int64(base64.StdEncoding.EncodedLen(int(min(content, MaxInline)))), nil
 }
 
-// links makes a public URL for each document of a received export; none for a triggered one, which has them.
+// links creates a public URL for each document of a received export; a triggered one already has them.
 func (a *Archive) links(e *model.Export, docs []*model.Document) (urls []string, hashes [][32]byte, err error) {
 	if e.Origin == model.Triggered {
 		return nil, nil, nil
@@ -128,8 +127,8 @@ func (a *Archive) links(e *model.Export, docs []*model.Document) (urls []string,
 	return urls, hashes, nil
 }
 
-// write makes the body with these URLs, and with the documents that fit. The base64 of up to 10 MiB is written in
-// place, not built beforehand.
+// write builds the body with these URLs and with the documents that fit. It writes their base64, up to 10 MiB, in
+// place.
 func (a *Archive) write(ctx context.Context, e *model.Export, docs []*model.Document, urls []string,
 	inline bool) (*store.KeptBody, error) {
 	parsed, err := a.attachments(ctx, e)
@@ -163,8 +162,8 @@ func (a *Archive) write(ctx context.Context, e *model.Export, docs []*model.Docu
 	return out, nil
 }
 
-// choose selects the documents that go into a body: in the order of its attachments each that was fetched and that
-// there is room for. An attachment that has a document of its own keeps that one.
+// choose selects the documents that go into a body: in the order of the attachments, each that was fetched and fits. An
+// attachment that already has a document keeps it.
 func choose(docs []*model.Document, parsed *schemas.Document) map[int]bool {
 	chosen, left := map[int]bool{}, int64(MaxInline)
 	for n, d := range docs {
@@ -177,10 +176,10 @@ func choose(docs []*model.Document, parsed *schemas.Document) map[int]bool {
 	return chosen
 }
 
-// DocumentMember begins the member of an attachment that holds its Document object, after others.
+// DocumentMember begins the member of an attachment that holds its Document object. It follows other members.
 const DocumentMember = `,"document":`
 
-// inline writes a document as a further member of its attachment. One whose file is gone is left out.
+// inline writes a document as a further member of its attachment. A document whose file is gone is left out.
 func (a *Archive) inline(out *store.KeptBody, d *model.Document) error {
 	content, _, err := a.Files.Open(d.Blob)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -196,7 +195,8 @@ func (a *Archive) inline(out *store.KeptBody, d *model.Document) error {
 	return EncodeObject(out, content, d.Size, d.MediaType(), d.FileName)
 }
 
-// Settled reports whether all documents of an export are final: fetched, found clean, or given up; or their URLs ended.
+// Settled reports whether all documents of an export are final (fetched, found clean or given up) or their URLs have
+// ended.
 func (a *Archive) Settled(ctx context.Context, e *model.Export) (bool, error) {
 	if e.Attachments == 0 || !a.Now().Before(e.DocumentsTill) {
 		return true, nil

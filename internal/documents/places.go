@@ -21,22 +21,22 @@ const (
 	lineFor = 2
 )
 
-// places limits how many exports are fetched at once, fairly among tenants: one whose services hang can't block the
-// others. An export has one place at most.
+// places limits the exports that are fetched at once, fairly among tenants: one whose services hang can't block the
+// others. An export has at most one place.
 //
-// The zero value has exportsAtOnce of them.
+// The zero value has exportsAtOnce places.
 type places struct {
 	once    sync.Once
 	pool    *fairpool.Pool
 	line    *fairpool.Pool
-	exports sync.Map // those that have a place or wait for one, each with what is closed once it is through
+	exports sync.Map // the exports that have a place or wait for one, each with a channel that is closed when it is done
 }
 
 func (p *places) ready() {
 	p.once.Do(func() { p.pool, p.line = fairpool.NewPool(exportsAtOnce), fairpool.NewPool(lineFor*exportsAtOnce) })
 }
 
-// acquireInLine is acquire for an export of a group: first it waits, as long as that, to be among the next of its
+// acquireInLine acquires a place for an export of a group. First it waits, up to within, to be among the next of its
 // tenant.
 func (p *places) acquireInLine(ctx context.Context, tenant string, export int64,
 	within time.Duration) (release func(), ok bool) {
@@ -55,8 +55,8 @@ func (p *places) acquireInLine(ctx context.Context, tenant string, export int64,
 	}, true
 }
 
-// acquire waits for a place, no longer than within. ok is false where there is none, or where the export has one
-// already; otherwise release releases it.
+// acquire waits for a place, no longer than within. ok is false if no place became free, or if the export has one
+// already; otherwise release frees it.
 func (p *places) acquire(ctx context.Context, tenant string, export int64,
 	within time.Duration) (release func(), ok bool) {
 	p.ready()

@@ -9,12 +9,12 @@ import (
 	"slices"
 )
 
-// Scratch is a file that is gone with the process. Where files are sealed it is encrypted with a key that is in memory
-// alone. It is not authenticated: without a name no other process can open and change it. Each byte of it must be
+// Scratch is a file that disappears with the process. If files are sealed it is encrypted with a key that exists only
+// in memory. It is not authenticated: without a name no other process can open and change it. Each byte of it must be
 // written only once.
 type Scratch struct {
 	file *os.File
-	key  cipher.Block // nil: it is kept as it is
+	key  cipher.Block // nil: it is not encrypted
 }
 
 func (s *Scratch) encrypt() {

@@ -12,15 +12,15 @@ import (
 	"filippo.io/age"
 )
 
-// A sealed file is one of age (C2SP's age.md): pieces of 64 KiB, each with a tag, of which the last says that it is the
-// last. So a truncated or changed file fails before the end of a read. Each file has its own key, in its header, sealed
+// A sealed file has the format of age (C2SP's age.md): pieces of 64 KiB, each with a tag; the last one is marked as
+// such. So a truncated or changed file fails before the end of a read. Each file has its own key, in its header, sealed
 // for the file's name: under another name it does not open.
 
 // sealedSuffix ends the name of a sealed file. The content does not show whether it is sealed: a document may itself be
 // a file of age.
 const sealedSuffix = ".sealed"
 
-// Keys seal the keys of files; *store.DB.
+// Keys seals the keys of files. *store.DB implements it.
 type Keys interface {
 	// Sealing reports whether there is a key to seal with.
 	Sealing() bool
@@ -30,7 +30,7 @@ type Keys interface {
 	OpenFileKey(ctx context.Context, name string, sealed []byte) ([]byte, error)
 }
 
-// NewName returns a name that no file has yet, for Put. Where there is a key, the name has its file sealed.
+// NewName returns an unused name for Put. If there is a key, the name ends in .sealed, and its file is sealed.
 func (f *Files) NewName() string {
 	if f.Keys != nil && f.Keys.Sealing() {
 		return newName() + sealedSuffix
@@ -46,7 +46,7 @@ type fileKey struct {
 	name string
 }
 
-// stanza is the type of the header of a file: the sealed key.
+// stanza is the type of the header of a file, which holds the sealed key.
 const stanza = "hiregate"
 
 // Wrap implements age.Recipient.
@@ -65,7 +65,7 @@ func (k fileKey) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
 
 var errNoKeys = errors.New("nothing is there to open it with: the gateway is only starting")
 
-// sealing writes to a file what is written to it, sealed under a name, or as it is.
+// sealing returns a writer to a file that seals under a name, or does not seal.
 func (f *Files) sealing(name string, file *os.File) (io.WriteCloser, error) {
 	if !isSealed(name) {
 		return unsealed{file}, nil
@@ -80,7 +80,7 @@ func (f *Files) sealing(name string, file *os.File) (io.WriteCloser, error) {
 	return w, nil
 }
 
-// unsealed takes the end of what is written to a file for no end of the file.
+// unsealed is a writer whose Close does not close the file.
 type unsealed struct{ io.Writer }
 
 func (unsealed) Close() error { return nil }
@@ -98,10 +98,10 @@ type sealedContent struct {
 	io.Closer
 }
 
-// pieceSize is the length of what a sealed file has one tag for, in bytes.
+// pieceSize is the length of a piece of a sealed file, in bytes.
 const pieceSize = 64 << 10
 
-// opened gives the content of a file that was sealed under a name, or was not, and its size.
+// opened returns the content of a file, which may be sealed under a name, and its size.
 func (f *Files) opened(name string, file *os.File) (Content, int64, error) {
 	info, err := file.Stat()
 	if err != nil {

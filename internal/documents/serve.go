@@ -7,18 +7,18 @@ import (
 	"strconv"
 )
 
-// Serve answers a GET or HEAD with a document: 200 with the contract's Document object, or with the file itself where
-// the request prefers application/octet-stream (docs/behaviour.md, "Documents"). The content is streamed; size is its
+// Serve answers a GET or HEAD with a document: 200 with the contract's Document object, or with the file itself if the
+// request prefers application/octet-stream (docs/behaviour.md, "Documents"). The content is streamed; size is its
 // length in bytes.
 //
-// An error means that the answer was cut off; by its Content-Length the client notices, too.
+// An error means that the answer was cut off; the client notices by the Content-Length.
 func Serve(w http.ResponseWriter, r *http.Request, content io.Reader, size int64, mimeType, fileName string) error {
 	raw := prefersRaw(r.Header.Values("Accept"))
 	contentType, length, name := "application/json", EncodedLength(size, mimeType, fileName), fileName
 	if raw {
 		contentType, length = "application/octet-stream", size
 	} else if name != "" {
-		name += ".json" // what is saved under the file's own name would not open
+		name += ".json" // JSON that is saved under the file's own name would not open
 	}
 	h := w.Header()
 	h.Set("Content-Type", contentType)

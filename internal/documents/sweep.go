@@ -19,12 +19,12 @@ const UploadTime = time.Hour
 
 const uploadsAtOnce = 100
 
-// Sweep removes the files of uploads that were begun before a time and not claimed, with their rows. It skips one that
-// can't be removed; the next sweep tries again.
+// Sweep removes the files of uploads that began before a time and were not claimed, with their rows. It skips files
+// that can't be removed; the next sweep tries again.
 func (a *Archive) Sweep(ctx context.Context, before time.Time) error {
 	stuck, first := 0, error(nil)
 	for {
-		// those that are stuck were given up, and come first
+		// uploads that are stuck come first: they were given up before
 		names, err := a.Store.ListUploads(ctx, before, stuck, uploadsAtOnce)
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ func (a *Archive) Sweep(ctx context.Context, before time.Time) error {
 		stuck, first = stuck+failed, cmp.Or(first, cause)
 	}
 	metrics.FilesStuck(stuck)
-	if before := a.stuck.Swap(int64(stuck)); int64(stuck) > before { // told once, and not each quarter of an hour
+	if before := a.stuck.Swap(int64(stuck)); int64(stuck) > before { // logged once, and not each quarter of an hour
 		a.Log.Error("files that nobody needs any more can't be removed from the document store: look at the rights of "+
 			"its folder; it is tried again each quarter of an hour",
 			zap.Int("files", stuck), zap.Error(first))
@@ -73,7 +73,7 @@ func (a *Archive) BeginUploads(ctx context.Context, n int) ([]string, error) {
 	return names, err
 }
 
-// ClaimUpload claims the file of an upload for a row that the transaction writes. It fails when the sweep came first.
+// ClaimUpload claims the file of an upload for a row that the transaction writes. It fails if the sweep came first.
 func ClaimUpload(tx *store.Tx, name string) error {
 	ended, err := tx.ClaimUpload(name)
 	if err == nil && !ended {
@@ -82,14 +82,14 @@ func ClaimUpload(tx *store.Tx, name string) error {
 	return err
 }
 
-// DiscardUploads removes the files of uploads that were not claimed, with their rows. One that another node has just
-// claimed stays. Files that can't be removed are left to the sweep; the error is that of the first.
+// DiscardUploads removes the files of uploads that were not claimed, with their rows. It keeps a file that another node
+// has just claimed. Files that can't be removed are left to the sweep; the first error is returned.
 func (a *Archive) DiscardUploads(ctx context.Context, names []string) error {
 	_, first, err := a.discard(ctx, names)
 	return cmp.Or(err, first)
 }
 
-// discard is DiscardUploads, and counts the files that can't be removed; first is why the first of them can't.
+// discard discards uploads like DiscardUploads. stuck counts the files that can't be removed; first is the first error.
 func (a *Archive) discard(ctx context.Context, names []string) (stuck int, first, err error) {
 	if len(names) == 0 {
 		return 0, nil, nil

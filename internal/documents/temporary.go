@@ -14,16 +14,16 @@ import (
 	"github.com/gabriel-vasile/mimetype"
 )
 
-// temporary is a file on its way into the store: filled, and then either kept or discarded.
+// temporary is a file that is being stored: filled, and then either kept or discarded.
 type temporary struct {
 	files *Files
 	name  string
-	path  string // where it will lie
+	path  string // the final path
 	file  *os.File
 	digest
 }
 
-// temporary makes a file that becomes the one of a name.
+// temporary creates a file that gets its name once it is complete.
 func (f *Files) temporary(name string) (*temporary, error) {
 	path, err := f.path(name)
 	if err != nil {
@@ -54,8 +54,8 @@ func (t *temporary) fill(ctx context.Context, r io.Reader, limit int64) error {
 	return nil
 }
 
-// keep makes the file durable and gives it its name. Syncing the folder covers the name, syncing the root a folder
-// that was just made.
+// keep syncs the file and renames it. Syncing the folder makes the name durable; syncing the root does so for a folder
+// that was just created.
 func (t *temporary) keep() (Blob, error) {
 	folder := filepath.Dir(t.path)
 	if err := errors.Join(t.file.Sync(), t.file.Close()); err != nil {
@@ -81,7 +81,7 @@ func (t *temporary) discard() {
 type digest struct {
 	sum  hash.Hash
 	size int64
-	head []byte // as much as the detection of its type looks at
+	head []byte // the part by which its type is detected
 }
 
 const headSize = 3072
@@ -114,7 +114,7 @@ func copyAll(ctx context.Context, w io.Writer, r io.Reader, limit int64) (digest
 	}
 }
 
-// detect gives the media type of a content, without parameters.
+// detect returns the media type of a content, without parameters.
 func detect(head []byte) string {
 	mediaType, _, _ := strings.Cut(mimetype.Detect(head).String(), ";")
 	return mediaType

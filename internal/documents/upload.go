@@ -11,9 +11,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// Put stores what r gives under a name of NewName's, at most limit bytes, and returns when it is on disk for good:
-// the file and the folder are synced. On an error nothing is left. Errors: ErrTooLarge, ErrFull, those of r and of ctx,
-// all wrapped.
+// Put stores the content of r, at most limit bytes, under a name of NewName. It returns when file and folder are
+// synced. On an error it leaves nothing. Errors: ErrTooLarge, ErrFull, and those of r and ctx, all wrapped.
 func (f *Files) Put(ctx context.Context, name string, r io.Reader, limit int64) (Blob, error) {
 	t, err := f.temporary(name)
 	if err != nil {
@@ -26,7 +25,7 @@ func (f *Files) Put(ctx context.Context, name string, r io.Reader, limit int64) 
 	return t.keep()
 }
 
-// Scratch makes a file without a name: it is gone when the process ends, however that ends.
+// Scratch creates a file without a name: it disappears when the process ends, also by a crash.
 func (f *Files) Scratch() (*Scratch, error) {
 	file, err := os.CreateTemp(f.root, scratchPrefix+"*"+temporarySuffix)
 	if err != nil {
@@ -43,9 +42,8 @@ func (f *Files) Scratch() (*Scratch, error) {
 	return s, nil
 }
 
-// InsertDocument inserts an uploaded file as a document of a job application. Where documents are scanned, it can't be
-// downloaded before the scan finds it clean. It reports false when the job application has a document of this id
-// already.
+// InsertDocument inserts an uploaded file as a document of a job application. If documents are scanned, it can't be
+// downloaded before the scan finds it clean. It reports false if the job application already has a document of this id.
 func (a *Archive) InsertDocument(tx *store.Tx, d *model.ApplicationDocument) (bool, error) {
 	if c := a.InForce.Current(); c != nil && c.Scanner != nil {
 		d.Scan = model.ScanPending

@@ -8,13 +8,13 @@ import (
 	"unicode"
 )
 
-// Value is the value of an answer that is a file. It is read decoded; errors are those of NewBase64Reader.
+// Value reads the decoded value of an answer that is a file. Errors are those of NewBase64Reader.
 type Value struct {
 	io.Reader
-	DataURL bool // it begins as a data URL does, which is not base64 alone
+	DataURL bool // it begins like a data URL, which is not only base64
 }
 
-// OpenValue opens the base64 of a file, which may have white space in front. It returns nil where there is nothing else.
+// OpenValue opens the base64 of a file, which may begin with white space. It returns nil if there is nothing else.
 func OpenValue(r io.Reader) (*Value, error) {
 	in := bufio.NewReader(r)
 	for {

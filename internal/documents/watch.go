@@ -17,8 +17,8 @@ const (
 	tellEvery  = time.Minute
 )
 
-// Watch looks every ten seconds, until ctx ends, whether documents can be kept, and what is still to be fetched. It
-// tells the metrics, and Storable.
+// Watch checks every ten seconds, until ctx ends, whether documents can be stored, and counts those that are still to
+// be fetched. The results go to the metrics and to Storable.
 func (a *Archive) Watch(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -36,7 +36,7 @@ func (a *Archive) Watch(ctx context.Context) {
 	}
 }
 
-// check looks whether a document could be kept, and how much room there is.
+// check looks whether a document could be stored, and how much space is free.
 func (a *Archive) check() {
 	err := a.Files.Check()
 	switch before := a.unstorable.Swap(&err); {
@@ -64,7 +64,8 @@ func (a *Archive) countUnfetched(ctx context.Context) error {
 	return nil
 }
 
-// Storable returns why no document could be kept when that was last looked at, ten seconds ago at most; nil: one could.
+// Storable returns the reason why no document could be stored at the last check, at most ten seconds ago; nil: one
+// could.
 func (a *Archive) Storable() error {
 	if err := a.unstorable.Load(); err != nil {
 		return *err
@@ -72,7 +73,7 @@ func (a *Archive) Storable() error {
 	return nil
 }
 
-// unstored tells of the documents of tenants that could not be stored: once a minute and tenant.
+// unstored logs the documents that could not be stored, once a minute for each tenant.
 type unstored struct {
 	mu sync.Mutex
 	of map[string]*failures
@@ -80,11 +81,11 @@ type unstored struct {
 
 type failures struct {
 	told  time.Time
-	since int // that one was told of
+	since int // since the last log line
 }
 
-// count counts a document of a tenant that could not be stored. When it is to be told, it returns how many there were
-// since that was.
+// count counts a document of a tenant that could not be stored. If it is time to log, it returns the number since the
+// last log line.
 func (u *unstored) count(tenant string, now time.Time) (n int, tell bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

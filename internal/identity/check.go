@@ -25,9 +25,9 @@ const (
 	maxURIs = 50
 )
 
-// Fold returns the form of an e-mail address that it is looked up by: browsers send the A-labels of a domain (RFC 5890)
-// from an e-mail field, however it was typed. It is good enough where a password is checked as well; where the address
-// alone is the proof, use SameAddress.
+// Fold returns the form in which an e-mail address is looked up: browsers send the A-labels of a domain (RFC 5890) from
+// an e-mail field, however it was typed. It is good enough where a password is checked as well; if the address by
+// itself is the proof, use SameAddress.
 func Fold(email string) string {
 	email = strings.TrimSpace(email)
 	if at := strings.LastIndexByte(email, '@'); at >= 0 {

@@ -71,7 +71,7 @@ type Session struct {
 	Account    UpstreamAccount // that they signed in with; zero: with a password. Not stored
 }
 
-// ConsoleSession is somebody's session at a console.
+// ConsoleSession is a person's session at a console.
 type ConsoleSession struct {
 	Hash    Hash   // of the cookie's value
 	Console string // the address of the console
@@ -139,7 +139,7 @@ type Key struct {
 	CreatedAt  time.Time
 }
 
-// Entry is one of the log of sign-ins: the request and its result. It has neither names nor secrets.
+// Entry is an entry of the log of sign-ins: the request and its result. It has neither names nor secrets.
 type Entry struct {
 	ID      int64
 	At      time.Time
@@ -154,7 +154,7 @@ type Entry struct {
 // Hash is the stored form of a code, a token, a session or a client's secret.
 type Hash = [sha256.Size]byte
 
-// NewSecret makes 32 random bytes in base64url, and the hash to store. A slow hash would add nothing to 256 random
+// NewSecret returns 32 random bytes in base64url, and the hash to store. A slow hash would add nothing to 256 random
 // bits.
 func NewSecret() (secret string, hash Hash) {
 	var random [32]byte

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Refusal is an authorization request that was refused because it may lead nowhere: how often, and when. It has nothing
-// of the person who was signing in.
+// Refusal counts refused authorization requests of one kind, which must not lead anywhere. It has nothing of the person
+// who was signing in.
 type Refusal struct {
 	ID          int64
 	Client      string // as it was sent, at most 100 visible ASCII characters; empty: none that could be one
@@ -31,7 +31,8 @@ const (
 	maxRefusedURI    = 200
 )
 
-// NewRefusal makes an entry of what anybody may have sent: it is cut, and what may be personal or secret is left out.
+// NewRefusal returns a refusal of a request that anyone may have sent: its texts are cut, and parts that may be
+// personal or secret are left out.
 func NewRefusal(client string, known bool, reason, redirectURI string, at time.Time) Refusal {
 	r := Refusal{Client: client, Known: known, Reason: reason, Count: 1, FirstAt: at, LastAt: at}
 	if len(client) > maxRefusedClient || !visible(client) {
@@ -43,7 +44,7 @@ func NewRefusal(client string, known bool, reason, redirectURI string, at time.T
 	return r
 }
 
-// bare is a URL without user, query and fragment; a mark tells that there was one of the latter two.
+// bare returns a URL without user, query and fragment; a mark shows that there was a query or a fragment.
 func bare(u *url.URL) string {
 	text := u.Scheme + "://" + u.Host + u.EscapedPath()
 	if !visible(text) {

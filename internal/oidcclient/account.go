@@ -76,7 +76,7 @@ func (a *Account) describe(c claims) {
 	}
 }
 
-// Visit is one visit of a person to a provider. The browser that they return with must be the one that left.
+// Visit is one visit of a person to a provider. They must return with the browser with which they left.
 type Visit struct {
 	State, Nonce, Verifier string
 }
@@ -134,7 +134,7 @@ func (p *Provider) Redeem(ctx context.Context, q url.Values, redirectURI string,
 	return them, nil
 }
 
-// account reads a verified ID token, and makes the checks that go-oidc leaves to us (OpenID Connect Core sections 2 and
+// account reads a verified ID token, and does the checks that go-oidc leaves to us (OpenID Connect Core sections 2 and
 // 3.1.3.7).
 func (p *Provider) account(token *oidc.IDToken, nonce string) (*Account, error) {
 	var c claims
@@ -167,8 +167,8 @@ const maxSubject = 255
 // ErrUserinfo means that UserInfo did not answer as it should.
 var ErrUserinfo = errors.New("asking the upstream's UserInfo")
 
-// Complete asks UserInfo about the user if the ID token has no e-mail address: some providers put it there alone
-// (OpenID Connect Core section 5.4). Errors: ErrUserinfo.
+// Complete asks UserInfo about the user if the ID token has no e-mail address: some providers put it only there (OpenID
+// Connect Core section 5.4). Errors: ErrUserinfo.
 func (p *Provider) Complete(ctx context.Context, them *Account) error {
 	found, err := p.Discover(ctx)
 	if err != nil {

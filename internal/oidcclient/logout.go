@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 )
 
-// Logout is a valid logout token: somebody's session at the provider has ended. Subject, SID or both are there.
+// Logout is a valid logout token: a session at the provider has ended. It has Subject, SID or both.
 type Logout struct {
 	ID      string // the claim jti: a token is good once
 	Subject string
@@ -20,7 +20,7 @@ type Logout struct {
 	At      time.Time
 }
 
-// How far the time of a logout token may be from now. Its jti has to be remembered for as long.
+// The time of a logout token may differ from now by this much. Its jti has to be remembered for as long.
 const (
 	LogoutAge  = 10 * time.Minute
 	logoutSkew = time.Minute

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Provider is an OpenID provider, and what we are there. Don't copy it.
+// Provider is an OpenID provider, and our registration there. Don't copy it.
 type Provider struct {
 	Name     string // as people know it
 	Issuer   string
@@ -56,8 +56,8 @@ type reading struct {
 	till  time.Time
 }
 
-// Discover returns the provider's metadata. It is read on first use, once for all callers, each of whom waits as long
-// as its own context. Later it is refreshed in the background, and the old metadata stays if that fails.
+// Discover returns the provider's metadata. It reads them on first use, once for all callers; each waits up to the end
+// of its context. Later it refreshes them in the background, and keeps the old ones if that fails.
 func (p *Provider) Discover(ctx context.Context) (*Metadata, error) {
 	last := p.last.Load()
 	if last != nil && p.Now().Before(last.till) {
@@ -144,14 +144,14 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// How often the provider's keys are read. A token that names an unknown key has them read again, and anyone may send one;
-// what was read meanwhile is known to all.
+// The provider's keys are read at most this often. A token that names an unknown key causes a read, and anyone may send
+// one; all callers get the keys of the latest read.
 const (
 	keysPerSecond = 1
 	keysAtOnce    = 5
 )
 
-// sparing refuses to read the address of the keys too often.
+// sparing refuses to request the keys too often.
 type sparing struct {
 	http.RoundTripper
 	url   string // set once the metadata is known
@@ -178,7 +178,7 @@ func (m *Metadata) config(redirectURI string) *oauth2.Config {
 		RedirectURL: redirectURI, Scopes: []string{oidc.ScopeOpenID, "profile", "email"}}
 }
 
-// authStyle returns how the provider takes our secret: with client_secret_basic, the default, or else in the body.
+// authStyle returns how to send our secret to the provider: with client_secret_basic, the default, or else in the body.
 // Trying both would send the code twice.
 func (m *Metadata) authStyle() oauth2.AuthStyle {
 	if slices.Contains(m.AuthMethods, "client_secret_post") && !slices.Contains(m.AuthMethods, "client_secret_basic") {

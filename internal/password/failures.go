@@ -10,22 +10,22 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// How many failures cost nothing, and what each further one costs: a second, doubled each time, to half a minute.
+// Some failures cost nothing. Each further one costs a delay: a second, doubled each time, up to half a minute.
 const (
 	freeOfPair    = 3
 	freeOfAddress = 20 // many people may share one
 	firstDelay    = time.Second
 	maxDelay      = 30 * time.Second
 	forgotten     = time.Hour // after the last failure
-	remembered    = 1 << 16   // pairs, addresses, accounts, and those that succeeded
+	remembered    = 1 << 16   // pairs, addresses, accounts, and pairs and addresses that succeeded
 )
 
 // maxDelayOfAddress is for all accounts at one address together: colleagues who mistype delay the others in their
 // office briefly.
 const maxDelayOfAddress = 4 * time.Second
 
-// A site (/56) and an organization (/48) of IPv6 have many networks to guess from: 256 and 65,536. They count as well, with
-// more that costs nothing.
+// A site (/56) and an organization (/48) of IPv6 have many networks to guess from: 256 and 65,536. Failures are counted
+// for both as well, and more of them cost nothing.
 const (
 	freeOfSite             = 100
 	maxDelayOfSite         = 2 * time.Second
@@ -33,7 +33,7 @@ const (
 	maxDelayOfOrganization = time.Second
 )
 
-// What it is for an account alone, where that is counted.
+// These hold for an account by itself, for one-time passwords.
 const (
 	freeOfAccount      = 10
 	maxDelayOfAccount  = 4 * time.Minute
@@ -41,10 +41,10 @@ const (
 )
 
 // Failures slows down password guessing. It counts failures per account and address, and per address, never per account
-// alone: nobody can lock out another user. Nor is anybody locked out for good: after half a minute at most the next try
-// is allowed. An account that succeeded at an address before does not wait for the failures of others there, as long as
-// its own cost nothing. One-time passwords are few enough to be guessed from many addresses: see TryCode. It is safe
-// for concurrent use.
+// by itself: nobody can lock out another user. Nor is anybody locked out for good: after half a minute at most the next
+// try is allowed. An account that succeeded at an address before does not wait for the failures of others there, as
+// long as its own cost nothing. For one-time passwords see TryCode: they are few enough to be guessed from many
+// addresses. It is safe for concurrent use.
 type Failures struct {
 	now func() time.Time
 
@@ -72,7 +72,7 @@ type (
 	}
 )
 
-// NewFailures makes one without failures.
+// NewFailures returns Failures without any.
 func NewFailures(now func() time.Time) *Failures {
 	f := &Failures{
 		now:       now,
@@ -92,8 +92,8 @@ func newCounter(free int, most, forgotten time.Duration) *counter {
 	return &counter{kept, free, most, forgotten}
 }
 
-// Attempt is a try that was allowed. It counts as a failure until it is reported otherwise, so that concurrent tries do
-// not evade the delay.
+// Attempt is an allowed try. It counts as a failure until it is reported otherwise, so that concurrent tries do not
+// evade the delay.
 type Attempt struct {
 	failures *Failures
 	at       time.Time
@@ -111,15 +111,15 @@ type counted struct {
 
 // Try allows an attempt at an account from an address, or returns how long to wait before the next one: the answer is
 // 429 then. The account is in the form that the caller compares, with its case folded. An IPv6 address stands for its
-// /64, and counts for its /56 and its /48, too.
+// /64; failures count for its /56 and its /48 as well.
 func (f *Failures) Try(account, address string) (a *Attempt, wait time.Duration) {
 	return f.try(account, address, false)
 }
 
-// TryCode is Try for a one-time password, after the right password. It counts failures per account as well: only
-// someone who knows the password can cause them, and from many addresses a million codes would soon be tried. The delay
-// grows to four minutes, and is forgotten after a day. It does not apply at an address where the account succeeded
-// before: guesses from elsewhere do not lock the user out.
+// TryCode allows a try like Try, for a one-time password after the right password. It counts failures per account as
+// well: only someone who knows the password can cause them, and from many addresses a million codes would soon be
+// tried. The delay grows to four minutes, and is forgotten after a day. It does not apply at an address where the
+// account succeeded before: guesses from elsewhere do not lock the user out.
 func (f *Failures) TryCode(account, address string) (a *Attempt, wait time.Duration) {
 	return f.try(account, address, true)
 }
@@ -161,7 +161,8 @@ func (f *Failures) try(account, address string, code bool) (*Attempt, time.Durat
 
 // Verify reports whether a password matches a string of Hash. An empty string stands for a user who does not exist: the
 // result is false, after the same time. It waits for its turn; guesses at other addresses do not use up the turns of an
-// address where someone succeeded before. Errors: ErrBusy, that of ctx, and that of a string that Hash never made.
+// address where someone succeeded before. Errors: ErrBusy, the error of ctx, and an error for a string that Hash never
+// made.
 func (a *Attempt) Verify(ctx context.Context, hash, plain string) (bool, error) {
 	leave, err := turns.enter(ctx, a.network, a.known)
 	if err != nil {
@@ -171,8 +172,8 @@ func (a *Attempt) Verify(ctx context.Context, hash, plain string) (bool, error) 
 	return verify(hash, plain)
 }
 
-// Succeed says that the password was right: what was counted for the account, at this address or alone, is forgotten.
-// That it succeeded here is remembered.
+// Succeed reports that the password was right: failures of the account, at this address or by itself, are forgotten,
+// and the success at this address is remembered.
 func (a *Attempt) Succeed() {
 	a.failures.mu.Lock()
 	defer a.failures.mu.Unlock()
@@ -188,7 +189,7 @@ func (a *Attempt) Succeed() {
 	}
 }
 
-// shared reports whether many people may be behind what a counter counts.
+// shared reports whether many people may share a key of a counter.
 func (f *Failures) shared(c *counter) bool { return c == f.addresses || c == f.sites || c == f.larger }
 
 // Withdraw reports that the password was not checked.
@@ -208,8 +209,8 @@ func (c *counter) tally(key digest, now time.Time) tally {
 	return t
 }
 
-// takeBack removes an attempt from a tally, and keeps what others added meanwhile. It resets the time, too: otherwise
-// successful users would renew the delay for all others at their address.
+// takeBack removes an attempt from a tally, and keeps the attempts that others added meanwhile. It also resets the
+// time: otherwise successful users would renew the delay for all others at their address.
 func (c counted) takeBack(at time.Time) {
 	t, ok := c.by.Get(c.key)
 	switch {
@@ -229,14 +230,14 @@ func (c *counter) wait(t tally, now time.Time) time.Duration {
 		return 0
 	}
 	delay := c.most
-	if n := t.failures - c.free; n < 16 { // the shift stays within what a duration holds
+	if n := t.failures - c.free; n < 16 { // so that the shift does not overflow a duration
 		delay = min(delay, firstDelay<<n)
 	}
 	return max(0, t.last.Add(delay).Sub(now))
 }
 
-// NetworkOf returns what counts as one place: an IPv4 address, or the /64 of an IPv6 address, which belongs to one
-// subscriber. An address of 6to4 (RFC 3056) belongs to whoever has the IPv4 address in it.
+// NetworkOf returns the network of an address: an IPv4 address, or the /64 of an IPv6 address, which belongs to one
+// subscriber. For an address of 6to4 (RFC 3056) it is the IPv4 address in it.
 func NetworkOf(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
@@ -254,7 +255,7 @@ func NetworkOf(address string) string {
 
 var sixToFour = netip.MustParsePrefix("2002::/16")
 
-// around returns the /56 and the /48 in which a network of IPv6 is; false for others.
+// around returns the /56 and the /48 of a network of IPv6; false for other networks.
 func around(network string) (site, organization string, ok bool) {
 	p, err := netip.ParsePrefix(network)
 	if err != nil {

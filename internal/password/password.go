@@ -19,7 +19,7 @@ import (
 // after a second.
 var ErrBusy = errors.New("too many passwords are being checked at once")
 
-// What a hash costs: argon2id with 19 MiB, two passes and one lane.
+// A hash is argon2id with 19 MiB, two passes and one lane.
 const (
 	memory  = 19 << 10 // KiB
 	passes  = 2
@@ -51,7 +51,7 @@ func Validate(plain string) error {
 
 // Hash returns the stored form of a password, in PHC form: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. It composes
 // characters first (NFC, as in RFC 8265 section 4.2): keyboards differ in what they send. It waits for its turn.
-// Errors: ErrBusy, and that of ctx.
+// Errors: ErrBusy, and the error of ctx.
 func Hash(ctx context.Context, plain string) (string, error) {
 	leave, err := turns.enter(ctx, "", true) // the caller has a key of the management API
 	if err != nil {
@@ -63,7 +63,7 @@ func Hash(ctx context.Context, plain string) (string, error) {
 	return c.encode(c.key(norm.NFC.String(plain), keyLen)), nil
 }
 
-// verify is Attempt.Verify after its wait.
+// verify compares for Attempt.Verify, after the wait.
 func verify(hash, plain string) (bool, error) {
 	known := hash != ""
 	if !known {
@@ -89,7 +89,7 @@ func verify(hash, plain string) (bool, error) {
 	return right && known, nil
 }
 
-// nobody is the hash that is compared for a user who does not exist: of the usual cost, and of no password.
+// nobody is compared with if a user does not exist: a hash of the usual cost that no password has.
 var nobody = func() string {
 	c := cost{memory: memory, passes: passes, lanes: lanes, salt: make([]byte, saltLen)}
 	key := make([]byte, keyLen)

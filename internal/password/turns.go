@@ -36,7 +36,7 @@ func newQueue(atOnce int, waiting int64) *queue {
 }
 
 // enter waits for a turn; call leave at its end. Errors: ErrBusy if too many wait in the line, or from the network, and
-// that of ctx.
+// the error of ctx.
 func (q *queue) enter(ctx context.Context, network string, known bool) (leave func(), err error) {
 	l := &q.lines[0]
 	if known {

@@ -1,4 +1,5 @@
-// Package welcome shows a person who opens the address of a program in a browser what is there, and where to go.
+// Package welcome has the pages for people who open an address for programs in a browser: what is there, and where to
+// go.
 package welcome
 
 import (
@@ -16,7 +17,7 @@ import (
 
 // The places that have a page.
 const (
-	Gateway = "gateway" // all that no other line of the configuration serves
+	Gateway = "gateway" // all addresses that no other line of the configuration serves
 	Manage  = "manage"  // the management API
 	Apply   = "apply"   // the Apply API
 )
@@ -27,7 +28,7 @@ var (
 	Colours string
 	//go:embed page.css
 	sheet string
-	// Style is the style sheet of the pages with a single card, those of sign-in among them.
+	// Style is the style sheet of the pages with a single card, such as those of sign-in.
 	Style = Colours + sheet
 	//go:embed page.html
 	markup string

@@ -1,5 +1,5 @@
-// Package app is the app module: Caddy's global option hiregate. It makes an internal/gateway of each
-// configuration, and hands it to the handlers.
+// Package app is Caddy's app module for the global option hiregate. It builds an internal/gateway for each
+// configuration, and gives it to the handlers.
 package app
 
 import (
@@ -32,7 +32,7 @@ import (
 // App is the global option hiregate: what all handlers share. Databases, documents and the connection to Temporal
 // outlive a reload; tenants, egress and names are those of the configuration.
 type App struct {
-	// Dev allows what a laptop needs and a server must not have: secrets written out in the configuration.
+	// Dev allows secrets written out in the configuration: for a laptop, never for a server.
 	Dev bool `json:"dev,omitempty"`
 	// ServiceName is the maker's name in headers, scheme ids and fixed strings. Default: Service.
 	ServiceName string `json:"service_name,omitempty"`
@@ -41,8 +41,8 @@ type App struct {
 	// CandidateURL is a candidate's profile in the service, for the Link header of the exports triggered here;
 	// {candidate} stands for their id. Default: <public_url>/candidates/{candidate}.
 	CandidateURL string `json:"candidate_url,omitempty"`
-	// Database is its address: sqlite:///absolute/path, or postgres://user@host/name; with a password in it, a
-	// placeholder. Required.
+	// Database is the address of the database: sqlite:///absolute/path, or postgres://user@host/name; with a password
+	// in it, a placeholder. Required.
 	Database string `json:"database,omitempty"`
 	// Documents is the folder of the candidates' documents: file:///absolute/path. Required.
 	Documents string `json:"documents,omitempty"`
@@ -50,36 +50,37 @@ type App struct {
 	Temporal Temporal `json:"temporal,omitzero"`
 	// TemporalUI is the address of Temporal's UI, for links to workflows. Default: there are none.
 	TemporalUI string `json:"temporal_ui,omitempty"`
-	// Egress opens addresses that are otherwise refused: private networks, other ports, plain http.
+	// Egress allows addresses that are otherwise refused: private networks, other ports, plain http.
 	Egress []Allow `json:"egress,omitempty"`
-	// SealKey are placeholders of what the secrets of stored tenants and integrations, and what exports hold, are sealed
-	// with: the first seals, the others open what was sealed before it was changed. Default: they are kept as they are.
+	// SealKey lists placeholders of the keys that seal the secrets of stored tenants and integrations, and the content
+	// of exports: the first key seals, the others open what was sealed before the key was changed. Default: nothing is
+	// sealed.
 	SealKey []string `json:"seal_key,omitempty"`
-	// Scan names what looks through the documents of job applications before anybody gets them: exec, a program and its
-	// arguments; or clamd, and its host:port. Default: nobody does.
+	// Scan names the scanner of documents of job applications: exec, a program and its arguments; or clamd, and its
+	// host:port. Default: documents are not scanned.
 	Scan []string `json:"scan,omitempty"`
-	// Retention is for how long the content of exports is kept once nothing is to be done with it: a number of days, such
-	// as 90d. Default: for good.
+	// Retention is the time after which the content of finished exports is erased: a number of days, such as 90d.
+	// Default: never.
 	Retention string `json:"retention,omitempty"`
 	// BodyMemory is the memory, in bytes, that the bodies of requests may take at once before their senders are known.
 	// Default: 64 MiB.
 	BodyMemory int64 `json:"body_memory,omitempty"`
 	// BodyTime limits the time in which such a body arrives. Default: 2 minutes.
 	BodyTime caddy.Duration `json:"body_time,omitempty"`
-	// Notify are the addresses that are notified of what happens to integrations and exports of all tenants.
+	// Notify lists the addresses that are notified of events of integrations and exports, of all tenants.
 	Notify []Notify `json:"notify,omitempty"`
-	// Tenants are the declared ones.
+	// Tenants are declared in the configuration.
 	Tenants []Tenant `json:"tenants,omitempty"`
 
 	gateway    gateway.Gateway
-	places     known // in the Caddyfile, where they are known
+	places     known // in the Caddyfile, as far as known
 	ctx        caddy.Context
 	security   gateway.Security // of the connection to Temporal
 	databaseID string
 	database   *gateway.Database
-	runtimeID  *gateway.Settings // what was taken of the pools; nil and "": nothing
+	runtimeID  *gateway.Settings // references to the pools; nil and "": none
 	admin      string            // address of the admin endpoint
-	claimed    bool              // whether that was taken of its pool
+	claimed    bool              // whether its pool was asked for it
 	log        *zap.Logger
 }
 
@@ -88,13 +89,13 @@ func (App) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "hiregate", New: func() caddy.Module { return new(App) }}
 }
 
-// What configurations share, each by its own identity: two writers on one database must not exist.
+// Configurations share these, each by its own identity: two writers on one database must not exist.
 var (
 	databases = caddy.NewUsagePool()
 	runtimes  = caddy.NewUsagePool()
 )
 
-// Provision validates the configuration and takes references to what is shared. It changes no file and opens no
+// Provision validates the configuration and takes references to the shared parts. It changes no file and opens no
 // connection.
 func (a *App) Provision(ctx caddy.Context) error {
 	a.log, a.ctx = ctx.Logger(), ctx
@@ -129,9 +130,9 @@ func (a *App) Provision(ctx caddy.Context) error {
 	return a.take()
 }
 
-// checkChallenges refuses what would keep every certificate away. Caddy answers the challenges of those who issue them
-// at the first address of default_bind, or of bind where the issuer is named (tls, cert_issuer), and takes a network
-// in front of it for a part of a host's name.
+// checkChallenges refuses a configuration with which no certificate could be obtained. Caddy answers the challenges of
+// certificate authorities at the first address of default_bind, or of bind if the issuer is named (tls, cert_issuer),
+// and takes a network in front of it for a part of a host's name.
 func checkChallenges(ctx caddy.Context) error {
 	app, err := ctx.AppIfConfigured("tls")
 	if errors.Is(err, caddy.ErrNotConfigured) {
@@ -158,14 +159,14 @@ func checkChallenges(ctx caddy.Context) error {
 	return nil
 }
 
-// resolved resolves placeholders.
+// resolved returns a function that resolves placeholders.
 func resolved() resolve {
 	replacer := caddy.NewReplacer()
 	return func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) }
 }
 
-// CheckPlaceholders names all placeholders of the Caddyfile that have no value, each with its line, when one of these
-// is among them.
+// CheckPlaceholders returns an error that names all placeholders of the Caddyfile without a value, each with its line,
+// if one of needed is among them.
 func CheckPlaceholders(ctx caddy.Context, written ...string) error {
 	a, err := appOf(ctx)
 	if err != nil {
@@ -174,7 +175,7 @@ func CheckPlaceholders(ctx caddy.Context, written ...string) error {
 	return unresolved(a.places, written, resolved())
 }
 
-// take gets the database and the runtime out of their pools, or makes them.
+// take gets the database and the runtime from their pools, or creates them.
 func (a *App) take() error {
 	id, err := store.Identity(a.Database)
 	if err != nil {
@@ -232,11 +233,11 @@ func adminAddress(ctx caddy.Context) (string, error) {
 	return address.String(), nil
 }
 
-// admins are the addresses of admin endpoints that this process has.
+// admins has the addresses of this process's admin endpoints.
 var admins = caddy.NewUsagePool()
 
-// claim is an address of an admin endpoint that no other process may have meanwhile. Caddy opens its sockets so that
-// several processes can listen at one address, and a command then reaches any of them.
+// claim reserves the address of an admin endpoint for this process. Caddy opens its sockets so that several processes
+// can listen at one address, and a command would reach any of them.
 type claim struct{ io.Closer }
 
 // Destruct implements caddy.Destructor.
@@ -255,7 +256,7 @@ func claimAdmin(address string) error {
 	return nil
 }
 
-// Start opens what is shared, unless it is open, and puts this configuration in force.
+// Start opens the shared parts, unless they are open, and puts this configuration in force.
 func (a *App) Start() error {
 	if a.admin != "" {
 		if err := claimAdmin(a.admin); err != nil {
@@ -283,7 +284,7 @@ func (a *App) Stop() error {
 	return nil
 }
 
-// Cleanup releases what Provision took.
+// Cleanup releases the references of Provision.
 func (a *App) Cleanup() error {
 	var errs []error
 	a.warnAfterValidation(a.ctx)
@@ -310,7 +311,7 @@ func (a *App) Cleanup() error {
 	return errors.Join(errs...)
 }
 
-// appOf is the app of a configuration; the error is caddy.ErrNotConfigured without one.
+// appOf returns the app of a configuration. Errors: caddy.ErrNotConfigured.
 func appOf(ctx caddy.Context) (*App, error) {
 	app, err := ctx.AppIfConfigured("hiregate")
 	if err != nil {
@@ -336,16 +337,16 @@ func Of(ctx caddy.Context, directive string) (*gateway.Gateway, error) {
 	return &app.gateway, nil
 }
 
-// tellState passes the state of a connection on to the connection, if it takes it: those of modules/listener do.
+// tellState passes the state of a connection to the connection, if it has a method for it, as those of modules/listener
+// have.
 func tellState(c net.Conn, state http.ConnState) {
 	if c, ok := c.(interface{ ConnState(http.ConnState) }); ok {
 		c.ConnState(state)
 	}
 }
 
-// Prepare opens what a configuration's gateway needs, before that is started: apps start in no order, and a
-// configuration whose gateway can't start must not take connections meanwhile. Without a gateway there is nothing to
-// do.
+// Prepare opens the store of a configuration's gateway before the configuration starts: apps start in no order, and a
+// configuration whose gateway can't start must not take connections meanwhile. Without a gateway it does nothing.
 func Prepare(ctx caddy.Context) error {
 	app, err := appOf(ctx)
 	if errors.Is(err, caddy.ErrNotConfigured) {

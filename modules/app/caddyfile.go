@@ -69,7 +69,7 @@ func ParseOption(d *caddyfile.Dispenser, existing any) (any, error) {
 		d.Next()
 		return nil, d.Err("hiregate is there twice: put everything into one block")
 	}
-	takePlaces() // of a Caddyfile that came to nothing
+	takePlaces() // of a Caddyfile that failed
 	note(*d)
 	p := &parser{Dispenser: d}
 	if err := p.option(); err != nil {
@@ -82,7 +82,7 @@ func ParseOption(d *caddyfile.Dispenser, existing any) (any, error) {
 	return httpcaddyfile.App{Name: "hiregate", Value: raw}, nil
 }
 
-// note keeps the lines of the placeholders in a block, for the error when one has no value.
+// note records the lines of the placeholders in a block, for the error if one has no value.
 func note(d caddyfile.Dispenser) {
 	for d.Next() {
 		if d.Val() == "public_url" || d.Val() == "temporal" {
@@ -95,12 +95,12 @@ func note(d caddyfile.Dispenser) {
 // Development reports whether the global option hiregate of a directive's Caddyfile says dev.
 func Development(h httpcaddyfile.Helper) bool { return written(h).Dev }
 
-// BodyMemory is the body_memory of the global option hiregate of a directive's Caddyfile.
+// BodyMemory returns the body_memory of the global option hiregate of a directive's Caddyfile, in bytes.
 func BodyMemory(h httpcaddyfile.Helper) int64 {
 	return cmp.Or(written(h).BodyMemory, bodies.DefaultMemory)
 }
 
-// written is the global option hiregate of a directive's Caddyfile, empty without one.
+// written returns the global option hiregate of a directive's Caddyfile; empty if there is none.
 func written(h httpcaddyfile.Helper) (app App) {
 	if option, ok := h.Option("hiregate").(httpcaddyfile.App); ok && json.Unmarshal(option.Value, &app) == nil {
 		return app
@@ -108,9 +108,9 @@ func written(h httpcaddyfile.Helper) (app App) {
 	return App{}
 }
 
-// Options reads the block of a directive that takes no argument; example is a sentence that shows one. each gets every
-// option with its arguments, and may read the block after it; its errors get the line of the option. An option may be
-// given once.
+// Options reads the block of a directive that takes no argument; example is a sentence that shows one. It calls each
+// for every option with its arguments; each may read the block after the option, and its errors get the option's line.
+// An option may be given once.
 func Options(h httpcaddyfile.Helper, example string, each func(option string, args []string) error) error {
 	note(*h.Dispenser)
 	h.Next() // the directive's name
@@ -132,26 +132,26 @@ func Options(h httpcaddyfile.Helper, example string, each func(option string, ar
 	return nil
 }
 
-// Note keeps where the present word stands, the name of a directive.
+// Note records the position of the current word, the name of a directive.
 func Note(h httpcaddyfile.Helper) { notePlace(h.Val(), h.File(), h.Line()) }
 
-// parser reads the block. Some checks need the whole of it, as what egress allows; they wait for its end, and still
-// name the line they are about.
+// parser reads the block. Checks that need the whole block, such as those of addresses against egress, wait for its
+// end, and still name their line.
 type parser struct {
 	*caddyfile.Dispenser
 	app        App
 	later      []func() error
-	incomplete []error // what lacks options; all of it is named at once
+	incomplete []error // blocks that lack options; all are named at once
 }
 
-// complete notes that what begins at a place lacks options, if it does.
+// complete records the error of a block that lacks options, if there is one. head is the begin of the block.
 func (p *parser) complete(head caddyfile.Dispenser, err error) {
 	if err != nil {
 		p.incomplete = append(p.incomplete, head.WrapErr(err))
 	}
 }
 
-// atEnd runs a check at the end of the block; its error names the present line.
+// atEnd runs a check at the end of the block; its error names the current line.
 func (p *parser) atEnd(check func() error) {
 	here := *p.Dispenser
 	p.later = append(p.later, func() error {
@@ -183,7 +183,7 @@ func (p *parser) option() error {
 	return nil
 }
 
-// block reads a block, if there is one here, by the line; only repeatable options may be in it more than once.
+// block reads a block line by line, if there is one here. Only repeatable options may occur more than once.
 func (p *parser) block(line func() error, repeatable ...string) error {
 	seen := map[string]bool{}
 	for nesting := p.Nesting(); p.NextBlock(nesting); {
@@ -263,7 +263,7 @@ func (p *parser) unknown(known string) error {
 	return p.Errf("%s is unknown here: write %s", p.Val(), known)
 }
 
-// argument reads the one argument of an option.
+// argument reads the only argument of an option.
 func (p *parser) argument(example string) (string, error) {
 	option := p.Val()
 	args := p.RemainingArgs()
@@ -284,7 +284,7 @@ var (
 	unit   = regexp.MustCompile(`^[A-Za-z]{1,5}$`)
 )
 
-// Spaced reports whether arguments are a number and its unit with a space between them, and joins them.
+// Spaced joins a number and its unit that were written with a space between them, and reports whether they were.
 func Spaced(args []string) (joined string, ok bool) {
 	if len(args) != 2 || !number.MatchString(args[0]) || !unit.MatchString(args[1]) {
 		return "", false
@@ -292,7 +292,7 @@ func Spaced(args []string) (joined string, ok bool) {
 	return args[0] + args[1], true
 }
 
-// word reads an argument that holds no placeholder, and checks it.
+// word reads an argument without placeholders, and checks it.
 func (p *parser) word(example string, check func(string) error) (string, error) {
 	s, err := p.argument(example)
 	if err != nil {
@@ -304,7 +304,8 @@ func (p *parser) word(example string, check func(string) error) (string, error) 
 	return s, nil
 }
 
-// text is word for an argument that may hold placeholders; it is checked when they are resolved, as the gateway starts.
+// text reads an argument that may have placeholders. With placeholders it is checked when they are resolved, at the
+// start.
 func (p *parser) text(example string, check func(string) error) (string, error) {
 	return p.word(example, func(s string) error {
 		if strings.Contains(s, "{") {
@@ -314,7 +315,7 @@ func (p *parser) text(example string, check func(string) error) (string, error) 
 	})
 }
 
-// inMode makes a check wait until it is known whether the block says dev.
+// inMode delays a check until it is known whether the block says dev.
 func (p *parser) inMode(check func(s string, dev bool) error) func(string) error {
 	return func(s string) error {
 		p.atEnd(func() error { return check(s, p.app.Dev) })

@@ -20,7 +20,7 @@ import (
 
 var placeholder = regexp.MustCompile(`^\{(env|file)\.[^{}]+\}$`)
 
-// checkSecret checks a secret as the configuration has it.
+// checkSecret checks a secret as it is written in the configuration.
 func checkSecret(written string, dev bool) error {
 	switch {
 	case placeholder.MatchString(written):
@@ -34,8 +34,8 @@ func checkSecret(written string, dev bool) error {
 	return nil
 }
 
-// ValidateClientSecret checks a client's secret at an OpenID provider, as the configuration has it. of names the option
-// that it belongs to.
+// ValidateClientSecret checks a client's secret at an OpenID provider, as it is written in the configuration. of names
+// the option of the client.
 func ValidateClientSecret(of, written string, dev bool) error {
 	if dev || placeholder.MatchString(written) {
 		return nil
@@ -44,7 +44,7 @@ func ValidateClientSecret(of, written string, dev bool) error {
 		"out in its /config", of)
 }
 
-// checkDatabase checks a database's address as the configuration has it.
+// checkDatabase checks a database's address as it is written in the configuration.
 func checkDatabase(written string, dev bool) error {
 	if _, err := store.Identity(written); err != nil {
 		return err
@@ -56,8 +56,8 @@ func checkDatabase(written string, dev bool) error {
 	return nil
 }
 
-// holdsPassword reports whether a database's address has a password before its host or among its parameters. What
-// connects to PostgreSQL reads these by rules of its own: no semicolon and no number sign ends one.
+// holdsPassword reports whether a database's address has a password before its host or among its parameters.
+// PostgreSQL's driver has its own rules for parameters: no semicolon and no number sign ends one.
 func holdsPassword(address string) bool {
 	if u, err := url.Parse(address); err == nil && u.User != nil {
 		if _, ok := u.User.Password(); ok {
@@ -113,8 +113,8 @@ func checkPublicURL(s string, dev bool) error {
 	return nil
 }
 
-// checkWrittenPublicURL checks public_url as a Caddyfile has it. A site is often named by the same variable, and
-// to Caddy a slash after a site's address is the one path that it serves: all others would be answered 404.
+// checkWrittenPublicURL checks public_url as it is written in a Caddyfile. A site is often named by the same variable,
+// and to Caddy a slash after a site's address is the one path that it serves: all others would be answered 404.
 func checkWrittenPublicURL(s string, dev bool) error {
 	if err := checkPublicURL(s, dev); err != nil {
 		return err
@@ -179,7 +179,7 @@ const (
 	exampleURL          = "https://hr.acme.example/inbound?client=acme"
 )
 
-// complete says which required options are missing, or nil; so do the other methods of this name.
+// complete returns an error that names the missing required options; so do the other methods of this name.
 func (a *App) complete() error {
 	return incomplete("hiregate", required{"public_url", a.PublicURL, examplePublicURL},
 		required{"database", a.Database, exampleDatabase},
@@ -233,13 +233,13 @@ func ParseRate(args []string) (*Rate, error) {
 	return r, r.Validate()
 }
 
-// Validate says what is wrong with a limit, or nil.
+// Validate returns what is wrong with a rate, or nil.
 func (r Rate) Validate() error { return r.limit().Validate() }
 
 func (r Rate) limit() *model.Rate { return &model.Rate{PerSecond: r.PerSecond, Burst: r.Burst} }
 
 func parseInFlight(s string) (int, error) {
-	n, _ := strconv.Atoi(s) // 0, or too large, where it is no number
+	n, _ := strconv.Atoi(s) // 0 or too large if it is no number
 	return n, model.ValidateInFlight(n)
 }
 

@@ -7,8 +7,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// latestLog logs through whatever latest gives at that moment. What outlives a configuration needs it: the outputs and
-// levels of a former configuration's log end with that.
+// latestLog logs through the log that latest returns at that moment. It is for all that outlives a configuration: the
+// outputs and levels of a configuration's log end with the configuration.
 func latestLog(latest func() *zap.Logger) *zap.Logger { return zap.New(latestCore{latest: latest}) }
 
 type latestCore struct {
@@ -32,7 +32,7 @@ func (c latestCore) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapco
 	return checked.AddCore(e, c)
 }
 
-// Write asks the core once more whether it takes the entry: a configured log may leave out some by their logger's name.
+// Write checks the entry against the core again: a configured log may exclude entries by the name of their logger.
 func (c latestCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	if checked := c.core().Check(e, nil); checked != nil {
 		checked.Write(slices.Concat(c.fields, fields)...)

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	handlerID     = "http.handlers." // what the id of a handler's module begins with, before its name
+	handlerID     = "http.handlers." // the begin of a handler's module id, before its name
 	receiverName  = "export_receiver"
 	documentsName = "documents"
 	// validated is the cause with which Caddy ends a configuration that it has validated.
@@ -32,11 +32,11 @@ const (
 
 var ours = []string{receiverName, documentsName, "manage_api", "apply_api", "signin", "healthz"}
 
-// passing are Caddy's handlers that pass a request on. Any other is taken to answer it.
+// passing has Caddy's handlers that pass a request on. Any other handler is assumed to answer it.
 var passing = []string{"headers", "vars", "encode", "request_body", "log_append", "tracing", "map", "authentication",
 	"push", "copy_response_headers", "intercept", "templates", "invoke", "rate_limit"}
 
-// nameOf is the name of a handler's module.
+// nameOf returns the name of a handler's module.
 func nameOf(handler any) string {
 	module, ok := handler.(caddy.Module)
 	if !ok {
@@ -45,8 +45,8 @@ func nameOf(handler any) string {
 	return strings.TrimPrefix(string(module.CaddyModule().ID), handlerID)
 }
 
-// warnOfLosses logs what a configuration is valid with and loses exports or documents by. It is called when all apps are
-// there: at the start, and at the end of a validation.
+// warnOfLosses logs how a valid configuration would lose exports or documents. It is called when all apps are
+// provisioned: at the start, and at the end of a validation.
 func (a *App) warnOfLosses(ctx caddy.Context) {
 	app, err := ctx.AppIfConfigured("http")
 	if err != nil {
@@ -61,8 +61,7 @@ func (a *App) warnOfLosses(ctx caddy.Context) {
 
 var lastLosses atomic.Pointer[[]string]
 
-// Losses returns the sentences that were logged when a configuration was last looked through for what it loses exports
-// or documents by.
+// Losses returns the sentences that warnOfLosses logged last.
 func Losses() []string {
 	if found := lastLosses.Load(); found != nil {
 		return *found
@@ -70,8 +69,8 @@ func Losses() []string {
 	return nil
 }
 
-// warnAfterValidation is warnOfLosses for hiregate validate, which also asks Temporal for the namespace: at a start the
-// workers do.
+// warnAfterValidation is for hiregate validate: it also asks Temporal for the namespace, which the workers do at a
+// start.
 func (a *App) warnAfterValidation(ctx caddy.Context) {
 	if ctx.Context == nil || a.gateway.Runtime == nil {
 		return
@@ -88,7 +87,7 @@ func (a *App) warnAfterValidation(ctx caddy.Context) {
 	}
 }
 
-// losses says what of a configuration's sites loses exports or documents, a sentence each.
+// losses returns a sentence for each part of the sites that would lose exports or documents.
 func (a *App) losses(app *caddyhttp.App) (all []string) {
 	public, err := url.Parse(a.gateway.Config.PublicURL)
 	if err != nil {
@@ -137,7 +136,7 @@ func (a *App) losses(app *caddyhttp.App) (all []string) {
 	return slices.Compact(all)
 }
 
-// namesOf are the handlers of ours in a route.
+// namesOf returns the names of our handlers in a route.
 func namesOf(route caddyhttp.Route) (names []string) {
 	for _, handler := range route.Handlers {
 		if sub, ok := handler.(*caddyhttp.Subroute); ok {
@@ -151,7 +150,7 @@ func namesOf(route caddyhttp.Route) (names []string) {
 	return names
 }
 
-// hostOf is a host that a route of a server is for.
+// hostOf returns a host that a route of a server is for.
 func hostOf(route caddyhttp.Route) string {
 	for _, set := range route.MatcherSets {
 		for _, matcher := range set {
@@ -182,8 +181,8 @@ func succeeding(handler any) (status int, ok bool) {
 	return status, status/100 == 2
 }
 
-// answering is the handler that a server answers a POST to an address with; nil: none does, and Caddy answers an empty
-// 200.
+// answering returns the handler with which a server answers a POST to an address; nil: there is none, and Caddy answers
+// an empty 200.
 func answering(server *caddyhttp.Server, at *url.URL) any {
 	r, err := http.NewRequest(http.MethodPost, at.String(), http.NoBody)
 	if err != nil {
@@ -222,15 +221,14 @@ func answeringOf(routes caddyhttp.RouteList, r *http.Request, repl *caddy.Replac
 	return nil
 }
 
-// matches reports whether a route is for a request. A matcher that needs more of a request than there is here does not
-// match.
+// matches reports whether a route is for a request. A matcher that needs more than the address does not match.
 func matches(route caddyhttp.Route, r *http.Request) (ok bool) {
 	defer func() { _ = recover() }()
 	ok, err := route.MatcherSets.AnyMatchWithError(r)
 	return ok && err == nil
 }
 
-// unfilled says which export receivers take their tenant from a segment of the path that their routes don't leave open.
+// unfilled returns a sentence for each export receiver whose tenant comes from a path segment that its routes fix.
 // paths are the patterns of the routes above; nil: any.
 func (a *App) unfilled(routes caddyhttp.RouteList, paths []string) (all []string) {
 	for _, route := range routes {
@@ -243,7 +241,7 @@ func (a *App) unfilled(routes caddyhttp.RouteList, paths []string) (all []string
 			case *caddyhttp.Subroute:
 				all = append(all, a.unfilled(h.Routes, here)...)
 			case *rewrite.Rewrite:
-				if here = rewritten(here, h); own == nil { // the routes after it get what it has made
+				if here = rewritten(here, h); own == nil { // the routes after it get the rewritten path
 					paths = here
 				}
 			case interface{ TenantSegment() (int, bool) }:
@@ -260,7 +258,7 @@ func (a *App) unfilled(routes caddyhttp.RouteList, paths []string) (all []string
 	return all
 }
 
-// patternsOf are the paths that a route is for; nil: any, or it is not known.
+// patternsOf returns the path patterns of a route; nil: any path, or they are not known.
 func patternsOf(route caddyhttp.Route) (patterns []string) {
 	for _, set := range route.MatcherSets {
 		at := slices.IndexFunc(set, func(matcher any) bool { _, ok := matcher.(*caddyhttp.MatchPath); return ok })
@@ -272,7 +270,7 @@ func patternsOf(route caddyhttp.Route) (patterns []string) {
 	return patterns
 }
 
-// rewritten are patterns after a rewrite; nil where it does more than to strip a prefix.
+// rewritten returns patterns after a rewrite; nil if the rewrite does more than strip a prefix.
 func rewritten(patterns []string, by *rewrite.Rewrite) (left []string) {
 	if by.StripPathPrefix == "" || by.URI != "" {
 		return nil
@@ -287,8 +285,7 @@ func rewritten(patterns []string, by *rewrite.Rewrite) (left []string) {
 	return left
 }
 
-// fills reports whether an address of a pattern may have a tenant in a segment: it is open, or is the name of a declared
-// tenant.
+// fills reports whether a segment of a pattern can hold a tenant: it is open, or it is the name of a declared tenant.
 func (a *App) fills(pattern string, n int) bool {
 	segments := strings.Split(strings.TrimPrefix(pattern, "/"), "/")
 	if n >= len(segments) {

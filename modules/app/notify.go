@@ -10,14 +10,14 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
-// Notify is an address that is notified of what happens to integrations and exports.
+// Notify is an address that is notified of events of integrations and exports.
 type Notify struct {
 	// URL is the address to which notifications are posted. It must hold an identifier: a path segment, or a query
 	// parameter's value.
 	URL string `json:"url"`
 	// Secret signs the notifications: a placeholder.
 	Secret string `json:"secret"`
-	// FormerSecret is the secret before, during a rotation: a placeholder. Default: there is none.
+	// FormerSecret is the previous secret during a rotation: a placeholder. Default: there is none.
 	FormerSecret string `json:"former_secret,omitempty"`
 	// Events names the events that are sent. Default: all.
 	Events []string `json:"events,omitempty"`
@@ -32,7 +32,7 @@ func (n Notify) complete() error {
 	return incomplete("notify", required{"secret", n.Secret, exampleNotifySecret})
 }
 
-// subscribe adds the subscribers that notify names, for a tenant or, if that is empty, for all of them.
+// subscribe adds the subscribers of notify options, of a tenant or, if tenant is empty, of all tenants.
 func (a *App) subscribe(c *config.Config, tenant string, all []Notify, resolve resolve) error {
 	for _, one := range all {
 		s, err := one.build(tenant, resolve, a.Dev)
@@ -81,7 +81,7 @@ func (n Notify) build(tenant string, resolve resolve, dev bool) (*model.Subscrib
 	return s, nil
 }
 
-// notify reads an option notify. It may be there for several addresses.
+// notify reads an option notify, which may occur once for each address.
 func (p *parser) notify(all *[]Notify) (err error) {
 	var n Notify
 	if n.URL, err = p.text(exampleNotify, func(s string) error {
@@ -123,7 +123,7 @@ func (p *parser) notifyLine(n *Notify) (err error) {
 	return p.noBlock(option)
 }
 
-// secrets reads a secret, and the former one during a rotation.
+// secrets reads a secret and, during a rotation, the previous one.
 func (p *parser) secrets(example string) (secret, former string, err error) {
 	all := p.RemainingArgs()
 	if len(all) == 0 || len(all) > 2 || slices.Contains(all, "") {

@@ -18,10 +18,10 @@ type place struct {
 	line       int
 }
 
-// known are the places of a Caddyfile.
+// known has the positions in a Caddyfile.
 type known []place
 
-// of says where an option or directive stands, to end a sentence with; empty where that is not known.
+// of returns the position of an option or directive, as the end of a sentence; empty if it is not known.
 func (k known) of(name string) string {
 	var at []string
 	for _, p := range k {
@@ -36,28 +36,28 @@ func (k known) of(name string) string {
 }
 
 // places holds the positions in the Caddyfile that was read last. A configuration is provisioned from JSON, which has
-// no lines: the one provisioned right after a Caddyfile was read takes them. Configurations that come as JSON, as from
-// hiregate reload, find none.
+// no lines: the configuration that is provisioned right after a Caddyfile was read takes them. Configurations that
+// arrive as JSON, as from hiregate reload, find none.
 var places struct {
 	mu  sync.Mutex
 	all known
 }
 
-// notePlaces keeps the placeholders in a word of a Caddyfile.
+// notePlaces records the placeholders in a word of a Caddyfile.
 func notePlaces(word, file string, line int) {
 	for _, one := range placeholders.FindAllString(word, -1) {
 		notePlace(one, file, line)
 	}
 }
 
-// notePlace keeps where a word stands.
+// notePlace records the position of a word.
 func notePlace(word, file string, line int) {
 	places.mu.Lock()
 	defer places.mu.Unlock()
 	places.all = append(places.all, place{word, file, line})
 }
 
-// takePlaces returns what was noted, and forgets it.
+// takePlaces returns the recorded positions, and forgets them.
 func takePlaces() known {
 	places.mu.Lock()
 	defer places.mu.Unlock()
@@ -66,9 +66,8 @@ func takePlaces() known {
 	return all
 }
 
-// unresolved names all placeholders without a value, when one of those that are needed has none. needed is anything
-// that JSON can be made of. Where it is not known where they stand, it says nothing: an error that names tenant and
-// integration follows.
+// unresolved returns an error that names all placeholders without a value, if one in needed, which is encoded as JSON,
+// has none. If their positions are not known it returns nil: an error that names tenant and integration follows.
 func unresolved(places known, needed any, resolve resolve) error {
 	if len(places) == 0 {
 		return nil
@@ -98,7 +97,7 @@ func unresolved(places known, needed any, resolve resolve) error {
 }
 
 func placeholdersOf(settings any) (all []string) {
-	raw, _ := json.Marshal(settings) // of strings and numbers, which always can be
+	raw, _ := json.Marshal(settings) // of strings and numbers: can't fail
 	for d := json.NewDecoder(bytes.NewReader(raw)); ; {
 		token, err := d.Token()
 		if err != nil {

@@ -17,7 +17,7 @@ type SealKey struct {
 // sealKey is the option of the block hiregate.
 var sealKey = SealKey{Option: "seal_key", Of: "secrets"}
 
-// Validate checks one key as the configuration has it.
+// Validate checks one key as it is written in the configuration.
 func (k SealKey) Validate(written string, dev bool) error {
 	switch {
 	case placeholder.MatchString(written):

@@ -17,7 +17,7 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
-// Allow opens addresses to egress: plain http, and the named ports, or every port when none is named.
+// Allow allows egress to addresses: plain http, and the named ports; all ports if none is named.
 type Allow struct {
 	CIDR  string   `json:"cidr"`
 	Ports []string `json:"ports,omitempty"`
@@ -47,9 +47,9 @@ type Tenant struct {
 	Secrets []string `json:"secrets"`
 	// Rate limits the exports of the tenant. Default: no limit.
 	Rate *Rate `json:"rate,omitempty"`
-	// Invalid says what becomes of exports that break the schema: refuse (default), or quarantine.
+	// Invalid is the treatment of exports that break the schema: refuse (default) or quarantine.
 	Invalid string `json:"invalid,omitempty"`
-	// Notify are the addresses that are notified of what happens to this tenant's integrations and exports.
+	// Notify lists the addresses that are notified of events of this tenant's integrations and exports.
 	Notify       []Notify      `json:"notify,omitempty"`
 	Integrations []Integration `json:"integrations,omitempty"`
 }
@@ -65,15 +65,15 @@ type Integration struct {
 	Name string `json:"name"`
 	// URL is the webhook's address. It must hold an identifier: a path segment, or a query parameter's value.
 	URL string `json:"url"`
-	// Secret signs what is sent there: a placeholder.
+	// Secret signs the requests: a placeholder.
 	Secret string `json:"secret"`
-	// FormerSecret is the secret before, during a rotation: a placeholder. Default: there is none.
+	// FormerSecret is the previous secret during a rotation: a placeholder. Default: there is none.
 	FormerSecret string `json:"former_secret,omitempty"`
 	// Documents is rehost (default), passthrough or inline.
 	Documents string `json:"documents,omitempty"`
-	// Retry are the gaps between attempts, as Go durations; the last one repeats. Default: 5s 30s 2m 5m 15m 30m 1h.
+	// Retry has the gaps between attempts, as Go durations; the last one repeats. Default: 5s 30s 2m 5m 15m 30m 1h.
 	Retry []string `json:"retry,omitempty"`
-	// InFlight caps the attempts under way at once. Default: 16.
+	// InFlight limits the concurrent attempts. Default: 16.
 	InFlight int `json:"in_flight,omitempty"`
 	// VerifyOff leaves out the VERIFY event: for a system of the operator's own.
 	VerifyOff bool `json:"verify_off,omitempty"`
@@ -89,7 +89,7 @@ const (
 
 type resolve func(string) (string, error)
 
-// build makes the configuration that the settings describe, with their placeholders resolved, and fills in defaults.
+// build builds the configuration from the settings, resolves placeholders and fills in defaults.
 func (a *App) build(resolve resolve) (*config.Config, error) {
 	if !strings.Contains(a.Database, "{") && a.Database != "" {
 		if err := checkDatabase(a.Database, a.Dev); err != nil {
@@ -186,7 +186,7 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	return c, a.subscribe(c, "", a.Notify, resolve)
 }
 
-// vault makes what seal_key names.
+// vault builds the vault of seal_key; nil without one.
 func (a *App) vault(resolve resolve) (*vault.Vault, error) {
 	if len(a.SealKey) == 0 {
 		return new(vault.Vault), nil
@@ -194,7 +194,7 @@ func (a *App) vault(resolve resolve) (*vault.Vault, error) {
 	return sealKey.Vault(a.SealKey, a.Dev, resolve)
 }
 
-// scanner makes what the option scan names; nil without one.
+// scanner builds the scanner of the option scan; nil without one.
 func (a *App) scanner(resolve resolve) (scan.Scanner, error) {
 	if len(a.Scan) == 0 {
 		return nil, nil
@@ -209,12 +209,12 @@ func (a *App) scanner(resolve resolve) (scan.Scanner, error) {
 	return scan.New(args)
 }
 
-// Unset says that a placeholder of an option could not be resolved.
+// Unset returns the error of an option whose placeholder has no value.
 func Unset(option string, err error) error {
 	return fmt.Errorf("%s: %w: use {env.NAME} or {file./path}, and set it before the gateway starts", option, err)
 }
 
-// resolveAround resolves the placeholders of a text but one, which is ours.
+// resolveAround resolves the placeholders of a text except ours.
 func resolveAround(ours, text string, resolve resolve) (string, error) {
 	parts := strings.Split(text, ours)
 	for n, part := range parts {
@@ -271,7 +271,7 @@ func secretFrom(written string, dev bool, resolve resolve) (model.Secret, error)
 	if err := checkSecret(written, dev); err != nil {
 		return "", err
 	}
-	if !placeholder.MatchString(written) { // in dev mode, the secret itself
+	if !placeholder.MatchString(written) { // in dev mode it may be the secret itself
 		return model.Secret(written), nil
 	}
 	secret, err := resolve(written)

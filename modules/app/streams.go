@@ -39,8 +39,8 @@ const (
 
 var bounding sync.Mutex
 
-// boundStreams bounds what the connections of a server may send, when the first connection comes: Caddy has no option for
-// it, and shows nobody its http.Server earlier.
+// boundStreams limits the streams and frames of a server's connections. It is called at the first connection: Caddy has
+// no option for it, and gives no access to its http.Server earlier.
 func boundStreams(ctx context.Context, _ net.Conn) context.Context {
 	if server, ok := ctx.Value(http.ServerContextKey).(*http.Server); ok {
 		bounding.Lock() // listeners of one server accept side by side
@@ -53,8 +53,8 @@ func boundStreams(ctx context.Context, _ net.Conn) context.Context {
 	return ctx
 }
 
-// watchFrames has the protocols of HTTP/2, with TLS and without, read from connections that count frames. Both are served
-// by the one that is handed any net.Conn.
+// watchFrames makes both protocols of HTTP/2, with TLS and without, read from connections that count frames. The one
+// that accepts any net.Conn serves both.
 func watchFrames(protocols map[string]func(*http.Server, *tls.Conn, http.Handler)) {
 	serve := protocols[unencryptedHTTP2]
 	if serve == nil {
@@ -86,7 +86,7 @@ func watchFrames(protocols map[string]func(*http.Server, *tls.Conn, http.Handler
 	}
 }
 
-// handOver carries a connection to a protocol, in the form of net/http.
+// handOver passes a connection to a protocol in the form that net/http expects.
 type handOver struct {
 	net.Conn
 	conn net.Conn
@@ -97,7 +97,7 @@ func (h handOver) UnencryptedNetConn() net.Conn { return h.conn }
 
 var errIdleFrames = errors.New("too many HTTP/2 frames that carry no request")
 
-// framesConn is a connection of HTTP/2 after its preface, which ends when it sends too many frames that carry no request.
+// framesConn is a connection of HTTP/2 after its preface. It ends when it sends too many frames that carry no request.
 // Only one goroutine reads.
 type framesConn struct {
 	net.Conn
@@ -127,7 +127,7 @@ func (c *framesConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// carriesNothing reports whether a frame brings neither a request nor its body forward.
+// carriesNothing reports whether a frame advances neither a request nor its body.
 func carriesNothing(kind http2.FrameType, flags http2.Flags, length int) bool {
 	switch kind {
 	case http2.FrameHeaders, http2.FrameContinuation, http2.FrameWindowUpdate, http2.FrameRSTStream:

@@ -9,7 +9,7 @@ import (
 	"github.com/hiregate/hiregate/internal/gateway"
 )
 
-// Temporal says where the Temporal server is, and how it is reached.
+// Temporal has the address of the Temporal server, and how to connect to it.
 type Temporal struct {
 	Address   string `json:"address,omitempty"`   // host:port
 	Namespace string `json:"namespace,omitempty"` // default: default
@@ -17,8 +17,8 @@ type Temporal struct {
 	TLS *gateway.TLS `json:"tls,omitempty"`
 	// APIKey authenticates the gateway at Temporal Cloud, or at a proxy in front of a cluster: a placeholder.
 	APIKey string `json:"api_key,omitempty"`
-	// TakeOver is the id of the database, which no gateway uses any more, whose namespace this one's takes over; or any,
-	// with the option dev. Default: a namespace of another database is refused.
+	// TakeOver is the id of a database that no gateway uses any more; our database takes over its namespace. With the
+	// option dev it may be any. Default: a namespace of another database is refused.
 	TakeOver string `json:"take_over,omitempty"`
 }
 
@@ -34,7 +34,7 @@ func checkTakeOver(s string, dev bool) error {
 	return nil
 }
 
-// security resolves the placeholders, and looks whether the files can be read.
+// security resolves the placeholders, and checks that the files can be read.
 func (t Temporal) security(resolve resolve, dev bool) (s gateway.Security, err error) {
 	s.Encrypted = t.TLS != nil || t.APIKey != ""
 	if t.APIKey != "" {

@@ -1,4 +1,4 @@
-// Package apply is the Apply API: the contract's part C. Partners sign in, ask what a job wants to know, and apply for
+// Package apply serves the Apply API, part C of the contract: partners sign in, read a job's questions, and apply for
 // it.
 package apply
 
@@ -105,7 +105,7 @@ func clean(path string) bool { return strings.HasPrefix(path, "/") && !strings.C
 // requestID is the header that names a request in its answer and in the log.
 const requestID = "X-Request-Id"
 
-// requestIDOf is the id that the sender gave the request, or a new one.
+// requestIDOf returns the sender's id of a request, or a new one.
 func requestIDOf(r *http.Request) string {
 	id := r.Header.Get(requestID)
 	if id == "" || len(id) > 128 || strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' }) {
@@ -130,14 +130,14 @@ func (a *API) problemOf(w http.ResponseWriter, r *http.Request, err error) *prob
 		"this could not be done, and that is our fault: tell us the header X-Request-Id of this answer").Closing()
 }
 
-// caller is the user whose token came with a request.
+// caller identifies the sender of a request: the user and the token.
 type caller struct {
 	user  *model.APIUser
 	token identity.Hash
 }
 
-// forUsers makes a handler that needs the user. It refuses requests without a valid token, and those above the user's
-// rate.
+// forUsers returns a handler for serve, which needs the user. It refuses requests without a valid token, and those
+// above the user's rate.
 func (a *API) forUsers(serve func(http.ResponseWriter, *http.Request, *caller) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		token, ok := tokenOf(r)
@@ -159,7 +159,7 @@ func (a *API) forUsers(serve func(http.ResponseWriter, *http.Request, *caller) e
 	}
 }
 
-// holder reads the user of a token that is valid at a time.
+// holder returns the user of a token that is valid at a time.
 func (a *API) holder(r *http.Request, token identity.Hash, at time.Time) (*model.APIUser, error) {
 	user, err := a.db().APIUserByToken(r.Context(), token, at)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !a.serves(user.Tenant) {

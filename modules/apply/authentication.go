@@ -135,8 +135,8 @@ func (a *API) issue(r *http.Request, c credentials) (token string, err error) {
 	return token, nil
 }
 
-// userWith returns the user of a name whose password it is; nil if it is nobody's. A partner may have the same name
-// with several tenants, and the password tells them apart: one that is right for two of them is refused.
+// userWith returns the user among namesakes with a password; nil if there is none. A partner may have the same name
+// with several tenants, and the password distinguishes them: one that is right for two of them is refused.
 func (a *API) userWith(ctx context.Context, attempt *password.Attempt, namesakes []*model.APIUser,
 	plain string) (user *model.APIUser, err error) {
 	namesakes = slices.DeleteFunc(namesakes, func(u *model.APIUser) bool { return !a.serves(u.Tenant) })

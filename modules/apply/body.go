@@ -24,8 +24,8 @@ type shapeError string
 
 func (e shapeError) Error() string { return string(e) }
 
-// content is the value of an answer: a text, or a file that is in the document store already. While the question is not
-// known yet, a large text waits in the scratch file.
+// content is the value of an answer: a text, or a file that is already in the document store. Until its question is
+// known, a large text waits in the scratch file.
 type content struct {
 	text  string
 	rest  *io.SectionReader // instead of text
@@ -34,20 +34,20 @@ type content struct {
 	blank bool
 }
 
-// answer is one of an application.
+// answer is an answer of an application.
 type answer struct {
 	questionID      string
 	hasID, hasValue bool
 	content
 }
 
-// body reads an application as it arrives, with its members in any order. Uploads lists what it puts into the document
-// store, before it does, so that it can be removed.
+// body reads an application as it arrives, with its members in any order. uploads lists each file before it is written
+// to the document store, so that it can be removed.
 type body struct {
 	ctx     context.Context
 	in      *jsonstream.Reader
 	archive *documents.Archive
-	// job finds the questions of a job; nil: nobody can apply for it.
+	// job returns the questions of a job; nil: nobody can apply for it.
 	job func(code string) (*sheet, error)
 
 	code, source             string
@@ -68,7 +68,7 @@ func (b *body) close() {
 	}
 }
 
-// read reads the whole body. Errors: *jsonstream.Error, shapeError, and those of the reader, the store and the
+// read reads the whole body. Errors: *jsonstream.Error, shapeError, and errors of the reader, the store and the
 // documents.
 func (b *body) read() error {
 	kind, err := b.in.Next()
@@ -87,7 +87,7 @@ func (b *body) read() error {
 	return b.shape()
 }
 
-// shape applies the schema of applications to what was read, without the values of the answers.
+// shape checks the application against its schema, without the values of the answers.
 func (b *body) shape() error {
 	application, answers := map[string]any{}, make([]any, len(b.answers))
 	for n := range b.answers {
@@ -202,7 +202,7 @@ func (b *body) answer() error {
 }
 
 // value reads the value of an answer. If its question is known, a file goes to the document store, and an answer that
-// was not asked for is dropped. Otherwise the value is buffered.
+// was not asked for is dropped. Otherwise it buffers the value.
 func (b *body) value(known bool, id string, r io.Reader) (content, error) {
 	if !known {
 		return b.buffer(r)
@@ -235,7 +235,7 @@ func (b *body) text(r io.Reader) (content, error) {
 	return c, err
 }
 
-// buffer stores a value as it is: in memory if it is small, else in the scratch file.
+// buffer stores a value undecoded: in memory if it is small, otherwise in the scratch file.
 func (b *body) buffer(r io.Reader) (content, error) {
 	head, err := io.ReadAll(io.LimitReader(r, bufferedAnswer+1))
 	if err != nil {
@@ -282,7 +282,7 @@ func (b *body) file(q *model.Question, r io.Reader) (content, error) {
 	return content{file: &blob}, nil
 }
 
-// settle makes a text or a file of a buffered value, when its question is known.
+// settle turns a buffered value into a text or a file, once its question is known.
 func (b *body) settle(a *answer, q *model.Question) (err error) {
 	if a.file != nil || a.fault != "" || a.blank {
 		return nil

@@ -28,13 +28,13 @@ type Guards struct {
 	warned   map[string]time.Time  // when it was logged that a group's form has expired
 }
 
-// limited is a user under a rate: sites may have different rates, and each applies.
+// limited is the key of a limiter: sites may have different rates, and each applies.
 type limited struct {
 	user string
 	rate model.Rate
 }
 
-// NewGuards makes one without any state.
+// NewGuards returns Guards without any state.
 func NewGuards(now func() time.Time) *Guards {
 	limiters, _ := lru.New[limited, *rate.Limiter](remembered) // it fails only for a size that is not positive
 	return &Guards{Failures: password.NewFailures(now), limiters: limiters, running: map[[32]byte]struct{}{},

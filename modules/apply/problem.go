@@ -55,8 +55,8 @@ func invalidAnswers(wrong []schemas.InvalidAnswer) *problem.Problem {
 	return p
 }
 
-// unreachable reports whether an error means that the database did not answer, or not in time. A commit may have been
-// made nevertheless.
+// unreachable reports whether an error means that the database did not answer, or not in time. A commit may have
+// succeeded nevertheless.
 func unreachable(err error) bool {
 	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// shown is a question with the fields of the contract, and no others.
+// shown is a question with only the fields of the contract.
 type shown struct {
 	ID         string       `json:"id"`
 	Format     model.Format `json:"format"`
@@ -32,7 +32,7 @@ type shown struct {
 	Group      *string      `json:"group"`
 }
 
-// questions answers with what a job asks.
+// questions answers with the questions of a job.
 func (a *API) questions(w http.ResponseWriter, r *http.Request, c *caller) error {
 	job, err := openJob(r.Context(), a.db().Job, c.user.Tenant, r.PathValue("code"))
 	if err != nil {

@@ -26,7 +26,7 @@ func compareRefused(x, y refusedAnswer) int {
 		cmp.Compare(x.format, y.format), x.hour.Compare(y.hour))
 }
 
-// refusedAnswers count the answers that were refused and are not written yet. Nothing of the answers is in them.
+// refusedAnswers counts refused answers that are not written yet. It holds nothing of the answers.
 type refusedAnswers = batch.Writer[refusedAnswer, int64]
 
 func newRefusedAnswers(a *API) *refusedAnswers {
@@ -44,8 +44,8 @@ func newRefusedAnswers(a *API) *refusedAnswers {
 		Failed: func(err error) { a.Log.Warn("refused answers could not be counted", zap.Error(err)) }}
 }
 
-// countRefused counts the refused answers of an application. The ids of questions that the job does not ask are the
-// partner's words, and are not kept.
+// countRefused counts the refused answers of an application. Ids of questions that the job does not ask are the
+// partner's words, and are not stored.
 func (a *API) countRefused(job *model.Job, invalid []schemas.InvalidAnswer) {
 	hour := a.Gateway.Now().UTC().Truncate(time.Hour)
 	for _, one := range invalid {

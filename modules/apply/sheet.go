@@ -21,8 +21,7 @@ import (
 // jobs caches the schemas of jobs' answers; it outlives a configuration.
 var jobs = schemas.NewJobs()
 
-// openJob finds a job that can be applied for, as read reads it: nil when there is none, it is closed or another
-// tenant's.
+// openJob returns an open job, read by read; nil if there is none, it is closed or it is another tenant's.
 func openJob(ctx context.Context, read func(ctx context.Context, tenant, code string) (*model.Job, error), tenant,
 	code string) (*model.Job, error) {
 	if code == "" || !utf8.ValidString(code) || strings.ContainsRune(code, 0) {
@@ -35,7 +34,7 @@ func openJob(ctx context.Context, read func(ctx context.Context, tenant, code st
 	return job, err
 }
 
-// sheet holds what a job asks and, once it is filled, what is stored of the answers.
+// sheet holds the questions of a job and, once it is filled, the answers in the form in which they are stored.
 type sheet struct {
 	job    *model.Job
 	schema *schemas.Answers
@@ -74,7 +73,7 @@ func (a *API) newSheet(ctx context.Context, tenant, code string) (*sheet, error)
 	return &sheet{job: job, schema: schema}, nil
 }
 
-// beginCheck waits for a place for a check of answers to a tenant's jobs. The place is returned with release.
+// beginCheck waits for a place to check answers to a tenant's jobs. release returns the place.
 func (a *API) beginCheck(ctx context.Context, tenant string) (release func(), err error) {
 	checks := a.Gateway.Runtime.Checks
 	if !checks.Acquire(ctx, tenant, 1, a.CheckWithin) {
@@ -84,7 +83,7 @@ func (a *API) beginCheck(ctx context.Context, tenant string) (release func(), er
 	return func() { checks.Release(tenant, 1) }, nil
 }
 
-// fill checks all answers, and fills the sheet if all are valid. wrong says what is not, in the order of the
+// fill checks all answers, and fills the sheet if all are valid. wrong lists the invalid ones in the order of the
 // questions; answers to unknown questions come last.
 func (s *sheet) fill(b *body, files *documents.Files) (wrong []schemas.InvalidAnswer, err error) {
 	first, types := map[string]*answer{}, map[string]filetype.Type{} // by question: the first answer, the type of its file
@@ -127,7 +126,7 @@ func (s *sheet) fill(b *body, files *documents.Files) (wrong []schemas.InvalidAn
 	return nil, nil
 }
 
-// typeOf finds the type of a stored file.
+// typeOf detects the type of a stored file.
 func typeOf(blob *documents.Blob, files *documents.Files) (t filetype.Type, err error) {
 	content, size, err := files.Open(blob.Name)
 	if err != nil {

@@ -41,7 +41,7 @@ const (
 	checkWithin = 30 * time.Second         // for a place to be checked
 )
 
-// submission is an application on its way into the store.
+// submission is an application that is being received and stored.
 type submission struct {
 	api    *API
 	r      *http.Request
@@ -78,7 +78,7 @@ func (a *API) apply(w http.ResponseWriter, r *http.Request, c *caller) error {
 	return nil
 }
 
-// result is the word under which a submission is counted.
+// result returns the label under which a submission is counted.
 func (s *submission) result(err error) string {
 	refused, ok := errors.AsType[*problem.Problem](err)
 	switch {
@@ -118,7 +118,7 @@ func (s *submission) accept(w http.ResponseWriter) (err error) {
 	if key != nil {
 		now := s.api.Gateway.Now()
 		s.key = &store.Once{ID: *key, Fingerprint: fingerprint, Lease: now, Till: now.Add(keptFor)}
-		// Before the job is looked at, which may be closed or ask something else by now.
+		// A repeat is found before the job is read, which may be closed or ask something else by now.
 		before, err := s.api.db().Known(s.r.Context(), s.key, s.began)
 		if err != nil || before != "" {
 			return s.repeat(before, err)
@@ -170,8 +170,8 @@ func (s *submission) read(w http.ResponseWriter) (fingerprint [32]byte, err erro
 		return fingerprint, tooLarge()
 	}
 	bodies.Within(w, receiveTime)
-	// Keyed with what the database has only the hash of: otherwise a copy of the database would let anyone verify a
-	// guessed application.
+	// Keyed with the Idempotency-Key, of which the database has only the hash: otherwise a guessed application could be
+	// verified with a copy of the database.
 	sum := hmac.New(sha256.New, []byte(s.r.Header.Get("Idempotency-Key")))
 	s.body = &body{
 		ctx: ctx, archive: a.Gateway.Runtime.Archive,
@@ -184,7 +184,7 @@ func (s *submission) read(w http.ResponseWriter) (fingerprint [32]byte, err erro
 	return [32]byte(sum.Sum(nil)), nil
 }
 
-// counted hashes and counts what is read. Its errors are io.EOF and brokenOff.
+// counted hashes and counts the bytes that are read. Its errors are io.EOF and brokenOff.
 type counted struct {
 	io.Reader
 	sum  hash.Hash
@@ -201,8 +201,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// brokenOff is why a body could not be read to its end: a fault of its connection, its chunks (RFC 9112 section 7.1) or
-// its length, or a timeout.
+// brokenOff is an error that ends a body early: a fault of its connection, its chunks (RFC 9112 section 7.1) or its
+// length, or a timeout.
 type brokenOff struct{ error }
 
 func (e brokenOff) Unwrap() error { return e.error }
@@ -211,7 +211,7 @@ func tooLarge() *problem.Problem {
 	return problem.New(http.StatusRequestEntityTooLarge, "the application is larger than any job here asks for").Closing()
 }
 
-// unread makes a refusal of an error of reading the body, unless that is our fault.
+// unread turns an error of reading the body into a problem, unless it is our fault.
 func (s *submission) unread(err error) error {
 	var (
 		large *http.MaxBytesError
@@ -268,8 +268,8 @@ func (s *submission) clear(err error) {
 	}
 }
 
-// store writes the application and all that belongs to it in one transaction: candidate, documents, answers, the entry
-// into the first step with what its helper exports, and the Idempotency-Key.
+// store writes the application in one transaction with its candidate, documents and answers, the entry into the first
+// step with its helper's export, and the Idempotency-Key.
 func (s *submission) store(sheet *sheet) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.r.Context()), patience)
 	defer cancel()
@@ -306,8 +306,8 @@ func (s *submission) store(sheet *sheet) error {
 	return nil
 }
 
-// write is the transaction, which may run more than once. before is the application of an earlier request with
-// the Idempotency-Key, and export what the first step's helper exports. Without a trigger no step is entered.
+// write is the transaction, which may run more than once. before is the application of an earlier request with the
+// Idempotency-Key, and export the export of the first step's helper. Without a trigger no step is entered.
 func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger,
 	configured []string) (before string, export *model.Export, err error) {
 	valid, err := tx.LockAPIToken(s.caller.token, s.began)
@@ -387,7 +387,8 @@ func (s *submission) writeAnswers(tx *store.Tx, a *model.JobApplication, sheet *
 	return nil
 }
 
-// enterFirstStep enters the first step of the tenant's workflow, where there is one. export is what its helper exports.
+// enterFirstStep enters the first step of the tenant's workflow, if there is one. export is the export of the step's
+// helper.
 func (s *submission) enterFirstStep(tx *store.Tx, t *trigger.Trigger,
 	configured []string) (export *model.Export, err error) {
 	tenant := s.caller.user.Tenant

@@ -66,7 +66,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find reads the document's row. The database is held for that alone: a slow download must not delay a reload that
+// find reads the document's row. It holds the database only for that: a slow download must not delay a reload that
 // opens another one, or the end of the process.
 func (s *Server) find(w http.ResponseWriter, r *http.Request, hash [32]byte) (*model.Document, time.Time, error) {
 	release, ok := s.Gateway.Hold(w)

@@ -10,11 +10,11 @@ import (
 )
 
 // conn is an accepted connection. Between two requests it moves to the server of the configuration that replaced its
-// own: when its next request comes or, without one, when the old server shuts down. To the old server it ends; its
-// client notices nothing. Closing it instead would lose a request that is on its way.
+// own: when its next request arrives or, without one, when the old server shuts down. For the old server it ends; its
+// client notices nothing. Closing it instead would lose a request under way.
 //
-// A connection with TLS or HTTP/2 does not move once it was used: its state is the server's. The old server asks its
-// client to open a new one with its next answer (gateway.Gateway.Hold).
+// A connection with TLS or HTTP/2 does not move once it was used: its state is in the server. With its next answer the
+// old server asks the client to open a new one (gateway.Gateway.Hold).
 type conn struct {
 	*net.TCPConn
 	listener *listener // that took it
@@ -29,7 +29,7 @@ type conn struct {
 	moved   bool
 }
 
-// ConnState receives the state of the connection from the server: see http.Server.ConnState.
+// ConnState receives the state of the connection from the server, see http.Server.ConnState.
 func (c *conn) ConnState(state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +68,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// begin handles what needs no read from the network. done means that this is all: n is 0 if the connection has moved.
+// begin reads what needs no network. done means that the read is complete: n is 0 if the connection has moved.
 func (c *conn) begin(p []byte) (n int, done bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +87,7 @@ func (c *conn) begin(p []byte) (n int, done bool) {
 	return 0, false
 }
 
-// moveOn moves a connection that waits for a request.
+// moveOn moves a connection that is waiting for a request.
 func (c *conn) moveOn() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

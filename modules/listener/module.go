@@ -12,7 +12,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 )
 
-// Network is the word before the slash of an address that is shared: bind shared/0.0.0.0
+// Network names the shared network in an address: bind shared/0.0.0.0
 //
 // At a reload, Caddy opens a second socket on the same port (SO_REUSEPORT) and closes the first; connections in the
 // queue of the first are reset. Under load that costs a request every few reloads. A shared socket stays open while any
@@ -22,11 +22,11 @@ import (
 // conn), while Caddy's global option shutdown_delay lets it read the requests that had begun: net/http drops a request
 // whose header was not read when the server is shut down.
 //
-// A configuration that fails to start must not accept connections of the one in force: its gateway is opened before it
-// listens anywhere, and its sockets are closed as soon as it is given up.
+// A configuration that fails to start must not accept connections of the one in force: its gateway opens before it
+// listens anywhere, and its sockets close as soon as it is given up.
 const Network = "shared"
 
-// sockets are the open ones, by address.
+// sockets has the open sockets by address.
 var sockets = caddy.NewUsagePool()
 
 // Listen returns the function that listens. prepare is called with each configuration before it may take connections;

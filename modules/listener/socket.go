@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// socket is one queue of connections, and the listeners that accept from it. Only the latest does.
+// socket is one queue of connections with its listeners. Only the latest accepts from it.
 type socket struct {
 	master *net.TCPListener
 
@@ -31,7 +31,7 @@ func (s *socket) Destruct() error { return s.master.Close() }
 // past is a deadline that wakes blocked calls.
 var past = time.Unix(1, 0)
 
-// listen adds a listener, which accepts all connections from now on. It is another descriptor of the same socket, so
+// listen adds a listener, which accepts all connections from now on. It has its own descriptor of the same socket, so
 // closing it leaves the queue to the others.
 func (s *socket) listen(address string, inForce func() bool) (*listener, error) {
 	f, err := s.master.File()
@@ -56,7 +56,7 @@ func (s *socket) listen(address string, inForce func() bool) (*listener, error) 
 	return l, nil
 }
 
-// latest is the listener that takes the connections; nil when there is none. s.mu must be held.
+// latest returns the listener that accepts the connections; nil if there is none. s.mu must be held.
 func (s *socket) latest() *listener {
 	if len(s.listeners) == 0 {
 		return nil
@@ -64,8 +64,8 @@ func (s *socket) latest() *listener {
 	return s.listeners[len(s.listeners)-1]
 }
 
-// next waits for a listener's turn. It returns a connection that moves to it; nil when it is to accept one from the
-// queue. ok is false when the listener was closed.
+// next waits for a listener's turn. It returns a connection that moves to it; nil if it shall accept one from the
+// queue. ok is false if the listener was closed.
 func (s *socket) next(l *listener) (c *conn, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,8 +95,8 @@ func (s *socket) hand(c *net.TCPConn, read []byte) {
 	s.moving = append(s.moving, &conn{TCPConn: c, read: read, idle: true})
 }
 
-// leave removes a listener; the latest of the others accepts connections then. It returns the listener's own
-// connections if there is another listener for them.
+// leave removes a listener; then the latest of the others accepts connections. It returns the listener's own
+// connections if another listener can take them.
 func (s *socket) leave(l *listener) (left []*conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +152,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// replaced reports whether another configuration is in force that listens here.
+// replaced reports whether another configuration that listens here is in force.
 func (l *listener) replaced() bool {
 	l.socket.mu.Lock()
 	latest := l.socket.latest()

@@ -17,11 +17,11 @@ import (
 // reserveWithin bounds how long a body waits for the memory to read and validate it.
 const reserveWithin = 5 * time.Second
 
-// reserve takes the memory that reading and validating the body may need. Tenants share it: one that sends bodies that
-// cost much waits for its own.
+// reserve takes the memory that reading and validating the body may need. Tenants share it fairly: a tenant with
+// expensive bodies waits only for its own.
 func (in *intake) reserve() (release func(), result string) {
 	memory, tenant := in.Gateway.Runtime.Validations, in.tenant.Name
-	// One body never needs more than a tenant alone gets.
+	// No body needs more than a tenant gets by itself.
 	units := min(in.Limits.Weight(in.body), gateway.ValidationMemory/2)
 	if !memory.Acquire(in.r.Context(), tenant, units, reserveWithin) {
 		return nil, in.refuse("busy", tooBusy())
@@ -29,7 +29,7 @@ func (in *intake) reserve() (release func(), result string) {
 	return func() { memory.Release(tenant, units) }, ""
 }
 
-// checkVerification refuses what is not the verification body.
+// checkVerification refuses any body but that of a VERIFY event.
 func (in *intake) checkVerification() (result string) {
 	release, result := in.reserve()
 	if result != "" {
@@ -46,7 +46,7 @@ func (in *intake) checkVerification() (result string) {
 	return ""
 }
 
-// examine reads and validates the body, and returns the export that it is.
+// examine reads and validates the body, and returns its export.
 func (in *intake) examine(head headers) (e *model.Export, result string) {
 	release, result := in.reserve()
 	if result != "" {

@@ -18,8 +18,8 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-// hops counts the exports of ours that a body derives from. If its documents have URLs of ours, it was delivered from
-// here, and an integration leads back. Each round makes new URLs, and so another body: without a bound it would go on
+// hops counts how often a body was exported here before. If its documents have our URLs, it was delivered from here,
+// and an integration leads back. Each round creates new URLs, and so another body: without a limit it would circulate
 // forever.
 //
 // One URL is enough to detect that: a delivery replaces all of a body's URLs, or none.
@@ -47,7 +47,7 @@ func (in *intake) hops(doc *schemas.Document) (hops int, result string) {
 	return 0, ""
 }
 
-// loop refuses an export that has gone round too often. The answer names the integration and not the tenant, which may
+// loop refuses an export that has come back too often. The answer names the integration but not the tenant, which may
 // be another one than the sender.
 func (in *intake) loop(from string) (result string) {
 	var names []string
@@ -66,8 +66,8 @@ func (in *intake) loop(from string) (result string) {
 			"elsewhere, or remove it", model.MaxHops, who)))
 }
 
-// leadingHere names the integrations of a tenant that have the path of this request. If none has, it names all of them:
-// a proxy may have changed the path.
+// leadingHere names the integrations of a tenant whose URL has the path of this request. If none has, it names all: a
+// proxy may have changed the path.
 func (in *intake) leadingHere(t *model.Tenant) []string {
 	var all, here []string
 	for _, i := range t.Integrations {

@@ -32,10 +32,10 @@ func cutLast(path string) (before, last string, ok bool) {
 	return path[:i], path[i+1:], true
 }
 
-// status is the state of an export: nothing of the candidate is in it.
+// status is the state of an export, without data of the candidate.
 type status struct {
 	receipt
-	Quarantined bool             `json:"quarantined,omitempty"` // it breaks the schema, and waits to be released
+	Quarantined bool             `json:"quarantined,omitempty"` // it breaks the schema, and waits for its release
 	Deliveries  []deliveryStatus `json:"deliveries"`
 	Documents   documentStatus   `json:"documents"`
 }

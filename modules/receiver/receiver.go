@@ -1,4 +1,4 @@
-// Package receiver receives the candidate export webhook: the contract's part B, on the partner's side.
+// Package receiver receives the candidate export webhook, part B of the contract, on the partner's side.
 package receiver
 
 import (
@@ -39,7 +39,7 @@ var DefaultLimits = schemas.Limits{Values: 20_000, Items: 2_000}
 const readyWithin = 10 * time.Second
 
 // Receiver is the webhook's endpoint. Its checks have an order: method, tenant, cap, signature, event, rate, JSON
-// guard, schema, duplicate; a request that fails one costs nothing of the next.
+// guard, schema, duplicate; a request that fails one costs nothing further.
 type Receiver struct {
 	Gateway *gateway.Gateway
 	Tenant  TenantFrom
@@ -74,8 +74,8 @@ func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// intake is one webhook request on its way through the checks. A check that refuses writes the answer itself, and
-// returns the word under which that is counted.
+// intake takes one webhook request through the checks. A check that refuses writes the answer itself, and returns the
+// label under which it is counted.
 type intake struct {
 	*Receiver
 	w     http.ResponseWriter
@@ -138,7 +138,7 @@ func noTenant() *problem.Problem {
 		"nobody receives exports at this address: check the identifier in the URL").Closing()
 }
 
-// inForce is the configuration that is in force now: it may have been replaced since the request came.
+// inForce returns the configuration that is in force now: the request's own may have been replaced since.
 func (h *Receiver) inForce() *config.Config {
 	return cmp.Or(h.Gateway.Runtime.InForce.Current(), h.Gateway.Config)
 }
@@ -216,7 +216,7 @@ func (in *intake) export() (result string) {
 	return in.accept(e)
 }
 
-// receipt is the answer to an accepted export.
+// receipt is the body of the answer to an accepted export.
 type receipt struct {
 	Receipt    string    `json:"receipt"`
 	SHA256     string    `json:"sha256"`
@@ -226,7 +226,7 @@ type receipt struct {
 // accept stores the export, and answers once it is on disk.
 func (in *intake) accept(e *model.Export) (result string) {
 	res, err := inbox.Accept(in.r.Context(), in.Gateway.Runtime.Store(), e)
-	e.Body = nil // its memory is released
+	e.Body = nil // its memory was released
 	if err != nil {
 		in.Gateway.Runtime.Outage.Refused(e.Tenant, err, in.Gateway.Now(), in.Log)
 		problem.Unavailable(in.w)

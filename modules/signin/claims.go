@@ -116,7 +116,7 @@ func (n requestedClaims) names(claim string) bool {
 	return slices.Contains(n.IDToken, claim) || slices.Contains(n.Userinfo, claim)
 }
 
-// format formats the names as they are stored with a grant; parseStoredClaims parses them.
+// format returns the names in the form that is stored with a grant; parseStoredClaims parses them.
 func (n requestedClaims) format() string {
 	if n.IDToken == nil && n.Userinfo == nil {
 		return ""

@@ -8,13 +8,13 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
-// shared lets applications cache what is the same for all of them, for less time than keys are published ahead.
+// shared lets applications cache an answer that is the same for all, for less time than keys are published ahead.
 func shared(w http.ResponseWriter) {
 	w.Header().Set("Cache-Control", "public, max-age=300")
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 }
 
-// discovery answers with the provider's metadata (OpenID Connect Discovery 1.0 section 3, RFC 8414).
+// discovery answers with our metadata (OpenID Connect Discovery 1.0 section 3, RFC 8414).
 func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) {
 	claims := []string{"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash"}
 	for _, c := range userClaims {

@@ -10,7 +10,7 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
-// idToken makes an ID token (OpenID Connect Core section 2) for a grant. nonce is empty when it is refreshed.
+// idToken returns a signed ID token (OpenID Connect Core section 2) for a grant. nonce is empty when it is refreshed.
 func (p *Provider) idToken(k *key, g *identity.Grant, u *identity.User, scope, nonce, access string,
 	now time.Time) (string, error) {
 	claims := claimsAbout(u, scope, parseStoredClaims(g.Claims).IDToken)

@@ -22,15 +22,15 @@ import (
 	"github.com/hiregate/hiregate/internal/vault"
 )
 
-// How keys rotate. A key is published a day before it signs, so that clients that cache the key set know it by then,
-// and until a day after the last token that it signed expires. It is stored longer than that: applications send old ID
-// tokens as hints, up to the life of a refresh token.
+// Signing keys rotate. A key is published a day before it signs, so that clients that cache the key set know it by
+// then, and until a day after the last token that it signed expires. It is stored longer than that: applications send
+// old ID tokens as hints, up to the life of a refresh token.
 const (
 	keysAhead  = 24 * time.Hour
 	keysBehind = identity.IDTokenLife + 24*time.Hour
 	keysKept   = identity.RefreshLife + 24*time.Hour
-	keysFresh  = time.Minute // how long they are cached
-	keysPause  = time.Second // the same where the first read failed
+	keysFresh  = time.Minute // for which they are cached
+	keysPause  = time.Second // the same if the first read failed
 	rsaBits    = 2048
 
 	// RotateEvery is the time for which a key signs, unless it is configured.
@@ -83,8 +83,8 @@ func (r *Ring) current(ctx context.Context, a identity.Algorithm) (*key, error) 
 	return best, nil
 }
 
-// all returns the keys, by algorithm and generation. Cached keys serve while the database does not answer. One read
-// serves all callers that wait, and those that follow: if the database hangs, they must not wait for it one after the
+// all returns the keys, by algorithm and generation. While the database does not answer it returns cached keys. One
+// read serves all waiting callers and the next ones: if the database hangs, they must not wait for it one after the
 // other.
 func (r *Ring) all(ctx context.Context) ([]*key, error) {
 	r.mu.Lock()
@@ -93,7 +93,7 @@ func (r *Ring) all(ctx context.Context) ([]*key, error) {
 	if now.Sub(r.read).Abs() < r.good {
 		return r.keys, r.err
 	}
-	keys, err := r.load(context.WithoutCancel(ctx), now) // because it is not for this request alone
+	keys, err := r.load(context.WithoutCancel(ctx), now) // because it serves other requests as well
 	switch {
 	case err == nil:
 		r.keys, r.err, r.good = keys, nil, keysFresh
@@ -107,7 +107,7 @@ func (r *Ring) all(ctx context.Context) ([]*key, error) {
 	return r.keys, r.err
 }
 
-// load reads the keys, after it has made those that are due and deleted those that have expired.
+// load creates the keys that are due, deletes expired ones, and reads the others.
 func (r *Ring) load(ctx context.Context, now time.Time) ([]*key, error) {
 	stored, err := r.Store().ListKeys(ctx)
 	if err != nil {
@@ -161,7 +161,7 @@ func of(a identity.Algorithm, keys []*identity.Key) (mine []*identity.Key) {
 	return mine
 }
 
-// turn makes an algorithm's next key when it is due, and deletes expired ones. It reports whether anything changed.
+// turn creates an algorithm's next key when it is due, and deletes expired ones. It reports whether anything changed.
 func (r *Ring) turn(ctx context.Context, a identity.Algorithm, keys []*identity.Key,
 	now time.Time) (changed bool, err error) {
 	generation, from := 1, now
@@ -239,7 +239,7 @@ func (k *key) public() jose.JSONWebKey {
 	return jose.JSONWebKey{Key: k.private.Public(), KeyID: k.ID, Algorithm: string(k.Algorithm), Use: "sig"}
 }
 
-// sign makes a JWT of claims in JSON.
+// sign returns a JWT of claims in JSON.
 func (k *key) sign(claims []byte) (string, error) {
 	key := jose.SigningKey{Algorithm: jose.SignatureAlgorithm(k.Algorithm),
 		Key: jose.JSONWebKey{Key: k.private, KeyID: k.ID}}

@@ -18,7 +18,7 @@ func (p *Provider) report(r *http.Request, err error) {
 	}
 }
 
-// entry makes an entry of the log of sign-ins.
+// entry returns an entry of the log of sign-ins.
 func (p *Provider) entry(r *http.Request, event, result, client, user string) *identity.Entry {
 	return &identity.Entry{At: p.now(), Event: event, Result: result, Issuer: p.Issuer, Client: client, UserID: user,
 		Address: p.Address(r)}

@@ -34,14 +34,14 @@ type page struct {
 	permitted string // further schemes that the form may lead to; see policy
 }
 
-// policy is the pages' Content-Security-Policy: no script, no frame, nothing from elsewhere. A form leads to us and
-// then on to the application, which may redirect further: browsers check each step against form-action.
+// policy returns the Content-Security-Policy of the pages: no script, no frame, nothing from elsewhere. A form leads to
+// us and then on to the application, which may redirect further: browsers check each step against form-action.
 func policy(permitted string) string {
 	return "default-src 'none'; style-src " + welcome.StyleSource + "; form-action 'self'" + permitted +
 		"; frame-ancestors 'none'; base-uri 'none'"
 }
 
-// leading returns what form-action must permit for a form that ends at one of these addresses.
+// leading returns the sources that form-action must permit for a form that ends at one of these addresses.
 func leading(addresses ...string) string {
 	for _, address := range addresses {
 		if u, err := url.Parse(address); err == nil && u.Scheme == "http" {

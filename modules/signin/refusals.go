@@ -10,8 +10,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// refusals are the authorization requests that were refused and are not written yet, by themselves without count and
-// times.
+// refusals has the refused authorization requests that are not written yet. Their key has no count and no times.
 type refusals = batch.Writer[identity.Refusal, identity.Refusal]
 
 func newRefusals(p *Provider) *refusals {

@@ -1,5 +1,5 @@
-// Package signin is the OpenID provider: people of the service sign in here, for the applications of its partners. It
-// supports the authorization code flow (OpenID Connect Core 1.0 section 3.1) and confidential clients only.
+// Package signin serves the OpenID provider: people of the service sign in here, for the applications of its partners.
+// It supports the authorization code flow (OpenID Connect Core 1.0 section 3.1) and confidential clients only.
 package signin
 
 import (
@@ -23,7 +23,7 @@ import (
 )
 
 // Provider is the OpenID provider of one issuer. Several in a process share users, clients and keys with the database;
-// sessions, codes and tokens are valid at their issuer alone. Make it with New.
+// sessions, codes and tokens are valid only at their issuer. Make it with New.
 type Provider struct {
 	Gateway  *gateway.Gateway
 	Issuer   string // {base_url} of the contract: https, without a slash at the end
@@ -86,7 +86,7 @@ func New(p Provider) *Provider {
 	return &p
 }
 
-// handle routes a path to a handler, for methods as the header Allow has them. Others are answered 405: people come
+// handle routes a path to a handler, for methods in the form of the header Allow. Others are answered 405: people come
 // here with the address of a form that they sent before.
 func (p *Provider) handle(path, methods string, serve http.HandlerFunc) {
 	for _, method := range strings.Split(methods, ", ") {
@@ -99,7 +99,7 @@ func (p *Provider) handle(path, methods string, serve http.HandlerFunc) {
 	})
 }
 
-// ServeHTTP answers what is below the base URL, which is taken off the path before.
+// ServeHTTP answers requests below the base URL, whose path was stripped before.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if path.Clean(r.URL.Path) != r.URL.Path { // which the mux would redirect
 		p.reject(w, r, errNotFound)

@@ -74,7 +74,7 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request, c *identity.
 	case v != "":
 		made = "-" // matches no challenge; the repeated use of a code is still detected
 	}
-	// Whatever can fail is done before the code is consumed.
+	// All that can fail comes before the code is consumed.
 	k, err := p.Ring.current(r.Context(), c.Algorithm)
 	if err != nil {
 		return err
@@ -146,13 +146,13 @@ func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.C
 	return p.answer(w, k, g, u, issued, cmp.Or(scope, g.Scope), "", now)
 }
 
-// issuedTokens are new tokens, and what is stored of them.
+// issuedTokens holds new tokens, and the form in which they are stored.
 type issuedTokens struct {
 	access, refresh string
 	kept            []identity.Token
 }
 
-// newTokens makes an access token of a scope, and a refresh token for all that was granted.
+// newTokens returns an access token of a scope, and a refresh token for the whole grant.
 func newTokens(scope string, now time.Time) issuedTokens {
 	access, accessHash := identity.NewSecret()
 	refresh, refreshHash := identity.NewSecret()
@@ -180,7 +180,7 @@ func (p *Provider) answer(w http.ResponseWriter, k *key, g *identity.Grant, u *i
 	return nil
 }
 
-// revoke ends a token (RFC 7009). A token of another client is left alone, and the answer is the same.
+// revoke ends a token (RFC 7009). A token of another client stays valid, and the answer is the same.
 func (p *Provider) revoke(w http.ResponseWriter, r *http.Request) {
 	sent, c, err := p.readClientRequest(w, r)
 	if err == nil && sent.Get("token") == "" {

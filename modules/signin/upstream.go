@@ -143,7 +143,8 @@ func (a *authorization) signedInUpstream(reported int64, left, now time.Time) (a
 var passedOn = []oidcclient.AnswerError{"login_required", "interaction_required", "consent_required",
 	"account_selection_required", "access_denied", "temporarily_unavailable"}
 
-// upstreamProblem returns what the application is told of an error of the upstream. It logs the error, unless the user declined.
+// upstreamProblem returns the problem for the application after an error of the upstream. It logs the error, unless the
+// user declined.
 func (p *Provider) upstreamProblem(r *http.Request, a *authorization, err error) *problem.Problem {
 	code := "server_error"
 	if told, ok := errors.AsType[oidcclient.AnswerError](err); ok && slices.Contains(passedOn, told) {

@@ -18,9 +18,9 @@ const (
 	maxVisits     = 8                // of one browser; the oldest is dropped, because servers limit the bytes of cookies
 )
 
-// visit is a ticket: a user is signing in upstream. Each has a cookie of its own, so that tabs don't overwrite each
-// other's. The authorization request can be larger than the 4,096 bytes that browsers store of a cookie, and than the
-// state that providers accept: it is stored in the database, sealed.
+// visit is a ticket of a user who is signing in upstream. Each has a cookie of its own, so that tabs don't overwrite
+// each other's. The authorization request can be larger than the 4,096 bytes that browsers store of a cookie, and than
+// the state that providers accept: it is stored in the database, sealed.
 type visit struct {
 	oidcclient.Visit
 	At time.Time
@@ -88,7 +88,7 @@ func (p *Provider) endVisit(w http.ResponseWriter, r *http.Request) (v *visit, r
 	return v, string(plain), err
 }
 
-// visitCookie is the name of a visit's cookie, with the first characters of its state.
+// visitCookie returns the name of a visit's cookie, with the first characters of its state.
 func (p *Provider) visitCookie(state string) string {
 	return p.cookie + "-upstream-" + state[:min(8, len(state))]
 }
