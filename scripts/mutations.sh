@@ -71,7 +71,7 @@ mutate tickets-of-any-kind "$signin" modules/signin/purposes.go '"hiregate ticke
 mutate any-upstream-state "$signin" modules/signin/upstream_visit.go 'subtle.ConstantTimeCompare([]byte(state), []byte(v.State)) == 0' 'subtle.ConstantTimeCompare([]byte(state), []byte(v.State)) == 2'
 mutate any-upstream-nonce "$signin" internal/oidcclient/account.go '[]byte(nonce)) == 0:' '[]byte(nonce)) == 2:'
 mutate any-upstream-issuer "$signin" internal/oidcclient/account.go 'iss != p.Issuer' 'iss == "none"'
-mutate no-upstream-issuer "$signin" internal/oidcclient/account.go '(iss != "" || found.TellsIssuer)' 'iss != ""'
+mutate no-upstream-issuer "$signin" internal/oidcclient/account.go '(iss != "" || found.SendsIssuer)' 'iss != ""'
 mutate account-of-nobody "$signin" internal/oidcclient/account.go 'token.Subject == "" || ' ''
 mutate token-of-another-client "$signin" internal/oidcclient/account.go 'c.text("azp") != p.ClientID' 'c.text("azp") == ""'
 mutate address-that-looks-alike "$signin" modules/signin/upstream_account.go ' || !identity.SameAddress(u.Email, account.Email)' ''

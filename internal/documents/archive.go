@@ -83,7 +83,8 @@ func (a *Archive) fetch(ctx context.Context, e *model.Export,
 		return progress, ctx.Err()
 	}
 	defer release()
-	if docs, err = a.Store.ListDocuments(ctx, e.ID); err != nil { // again: another call may have fetched them during the wait
+	// Read again: another call may have fetched them during the wait.
+	if docs, err = a.Store.ListDocuments(ctx, e.ID); err != nil {
 		return Progress{}, err
 	}
 	if err := a.run(ctx, e, docs); err != nil {
@@ -235,7 +236,7 @@ func (a *Archive) attempt(ctx context.Context, e *model.Export, d *model.Documen
 func (a *Archive) failed(d *model.Document, failure *FetchError, left time.Duration) {
 	d.Reason = failure.Error()
 	if failure.Class == ClassStore {
-		if n, tell := a.unstored.count(d.Tenant, a.Now()); tell {
+		if n, due := a.unstored.count(d.Tenant, a.Now()); due {
 			a.Log.Warn("a document could not be stored; it is fetched again until its URL ends",
 				zap.String("tenant", d.Tenant),
 				zap.Int64("export", d.ExportID), zap.Duration("left", left), zap.Int("failures", n),

@@ -62,9 +62,9 @@ func (p *places) acquire(ctx context.Context, tenant string, export int64,
 	p.ready()
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	through := make(chan struct{})
+	done := make(chan struct{})
 	for {
-		other, twice := p.exports.LoadOrStore(export, through)
+		other, twice := p.exports.LoadOrStore(export, done)
 		if !twice {
 			break
 		}
@@ -76,7 +76,7 @@ func (p *places) acquire(ctx context.Context, tenant string, export int64,
 	}
 	end := func() {
 		p.exports.Delete(export)
-		close(through)
+		close(done)
 	}
 	if !p.pool.Acquire(ctx, tenant, 1, within) {
 		end()

@@ -40,8 +40,8 @@ func (a *Archive) Sweep(ctx context.Context, before time.Time) error {
 	}
 	metrics.FilesStuck(stuck)
 	if before := a.stuck.Swap(int64(stuck)); int64(stuck) > before { // logged once, and not each quarter of an hour
-		a.Log.Error("files that nobody needs any more can't be removed from the document store: look at the rights of "+
-			"its folder; it is tried again each quarter of an hour",
+		a.Log.Error("unused files can't be removed from the document store: check the permissions of "+
+			"its folder; the next attempt is in a quarter of an hour",
 			zap.Int("files", stuck), zap.Error(first))
 	}
 	return nil

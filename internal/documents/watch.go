@@ -14,7 +14,7 @@ import (
 
 const (
 	watchEvery = 10 * time.Second
-	tellEvery  = time.Minute
+	logEvery   = time.Minute
 )
 
 // Watch checks every ten seconds, until ctx ends, whether documents can be stored, and counts those that are still to
@@ -41,7 +41,7 @@ func (a *Archive) check() {
 	err := a.Files.Check()
 	switch before := a.unstorable.Swap(&err); {
 	case err != nil && (before == nil || *before == nil):
-		a.Log.Error("documents can't be stored: they are fetched again until their URLs end, and lost then",
+		a.Log.Error("documents can't be stored: they are fetched again until their URLs end, and then lost",
 			zap.Error(err))
 	case err == nil && before != nil && *before != nil:
 		a.Log.Info("documents can be stored again")
@@ -80,18 +80,18 @@ type unstored struct {
 }
 
 type failures struct {
-	told  time.Time
-	since int // since the last log line
+	logged time.Time
+	since  int // since the last log line
 }
 
 // count counts a document of a tenant that could not be stored. If it is time to log, it returns the number since the
 // last log line.
-func (u *unstored) count(tenant string, now time.Time) (n int, tell bool) {
+func (u *unstored) count(tenant string, now time.Time) (n int, due bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	f, ok := u.of[tenant]
 	if !ok {
-		maps.DeleteFunc(u.of, func(_ string, f *failures) bool { return now.Sub(f.told) >= tellEvery && f.since == 0 })
+		maps.DeleteFunc(u.of, func(_ string, f *failures) bool { return now.Sub(f.logged) >= logEvery && f.since == 0 })
 		if u.of == nil {
 			u.of = map[string]*failures{}
 		}
@@ -99,9 +99,9 @@ func (u *unstored) count(tenant string, now time.Time) (n int, tell bool) {
 		u.of[tenant] = f
 	}
 	f.since++
-	if ok && now.Sub(f.told) < tellEvery {
+	if ok && now.Sub(f.logged) < logEvery {
 		return 0, false
 	}
-	n, f.told, f.since = f.since, now, 0
+	n, f.logged, f.since = f.since, now, 0
 	return n, true
 }

@@ -106,8 +106,8 @@ func (p *Provider) Redeem(ctx context.Context, q url.Values, redirectURI string,
 	if err != nil {
 		return nil, err
 	}
-	if iss := q.Get("iss"); iss != p.Issuer && (iss != "" || found.TellsIssuer) { // RFC 9207 section 2.4
-		return nil, errors.New("the answer is another issuer's, or does not tell whose it is (iss)")
+	if iss := q.Get("iss"); iss != p.Issuer && (iss != "" || found.SendsIssuer) { // RFC 9207 section 2.4
+		return nil, errors.New("the answer is another issuer's, or names no issuer (iss)")
 	}
 	if code := q.Get("error"); code != "" || q.Get("code") == "" {
 		return nil, AnswerError(code)
@@ -126,12 +126,12 @@ func (p *Provider) Redeem(ctx context.Context, q url.Values, redirectURI string,
 	if err != nil {
 		return nil, fmt.Errorf("the upstream's ID token: %w", err)
 	}
-	them, err := p.account(token, v.Nonce)
+	account, err := p.account(token, v.Nonce)
 	if err != nil {
 		return nil, err
 	}
-	them.access, them.IDToken = issued, raw
-	return them, nil
+	account.access, account.IDToken = issued, raw
+	return account, nil
 }
 
 // account reads a verified ID token, and does the checks that go-oidc leaves to us (OpenID Connect Core sections 2 and
@@ -149,16 +149,16 @@ func (p *Provider) account(token *oidc.IDToken, nonce string) (*Account, error) 
 		return nil, errors.New("the upstream's ID token was issued to another client (azp)")
 	case !authorized && len(token.Audience) > 1:
 		return nil, errors.New(
-			"the upstream's ID token is for several clients, and does not tell to which it was issued (azp)")
+			"the upstream's ID token is for several clients, and does not name the one to which it was issued (azp)")
 	case token.Subject == "" || len(token.Subject) > maxSubject || strings.ContainsFunc(token.Subject, unicode.IsControl):
-		return nil, errors.New("the upstream's ID token does not tell whose it is: sub is missing or malformed")
+		return nil, errors.New("the upstream's ID token names no user: sub is missing or malformed")
 	}
-	them := &Account{Subject: token.Subject, AuthTime: c.seconds("auth_time")}
+	account := &Account{Subject: token.Subject, AuthTime: c.seconds("auth_time")}
 	if sid := c.text("sid"); len(sid) <= maxSubject && !strings.ContainsFunc(sid, unicode.IsControl) {
-		them.SID = sid
+		account.SID = sid
 	}
-	them.describe(c)
-	return them, nil
+	account.describe(c)
+	return account, nil
 }
 
 // maxSubject is the length of a sub, in bytes (OpenID Connect Core section 2).
@@ -169,19 +169,19 @@ var ErrUserinfo = errors.New("asking the upstream's UserInfo")
 
 // Complete asks UserInfo about the user if the ID token has no e-mail address: some providers put it only there (OpenID
 // Connect Core section 5.4). Errors: ErrUserinfo.
-func (p *Provider) Complete(ctx context.Context, them *Account) error {
+func (p *Provider) Complete(ctx context.Context, account *Account) error {
 	found, err := p.Discover(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUserinfo, err)
 	}
-	if them.Email != "" || found.UserInfoEndpoint() == "" {
+	if account.Email != "" || found.UserInfoEndpoint() == "" {
 		return nil
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, found.UserInfoEndpoint(), nil)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUserinfo, err)
 	}
-	them.access.SetAuthHeader(r)
+	account.access.SetAuthHeader(r)
 	answer, err := p.client().Do(r)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUserinfo, err)
@@ -193,9 +193,9 @@ func (p *Provider) Complete(ctx context.Context, them *Account) error {
 		return fmt.Errorf("%w: it was answered %d", ErrUserinfo, answer.StatusCode)
 	case json.NewDecoder(answer.Body).Decode(&c) != nil:
 		return fmt.Errorf("%w: the answer is not a JSON object", ErrUserinfo)
-	case c.text("sub") != them.Subject: // section 5.3.2
+	case c.text("sub") != account.Subject: // section 5.3.2
 		return fmt.Errorf("%w: it is about another user", ErrUserinfo)
 	}
-	them.describe(c)
+	account.describe(c)
 	return nil
 }

@@ -61,7 +61,7 @@ func (p *Provider) ReadLogout(ctx context.Context, raw string) (*Logout, error) 
 	case l.ID == "":
 		return nil, fmt.Errorf("%w: it has no id (jti)", ErrLogoutToken)
 	case l.Subject == "" && l.SID == "" || !text(l.Subject) || !text(l.SID):
-		return nil, fmt.Errorf("%w: it does not tell who signed out (sub, sid)", ErrLogoutToken)
+		return nil, fmt.Errorf("%w: it does not name who signed out (sub, sid)", ErrLogoutToken)
 	}
 	return l, nil
 }

@@ -331,15 +331,15 @@ func Of(ctx caddy.Context, directive string) (*gateway.Gateway, error) {
 		return nil, err
 	}
 	if server, ok := ctx.Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server); ok {
-		server.RegisterConnState(tellState)
+		server.RegisterConnState(passState)
 		server.RegisterConnContext(boundStreams)
 	}
 	return &app.gateway, nil
 }
 
-// tellState passes the state of a connection to the connection, if it has a method for it, as those of modules/listener
+// passState passes the state of a connection to the connection, if it has a method for it, as those of modules/listener
 // have.
-func tellState(c net.Conn, state http.ConnState) {
+func passState(c net.Conn, state http.ConnState) {
 	if c, ok := c.(interface{ ConnState(http.ConnState) }); ok {
 		c.ConnState(state)
 	}

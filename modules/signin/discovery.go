@@ -8,8 +8,8 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
-// shared lets applications cache an answer that is the same for all, for less time than keys are published ahead.
-func shared(w http.ResponseWriter) {
+// cacheable lets applications cache an answer that is the same for all, for less time than keys are published ahead.
+func cacheable(w http.ResponseWriter) {
 	w.Header().Set("Cache-Control", "public, max-age=300")
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 }
@@ -20,7 +20,7 @@ func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) {
 	for _, c := range userClaims {
 		claims = append(claims, c.name)
 	}
-	shared(w)
+	cacheable(w)
 	writeJSON(w, http.StatusOK, map[string]any{
 		"issuer":                                         p.Issuer,
 		"authorization_endpoint":                         p.Issuer + "/oauth/authorize",
@@ -63,6 +63,6 @@ func (p *Provider) jwks(w http.ResponseWriter, r *http.Request) {
 			set.Keys = append(set.Keys, k.public())
 		}
 	}
-	shared(w)
+	cacheable(w)
 	writeJSON(w, http.StatusOK, set)
 }

@@ -31,9 +31,9 @@ func (p *Provider) idToken(k *key, g *identity.Grant, u *identity.User, scope, n
 	return k.sign(raw)
 }
 
-// hinted returns the user and the client of an ID token of ours. It may have expired (OpenID Connect RP-Initiated
+// verifyHint returns the user and the client of an ID token of ours. It may have expired (OpenID Connect RP-Initiated
 // Logout section 2). It reports false for tokens that we did not sign.
-func (p *Provider) hinted(ctx context.Context, token string) (user, client string, ok bool) {
+func (p *Provider) verifyHint(ctx context.Context, token string) (user, client string, ok bool) {
 	raw, ok := p.Ring.verify(ctx, token)
 	if !ok {
 		return "", "", false

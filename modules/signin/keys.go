@@ -29,8 +29,8 @@ const (
 	keysAhead  = 24 * time.Hour
 	keysBehind = identity.IDTokenLife + 24*time.Hour
 	keysKept   = identity.RefreshLife + 24*time.Hour
-	keysFresh  = time.Minute // for which they are cached
-	keysPause  = time.Second // the same if the first read failed
+	keysFresh  = time.Minute // for which keys are cached
+	keysPause  = time.Second // between reads while there are no keys
 	rsaBits    = 2048
 
 	// RotateEvery is the time for which a key signs, unless it is configured.
@@ -98,7 +98,7 @@ func (r *Ring) all(ctx context.Context) ([]*key, error) {
 	case err == nil:
 		r.keys, r.err, r.good = keys, nil, keysFresh
 	case len(r.keys) > 0:
-		r.Log.Warn("the signing keys could not be read again", zap.Error(err))
+		r.Log.Warn("the signing keys could not be read again; the cached ones are used", zap.Error(err))
 		r.good = keysFresh
 	default:
 		r.err, r.good = err, keysPause
@@ -115,7 +115,7 @@ func (r *Ring) load(ctx context.Context, now time.Time) ([]*key, error) {
 	}
 	changed := false
 	for _, a := range identity.Algorithms {
-		one, err := r.turn(ctx, a, of(a, stored), now)
+		one, err := r.rotate(ctx, a, of(a, stored), now)
 		if err != nil {
 			return nil, err
 		}
@@ -161,8 +161,8 @@ func of(a identity.Algorithm, keys []*identity.Key) (mine []*identity.Key) {
 	return mine
 }
 
-// turn creates an algorithm's next key when it is due, and deletes expired ones. It reports whether anything changed.
-func (r *Ring) turn(ctx context.Context, a identity.Algorithm, keys []*identity.Key,
+// rotate creates an algorithm's next key when it is due, and deletes expired ones. It reports whether anything changed.
+func (r *Ring) rotate(ctx context.Context, a identity.Algorithm, keys []*identity.Key,
 	now time.Time) (changed bool, err error) {
 	generation, from := 1, now
 	if len(keys) > 0 {

@@ -14,7 +14,7 @@ import (
 
 func (p *Provider) report(r *http.Request, err error) {
 	if r.Context().Err() == nil {
-		p.Log.Error("sign-in could not answer", zap.String("path", r.URL.Path), zap.Error(err))
+		p.Log.Error("sign-in could not answer a request", zap.String("path", r.URL.Path), zap.Error(err))
 	}
 }
 

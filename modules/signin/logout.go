@@ -32,7 +32,7 @@ func (p *Provider) logout(w http.ResponseWriter, r *http.Request) {
 	user, client := "", q.Get("client_id")
 	if hint := q.Get("id_token_hint"); hint != "" {
 		var of string
-		switch user, of, _ = p.hinted(r.Context(), hint); {
+		switch user, of, _ = p.verifyHint(r.Context(), hint); {
 		case client == "":
 			client = of
 		case client != of: // section 2: it must be the one that the ID token was for

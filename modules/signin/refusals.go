@@ -24,7 +24,7 @@ func newRefusals(p *Provider) *refusals {
 			return nil
 		},
 		Failed: func(err error) {
-			p.Log.Warn("refused authorization requests could not be noted", zap.Error(err))
+			p.Log.Warn("refused authorization requests could not be counted", zap.Error(err))
 		}}
 }
 

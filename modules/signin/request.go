@@ -71,7 +71,7 @@ func (p *Provider) readRequest(r *http.Request, raw string) (*authorization, err
 		}
 	}
 	if hint := one("id_token_hint"); hint != "" {
-		user, _, ok := p.hinted(r.Context(), hint)
+		user, _, ok := p.verifyHint(r.Context(), hint)
 		if !ok {
 			return a, invalid("id_token_hint is not an ID token of this provider")
 		}

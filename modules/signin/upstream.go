@@ -64,7 +64,7 @@ func (p *Provider) checkUpstream(w http.ResponseWriter, r *http.Request, a *auth
 	}
 	at, ok := a.signedInUpstream(account.AuthTime, v.At, p.now())
 	if !ok {
-		p.Log.Warn("a sign-in upstream did not meet what the application asked for",
+		p.Log.Warn("the upstream confirmed no sign-in as recent as the application demands",
 			zap.String("client", a.client.ID), zap.Bool("auth_time", account.AuthTime > 0))
 		return badRequest("login_required",
 			"the user's provider did not confirm a new sign-in, or one as recent as max_age demands")
@@ -147,13 +147,13 @@ var passedOn = []oidcclient.AnswerError{"login_required", "interaction_required"
 // user declined.
 func (p *Provider) upstreamProblem(r *http.Request, a *authorization, err error) *problem.Problem {
 	code := "server_error"
-	if told, ok := errors.AsType[oidcclient.AnswerError](err); ok && slices.Contains(passedOn, told) {
-		code = string(told)
+	if answered, ok := errors.AsType[oidcclient.AnswerError](err); ok && slices.Contains(passedOn, answered) {
+		code = string(answered)
 	}
 	if code == errDeclined.Code {
 		return errDeclined
 	}
-	p.Log.Warn("signing in upstream did not work", zap.Error(err))
+	p.Log.Warn("sign-in at the upstream failed", zap.Error(err))
 	p.failed(r, a, "upstream_failed", "")
 	return badRequest(code, "signing in at the user's provider did not work")
 }

@@ -189,7 +189,7 @@ func TestErrorsOfUpstream(t *testing.T) {
 		j.told, j.status = nil, http.StatusOK
 		spoil()
 		requireError(t, try(params{"code": "secret-code"}), base(), "server_error")
-		require.NotZero(t, j.Logged.FilterMessage("signing in upstream did not work").Len(), name)
+		require.NotZero(t, j.Logged.FilterMessage("sign-in at the upstream failed").Len(), name)
 	}
 	var logged []string
 	for _, entry := range j.Logged.All() {
@@ -199,7 +199,7 @@ func TestErrorsOfUpstream(t *testing.T) {
 	require.Contains(t, all, "the upstream answered with the error unauthorized_client")
 	require.NotContains(t, all, "ada@example.com")
 	require.NotContains(t, all, "secret-code")
-	require.Equal(t, 9+10+1+4, j.Logged.FilterMessage("signing in upstream did not work").Len(),
+	require.Equal(t, 9+10+1+4, j.Logged.FilterMessage("sign-in at the upstream failed").Len(),
 		"each is logged, but for that somebody cancels")
 }
 
