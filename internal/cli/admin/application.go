@@ -23,12 +23,12 @@ hiring workflow.`,
 		Example: `  hiregate application list initech --job NURSE-1
   hiregate application show initech/a-zoe
   hiregate application enter initech/a-zoe hired`,
-	}, applications.list, applications.show, applicationSet, applicationEnter, applications.remove)
+	}, applications.list, applications.show, applications.set, applicationEnter, applications.remove)
 }
 
 var applications = noun[model.JobApplication]{
 	kind: kind{command: "application", word: "job application", at: "job-applications", arg: "TENANT/APPLICATION",
-		example: "initech/a-zoe"},
+		example: "initech/a-zoe", json: `{"candidate":"c-zoe","jobBoardCode":"NURSE-1","languageCode":"en"}`},
 	listHelp:   help{short: "Lists the job applications of a tenant"},
 	removeHelp: help{short: "Removes a job application, with its documents and answers"},
 	filters: []filter{
@@ -56,10 +56,6 @@ var applications = noun[model.JobApplication]{
 			{"updated", j.UpdatedAt},
 		}
 	},
-}
-
-func applicationSet(a *Client) *cobra.Command {
-	return applications.set(a, `{"candidate":"c-zoe","jobBoardCode":"NURSE-1","languageCode":"en"}`)
 }
 
 func applicationEnter(a *Client) *cobra.Command {

@@ -25,12 +25,12 @@ named by their id, or by the first of their e-mail addresses.`,
 		Example: `  hiregate candidate list initech
   hiregate candidate show initech/zoe@example.com
   hiregate candidate export initech/c-zoe`,
-	}, candidates.list, candidates.show, candidateSet, candidates.remove, candidateExport)
+	}, candidates.list, candidates.show, candidates.set, candidates.remove, candidateExport)
 }
 
 var candidates = noun[model.Candidate]{
 	kind: kind{command: "candidate", at: "candidates", arg: "TENANT/CANDIDATE|EMAIL", example: "initech/c-zoe",
-		email: "email", atInID: true},
+		email: "email", atInID: true, json: `{"name":{"given":"Zoë","family":"Park"},"email":["zoe@example.com"]}`},
 	listHelp:   help{short: "Lists the candidates of a tenant"},
 	removeHelp: help{short: "Removes a candidate who has no job applications"},
 	columns:    []string{"candidate", "name", "e-mail", "applied", "updated"},
@@ -52,12 +52,6 @@ var candidates = noun[model.Candidate]{
 			{"phone", strings.Join(c.Phone, ", ")},
 		}, repeated("address", addresses), []field{{"applied", c.ApplyDate}}, custom, []field{{"updated", c.UpdatedAt}})
 	},
-}
-
-func candidateSet(a *Client) *cobra.Command {
-	byID := candidates.kind
-	byID.arg = "TENANT/CANDIDATE"
-	return byID.set(a, `{"name":{"given":"Zoë","family":"Park"},"email":["zoe@example.com"]}`)
 }
 
 func candidateExport(a *Client) *cobra.Command {

@@ -28,12 +28,13 @@ and opens them, and imports lists of questions.`,
   hiregate job import-questions initech/NURSE-1 questions.csv
   hiregate job close initech/NURSE-1
   hiregate job open initech/NURSE-1`,
-	}, jobs.list, jobs.show, jobSet, jobs.remove, jobClose, jobOpen, jobImport)
+	}, jobs.list, jobs.show, jobs.set, jobs.remove, jobClose, jobOpen, jobImport)
 }
 
 // jobs are named by their job board codes, which may have slashes in them.
 var jobs = noun[model.Job]{
-	kind:       kind{command: "job", at: "jobs", arg: "TENANT/JOBBOARDCODE", example: "initech/NURSE-1", id: "jobBoardCode"},
+	kind: kind{command: "job", at: "jobs", arg: "TENANT/JOBBOARDCODE", example: "initech/NURSE-1", id: "jobBoardCode",
+		json: `{"id":"j-1","title":"Nurse"}`},
 	listHelp:   help{short: "Lists the jobs of a tenant, those that are closed among them"},
 	removeHelp: help{short: "Removes a job without job applications; close one that has some"},
 	columns:    []string{"job board code", "title", "state", "questions", "compliance groups", "updated"},
@@ -77,8 +78,6 @@ var jobs = noun[model.Job]{
 		return table.Flush()
 	},
 }
-
-func jobSet(a *Client) *cobra.Command { return jobs.set(a, `{"id":"j-1","title":"Nurse"}`) }
 
 func jobClose(a *Client) *cobra.Command {
 	return jobClosed(a, true, "close", "Closes a job: it takes no applications and is not in the feed", "is closed")

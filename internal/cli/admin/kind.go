@@ -28,6 +28,7 @@ type kind struct {
 	email   string // filter of the list that finds one by an e-mail address in the place of its id; empty: there is none
 	atInID  bool   // an id may be an e-mail address, too
 	valid   func(id string) error
+	json    string // an example of what a file has for the command set, if it takes one
 
 	// other finds one by another name, and returns its id; empty: the argument has the id.
 	other func(ctx context.Context, a *Client, arg string) (id string, err error)

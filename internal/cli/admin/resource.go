@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,10 +16,11 @@ import (
 // maxResource is the largest file that is put as a resource, in bytes; the management API takes less of most.
 const maxResource = 4 << 20
 
-// set is the command set of what is put as JSON, from a file. example is such JSON.
-func (k *kind) set(a *Client, example string) *cobra.Command {
+// set is the command set of what is put as JSON, from a file. It names one by its id only, as it may be a new one.
+func (k *kind) set(a *Client) *cobra.Command {
 	byID := *k
 	byID.email = ""
+	byID.arg, _, _ = strings.Cut(k.arg, "|")
 	one := indefinite(k.noun())
 	return byID.verb(a, &cobra.Command{
 		Use:   "set FILE",
@@ -28,7 +30,7 @@ func (k *kind) set(a *Client, example string) *cobra.Command {
 			"With a version in it, nothing is put if the stored " + k.noun() + " has changed since.",
 		Example: fmt.Sprintf("  echo '%[3]s' | hiregate %[1]s set %[2]s -\n"+
 			"  hiregate %[1]s show %[2]s --json > %[1]s.json\n  hiregate %[1]s set %[2]s %[1]s.json", k.command,
-			k.example, example),
+			k.example, k.json),
 		Args: terminal.Exactly(2, fmt.Sprintf("%[1]s set takes %[2]s and a file with its JSON, such as: "+
 			"hiregate %[1]s set %[3]s %[1]s.json", k.command, one, k.example)),
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {

@@ -63,47 +63,42 @@ func unless(status int, err error) error {
 }
 
 func (s *seeding) tenant(ctx context.Context) error {
-	return s.make(ctx, "", map[string]any{"name": "Initech (sample data)", "secrets": []string{}})
+	return s.make(ctx, "", api.TenantInput{Name: "Initech (sample data)", Secrets: &[]string{}})
 }
 
 func (s *seeding) integration(gateway string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		here := map[string]any{"url": "http://" + gateway + "/hooks/acme", "secret": sampleHookSecret}
+		here := api.IntegrationInput{URL: "http://" + gateway + "/hooks/acme", Secret: sampleHookSecret}
 		path := "/integrations/" + sampleIntegration
 		if err := s.make(ctx, path, here); err != nil {
 			return err
 		}
-		return s.moved(ctx, path, "http://"+gateway, here)
+		return s.moved(ctx, path, "http://"+gateway, here.URL)
 	}
 }
 
 // moved updates the URL of the integration if the gateway was at another port when it was made. An integration that a
 // user changed stays: it leads elsewhere, or has another secret and does not answer VERIFY here.
-func (s *seeding) moved(ctx context.Context, path, origin string, here map[string]any) error {
-	var settings map[string]any
-	if err := s.Call(ctx, http.MethodGet, s.base+path, nil, &settings); err != nil {
+func (s *seeding) moved(ctx context.Context, path, origin, here string) error {
+	var i api.Integration // its URL is scheme and host
+	if err := s.Call(ctx, http.MethodGet, s.base+path, nil, &i); err != nil {
 		return err
 	}
-	was, _ := settings["url"].(string) // scheme and host
-	if u, err := url.Parse(was); err != nil || was == origin || u.Hostname() != "127.0.0.1" {
+	if u, err := url.Parse(i.URL); err != nil || i.URL == origin || u.Hostname() != "127.0.0.1" {
 		return nil
 	}
-	next := map[string]any{"url": here["url"]} // the secret stays what it was
-	for _, kept := range []string{"documents", "standardWebhooks", "inFlight", "retry"} {
-		if v, ok := settings[kept]; ok {
-			next[kept] = v
-		}
-	}
+	// the secret stays what it was
+	next := api.IntegrationInput{URL: here, Documents: i.Documents, Standard: i.Standard, InFlight: i.InFlight, Retry: i.Retry}
 	return unless(http.StatusUnprocessableEntity, s.Call(ctx, http.MethodPut, s.base+path, next, nil))
 }
 
 func (s *seeding) workflow(ctx context.Context) error {
-	if err := s.make(ctx, "/steps", map[string]any{"items": s.data.Steps}); err != nil {
+	if err := s.make(ctx, "/steps", api.StepsInput{Items: s.data.Steps}); err != nil {
 		return err
 	}
 	for _, h := range s.data.Helpers {
 		if err := s.make(ctx, "/steps/"+terminal.PathSegment(h.Step)+"/helper",
-			map[string]any{"integrations": h.Integrations}); err != nil {
+			api.StepHelper{Integrations: h.Integrations}); err != nil {
 			return err
 		}
 	}
@@ -140,7 +135,7 @@ func (s *seeding) entered(ctx context.Context) error {
 		if a.Status.Name != "" {
 			continue
 		}
-		if err := s.Call(ctx, http.MethodPost, path+"/transitions", map[string]string{"step": e.Step}, nil); err != nil {
+		if err := s.Call(ctx, http.MethodPost, path+"/transitions", api.TransitionInput{Step: e.Step}, nil); err != nil {
 			return err
 		}
 	}

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/admin"
 	"github.com/hiregate/hiregate/internal/cli/listen"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
@@ -41,42 +41,39 @@ func (f *flags) home() string   { return fmt.Sprintf("http://localhost:%d", f.pa
 // signIn creates the users and the applications. It sets the applications' addresses, and leaves all else as it is.
 func (s *seeding) signIn(home string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		ada := map[string]any{"email": demoEmail, "emailVerified": true, "name": "Ada Lovelace", "givenName": "Ada",
-			"familyName": "Lovelace", "password": demoPassword}
-		people := []map[string]any{ada}
+		people := []api.UserProfile{{Email: demoEmail, Name: "Ada Lovelace", GivenName: "Ada", FamilyName: "Lovelace"}}
 		for email, name := range consolePeople {
-			people = append(people,
-				map[string]any{"email": email, "emailVerified": true, "name": name, "password": demoPassword})
+			people = append(people, api.UserProfile{Email: email, Name: name})
 		}
 		for _, one := range people {
-			if err := unless(http.StatusConflict, s.Call(ctx, http.MethodPost, "/v1/users", one, nil)); err != nil {
+			one.EmailVerified = true
+			in := api.UserInput{UserProfile: one, PasswordInput: api.PasswordInput{Password: demoPassword}}
+			if err := unless(http.StatusConflict, s.Call(ctx, http.MethodPost, "/v1/users", in, nil)); err != nil {
 				return err
 			}
 		}
-		return s.application(ctx, listen.DemoClient, demoSecret, map[string]any{"name": "Sample partner"},
-			map[string]any{"redirectUris": []string{home + listen.CallbackPath},
-				"postLogoutRedirectUris": []string{home + listen.HomePath}})
+		return s.application(ctx, home)
 	}
 }
 
-// application creates an application with settings and addresses. If it exists, its addresses are set.
-func (s *seeding) application(ctx context.Context, id, secret string, settings, addresses map[string]any) error {
-	var present map[string]any
-	path := "/v1/oauth-clients/" + id
+// application creates the sample partner as an application, with its addresses. If it exists, its addresses are set.
+func (s *seeding) application(ctx context.Context, home string) error {
+	var present api.OAuthClient
+	path := "/v1/oauth-clients/" + listen.DemoClient
 	err := s.Call(ctx, http.MethodGet, path, nil, &present)
-	if refused := new(admin.Refusal); errors.As(err, &refused) && refused.Status == http.StatusNotFound {
-		maps.Copy(settings, addresses)
-		settings["id"], settings["secret"] = id, secret
-		return unless(http.StatusConflict, s.Call(ctx, http.MethodPost, "/v1/oauth-clients", settings, nil))
-	}
-	if err != nil {
+	refused := new(admin.Refusal)
+	missing := errors.As(err, &refused) && refused.Status == http.StatusNotFound
+	if err != nil && !missing {
 		return err
 	}
-	for _, shown := range []string{"id", "secrets", "createdAt", "disabledAt"} {
-		delete(present, shown)
+	in := present.OAuthClientSettings
+	in.RedirectURIs, in.PostLogoutRedirectURIs = []string{home + listen.CallbackPath}, []string{home + listen.HomePath}
+	if !missing {
+		return s.Call(ctx, http.MethodPut, path, in, nil)
 	}
-	maps.Copy(present, addresses)
-	return s.Call(ctx, http.MethodPut, path, present, nil)
+	in.Name = "Sample partner"
+	return unless(http.StatusConflict, s.Call(ctx, http.MethodPost, "/v1/oauth-clients", api.OAuthClientInput{
+		ID: listen.DemoClient, OAuthSecretInput: api.OAuthSecretInput{Secret: demoSecret}, OAuthClientSettings: in}, nil))
 }
 
 // signinKey returns the key that seals the gateway's signing keys. It is stored in a file in the data folder, made at
