@@ -26,14 +26,16 @@ type ExportedTo struct {
 
 // RedeliverInput redelivers an export.
 type RedeliverInput struct {
-	Integrations []string `json:"integrations,omitzero" schema:"minItems=1 items.ref=ShortName"` // left out: all of the tenant's
+	// left out: all of the tenant's
+	Integrations []string `json:"integrations,omitzero" schema:"minItems=1 items.ref=ShortName"`
 }
 
 // Redelivered says what the redelivery of an export did for each integration.
 type Redelivered struct {
 	Round   int      `json:"round"`
 	Started []string `json:"started,omitempty" schema:"items.ref=ShortName"` // delivered again, in this round
-	Hurried []string `json:"hurried,omitempty" schema:"items.ref=ShortName"` // under way already: the next attempt is made now
+	// under way already: the next attempt is made now
+	Hurried []string `json:"hurried,omitempty" schema:"items.ref=ShortName"`
 }
 
 // Released answers the release of an export from quarantine.
@@ -44,8 +46,8 @@ type Released struct {
 
 // EraseInput erases an export.
 type EraseInput struct {
-	// ends first what is still to come of an export: its deliveries fail, its documents are given up, it leaves quarantine;
-	// without it, an export that is not finished is refused
+	// ends first what is still to come of an export: its deliveries fail, its documents are given up, it leaves
+	// quarantine; without it, an export that is not finished is refused
 	Cancel bool `json:"cancel,omitzero"`
 }
 

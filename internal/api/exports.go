@@ -12,20 +12,22 @@ type Export struct {
 	ID     string `json:"id"` // its X-Service-UUID, or what stands in for it
 	Tenant string `json:"tenant" schema:"ref=ShortName"`
 	// no tenant of that name is configured any more: it can be read, and what is left of its way waits
-	Removed      bool        `json:"tenantRemoved,omitzero"`
-	ReceivedAt   time.Time   `json:"receivedAt"`
-	Candidate    string      `json:"candidate"` // the id of the candidate: person.id.value
-	Attachments  int         `json:"attachments"`
-	Fetched      int         `json:"fetched"` // how many of the attachments are stored here
-	Size         int64       `json:"size"`    // of the body, in bytes
-	SHA256       string      `json:"sha256" schema:"pattern=^[0-9a-f]{64}$"`
-	Round        int         `json:"round"`                 // 0 at first; each redelivery or release begins the next
-	Workflow     string      `json:"workflow"`              // the id of its workflow in Temporal, or of the workflow of its group
+	Removed     bool      `json:"tenantRemoved,omitzero"`
+	ReceivedAt  time.Time `json:"receivedAt"`
+	Candidate   string    `json:"candidate"` // the id of the candidate: person.id.value
+	Attachments int       `json:"attachments"`
+	Fetched     int       `json:"fetched"` // how many of the attachments are stored here
+	Size        int64     `json:"size"`    // of the body, in bytes
+	SHA256      string    `json:"sha256" schema:"pattern=^[0-9a-f]{64}$"`
+	Round       int       `json:"round"` // 0 at first; each redelivery or release begins the next
+	// the id of its workflow in Temporal, or of the workflow of its group
+	Workflow     string      `json:"workflow"`
 	State        ExportState `json:"state"`                 // of the current round
 	Reason       string      `json:"reason,omitempty"`      // why it waits, while its state is waiting
 	DispatchedAt time.Time   `json:"dispatchedAt,omitzero"` // when its workflow started
 	Fault        string      `json:"fault,omitempty"`       // why Temporal will never have it
-	Quarantined  bool        `json:"quarantined"`           // it breaks the schema, and is not delivered before it is released
+	// it breaks the schema, and is not delivered before it is released
+	Quarantined bool `json:"quarantined"`
 	// when its personal data was erased, by retention or on request; it can't be redelivered
 	ErasedAt   time.Time  `json:"erasedAt,omitzero"`
 	Deliveries []Delivery `json:"deliveries"`
@@ -65,7 +67,8 @@ type Delivery struct {
 // ExportDetail is an export with its attempts, its documents and its audit.
 type ExportDetail struct {
 	Export
-	// of its workflow in Temporal's UI; absent where the configuration does not name the UI, and before the workflow starts
+	// of its workflow in Temporal's UI; absent where the configuration does not name the UI, and before the workflow
+	// starts
 	WorkflowURL string           `json:"workflowUrl,omitempty" schema:"format=uri"`
 	Deliveries  []DeliveryDetail `json:"deliveries"`
 	Documents   []ExportDocument `json:"documents"` // empty until their download begins
@@ -99,8 +102,8 @@ type Attempt struct {
 	Manual  bool          `json:"manual"` // a person asked for it, with a redelivery
 }
 
-// AttemptPhases says how long the parts of an attempt took. A part that the attempt did not reach is left out, and so are
-// the first three on an open connection.
+// AttemptPhases says how long the parts of an attempt took. A part that the attempt did not reach is left out, and so
+// are the first three on an open connection.
 type AttemptPhases struct {
 	DNS       float64 `json:"dnsMs,omitzero"`
 	Connect   float64 `json:"connectMs,omitzero"`
@@ -108,8 +111,8 @@ type AttemptPhases struct {
 	FirstByte float64 `json:"firstByteMs,omitzero"` // from the end of the request to the begin of the answer
 }
 
-// ExportDocument is a document of an export. It leaves out the file's name, which may hold a candidate's, and its source,
-// which is a credential.
+// ExportDocument is a document of an export. It leaves out the file's name, which may hold a candidate's, and its
+// source, which is a credential.
 type ExportDocument struct {
 	Position  int                 `json:"position"`
 	State     model.DocumentState `json:"state"`

@@ -8,10 +8,11 @@ import (
 
 // Integration is a destination of a tenant's exports.
 type Integration struct {
-	ID        string                 `json:"id" schema:"ref=ShortName"` // its name, which is unique in its tenant
-	Tenant    string                 `json:"tenant" schema:"ref=ShortName"`
-	Name      string                 `json:"name" schema:"ref=ShortName"`
-	State     model.IntegrationState `json:"state"`            // exports go to a configured one only; for the others they are held
+	ID     string `json:"id" schema:"ref=ShortName"` // its name, which is unique in its tenant
+	Tenant string `json:"tenant" schema:"ref=ShortName"`
+	Name   string `json:"name" schema:"ref=ShortName"`
+	// exports go to a configured one only; for the others they are held
+	State     model.IntegrationState `json:"state"`
 	Reason    string                 `json:"reason,omitempty"` // why it is not configured, or disabled
 	Attempts  int                    `json:"attempts"`         // verifications sent with this setting
 	UpdatedAt time.Time              `json:"updatedAt,omitzero"`

@@ -30,11 +30,13 @@ type RedeliveryPreview struct {
 	Newest time.Time `json:"newest,omitzero"` // when the newest was received; absent: there is none
 	// exports of which a document can't be downloaded any more, or that can't be redelivered because their document URLs
 	// ended
-	Expired  int64              `json:"expiredDocuments"`
-	Received int64              `json:"received"`                    // exports that the integration received before: they arrive once more
-	LeftOut  []model.LeftOut    `json:"leftOut"`                     // exports of the range that it does not choose, and why
-	Rate     int                `json:"rate"`                        // exports a second
-	Samples  []RedeliverySample `json:"samples" schema:"maxItems=5"` // the oldest
+	Expired int64 `json:"expiredDocuments"`
+	// exports that the integration received before: they arrive once more
+	Received int64 `json:"received"`
+	// exports of the range that it does not choose, and why
+	LeftOut []model.LeftOut    `json:"leftOut"`
+	Rate    int                `json:"rate"`                        // exports a second
+	Samples []RedeliverySample `json:"samples" schema:"maxItems=5"` // the oldest
 }
 
 // RedeliverySample is an export that a redelivery would reach, and its last delivery to the integration.
@@ -48,27 +50,28 @@ type RedeliverySample struct {
 
 // Redelivery is a redelivery of a range, with the progress of what it began.
 type Redelivery struct {
-	ID          string                `json:"id"`
-	Tenant      string                `json:"tenant" schema:"ref=ShortName"`
-	Integration string                `json:"integration" schema:"ref=ShortName"`
-	Mode        model.RedeliveryMode  `json:"mode"`
-	Since       time.Time             `json:"since"`
-	Until       time.Time             `json:"until"`
-	Outcome     model.Outcome         `json:"outcome,omitempty" schema:"enum=delivered|failed|expired"`
-	Class       model.Class           `json:"class,omitempty" schema:"enum=partner_fault|data_fault|our_fault"`
-	Status      int                   `json:"status,omitzero"`
-	Rate        int                   `json:"rate"`             // exports a second
-	State       model.RedeliveryState `json:"state"`            // finished: it reached every export; waiting counts those still under way
-	Reason      string                `json:"reason,omitempty"` // why it waits, chose nothing, or was cancelled by itself
-	Total       int64                 `json:"total"`            // exports that were chosen when it was asked for
-	Done        int64                 `json:"done"`             // exports that were delivered
-	Failed      int64                 `json:"failed"`
-	Waiting     int64                 `json:"waiting"`           // begun, and neither delivered nor failed yet
-	Skipped     int64                 `json:"skipped"`           // could not be redelivered, or were by another request
-	BegunBy     string                `json:"begunBy,omitempty"` // who asked for it, as in the audit
-	CreatedAt   time.Time             `json:"createdAt"`
-	UpdatedAt   time.Time             `json:"updatedAt"`
-	EndedAt     time.Time             `json:"endedAt,omitzero"`
+	ID          string               `json:"id"`
+	Tenant      string               `json:"tenant" schema:"ref=ShortName"`
+	Integration string               `json:"integration" schema:"ref=ShortName"`
+	Mode        model.RedeliveryMode `json:"mode"`
+	Since       time.Time            `json:"since"`
+	Until       time.Time            `json:"until"`
+	Outcome     model.Outcome        `json:"outcome,omitempty" schema:"enum=delivered|failed|expired"`
+	Class       model.Class          `json:"class,omitempty" schema:"enum=partner_fault|data_fault|our_fault"`
+	Status      int                  `json:"status,omitzero"`
+	Rate        int                  `json:"rate"` // exports a second
+	// finished: it reached every export; waiting counts those still under way
+	State     model.RedeliveryState `json:"state"`
+	Reason    string                `json:"reason,omitempty"` // why it waits, chose nothing, or was cancelled by itself
+	Total     int64                 `json:"total"`            // exports that were chosen when it was asked for
+	Done      int64                 `json:"done"`             // exports that were delivered
+	Failed    int64                 `json:"failed"`
+	Waiting   int64                 `json:"waiting"`           // begun, and neither delivered nor failed yet
+	Skipped   int64                 `json:"skipped"`           // could not be redelivered, or were by another request
+	BegunBy   string                `json:"begunBy,omitempty"` // who asked for it, as in the audit
+	CreatedAt time.Time             `json:"createdAt"`
+	UpdatedAt time.Time             `json:"updatedAt"`
+	EndedAt   time.Time             `json:"endedAt,omitzero"`
 }
 
 // Reached returns the number of exports that it has come to.

@@ -55,10 +55,14 @@ type OAuthClientSettings struct {
 	RedirectURIs []string `json:"redirectUris" schema:"minItems=1 maxItems=50 items.maxLength=2048"`
 	// where people may go after signing out
 	PostLogoutRedirectURIs []string `json:"postLogoutRedirectUris" schema:"optional maxItems=50 items.maxLength=2048"`
-	Algorithm              string   `json:"algorithm" schema:"optional enum=RS256|ES256"` // of its ID tokens; left out: RS256
-	SecretPost             bool     `json:"secretPost" schema:"optional"`                 // it may send its secret in the body, too (client_secret_post)
-	RequirePKCE            bool     `json:"requirePkce" schema:"optional"`                // it must send a code_challenge (S256)
-	Consent                bool     `json:"consent" schema:"optional"`                    // people are asked before it learns who they are
+	// of its ID tokens; left out: RS256
+	Algorithm string `json:"algorithm" schema:"optional enum=RS256|ES256"`
+	// it may send its secret in the body, too (client_secret_post)
+	SecretPost bool `json:"secretPost" schema:"optional"`
+	// it must send a code_challenge (S256)
+	RequirePKCE bool `json:"requirePkce" schema:"optional"`
+	// people are asked before it learns who they are
+	Consent bool `json:"consent" schema:"optional"`
 }
 
 // OAuthClientInput makes an OAuth client.

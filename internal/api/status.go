@@ -8,18 +8,20 @@ import (
 
 // GatewayStatus says what needs a person, and how all integrations do.
 type GatewayStatus struct {
-	Needs        []model.Need        `json:"needs"`                              // what a person has to look at, the worst first; empty: nothing needs you
+	// what a person has to look at, the worst first; empty: nothing needs you
+	Needs        []model.Need        `json:"needs"`
 	Integrations []IntegrationHealth `json:"integrations" schema:"maxItems=500"` // the worst first
-	Omitted      int                 `json:"omitted"`                            // how many integrations are left out, which do better than those
+	// how many integrations are left out, which do better than those
+	Omitted int `json:"omitted"`
 }
 
 // IntegrationHealth is an integration and how it does.
 type IntegrationHealth struct {
 	Integration
-	// the state of the integration, or how a configured one does. unproven: nothing was delivered to it yet. failing: its
-	// last three attempts failed, or more, without those that it refused for their data. refusing: it refused ten different
-	// exports for their data and received none since, or most of at least ten attempts in an hour; it ends with the first
-	// export that it receives, or with three in a row while most of the hour was refused
+	// the state of the integration, or how a configured one does. unproven: nothing was delivered to it yet. failing:
+	// its last three attempts failed, or more, without those that it refused for their data. refusing: it refused ten
+	// different exports for their data and received none since, or most of at least ten attempts in an hour; it ends
+	// with the first export that it receives, or with three in a row while most of the hour was refused
 	State  string    `json:"state" schema:"enum=configured|unproven|refusing|failing|not_configured|disabled|removed"`
 	Reason string    `json:"reason,omitempty"`
 	Since  time.Time `json:"since,omitzero"` // when the state began; absent: nothing was sent yet
@@ -36,8 +38,8 @@ type IntegrationHealth struct {
 	Need     *model.Need `json:"need,omitempty"` // what a person has to look at; absent: nothing
 }
 
-// Breaker is the circuit breaker of an integration, in the node that answers. It is open after ten failures in a row: no
-// attempt is made until nextProbe.
+// Breaker is the circuit breaker of an integration, in the node that answers. It is open after ten failures in a row:
+// no attempt is made until nextProbe.
 type Breaker struct {
 	State     string    `json:"state" schema:"enum=closed|open"`
 	NextProbe time.Time `json:"nextProbe,omitzero"`

@@ -4,11 +4,12 @@ import "time"
 
 // Strays are the open workflows of exports that the database lacks.
 type Strays struct {
-	Count  int     `json:"count"`
-	Looked int     `json:"looked"`                       // open workflows that were compared with the database
-	Young  int     `json:"young"`                        // open workflows that were not compared, as they are younger than a minute
-	More   bool    `json:"more"`                         // there are older ones, which were not compared
-	Items  []Stray `json:"items" schema:"maxItems=1000"` // the oldest strays
+	Count  int `json:"count"`
+	Looked int `json:"looked"` // open workflows that were compared with the database
+	// open workflows that were not compared, as they are younger than a minute
+	Young int     `json:"young"`
+	More  bool    `json:"more"`                         // there are older ones, which were not compared
+	Items []Stray `json:"items" schema:"maxItems=1000"` // the oldest strays
 }
 
 // Stray is an open workflow of exports that the database lacks.

@@ -4,12 +4,13 @@ import "time"
 
 // Tenant is a tenant without its secrets.
 type Tenant struct {
-	ID           string    `json:"id" schema:"ref=ShortName"`
-	Name         string    `json:"name"`                                    // for people
-	Declared     bool      `json:"declared"`                                // in the Caddyfile: it is changed there
-	Secrets      int       `json:"secrets"`                                 // how many it has
-	Invalid      string    `json:"invalid" schema:"enum=refuse|quarantine"` // what becomes of exports that break the schema
-	Rate         *Rate     `json:"rate,omitempty"`                          // absent: there is no limit
+	ID       string `json:"id" schema:"ref=ShortName"`
+	Name     string `json:"name"`     // for people
+	Declared bool   `json:"declared"` // in the Caddyfile: it is changed there
+	Secrets  int    `json:"secrets"`  // how many it has
+	// what becomes of exports that break the schema
+	Invalid      string    `json:"invalid" schema:"enum=refuse|quarantine"`
+	Rate         *Rate     `json:"rate,omitempty"` // absent: there is no limit
 	Integrations []string  `json:"integrations" schema:"items.ref=ShortName"`
 	Version      int64     `json:"version,omitzero" schema:"minimum=1"`
 	CreatedAt    time.Time `json:"createdAt,omitzero"`

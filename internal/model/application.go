@@ -8,11 +8,12 @@ const DefaultLanguage = "en-US"
 // JobApplication is a candidate's application for a job.
 type JobApplication struct {
 	Row
-	ID           string      `json:"id" schema:"ref=Id"`                        // the profileId of the export
-	LegacyID     string      `json:"legacyId,omitempty" schema:"maxLength=255"` // appjob_id of the service's other public API
-	Candidate    string      `json:"candidate" schema:"required ref=Id"`        // the id of the candidate
-	Job          string      `json:"jobBoardCode" schema:"maxLength=255"`       // of the job it is for
-	LanguageCode string      `json:"languageCode"`                              // a language tag; left out: en-US
+	ID string `json:"id" schema:"ref=Id"` // the profileId of the export
+	// appjob_id of the service's other public API
+	LegacyID     string      `json:"legacyId,omitempty" schema:"maxLength=255"`
+	Candidate    string      `json:"candidate" schema:"required ref=Id"`  // the id of the candidate
+	Job          string      `json:"jobBoardCode" schema:"maxLength=255"` // of the job it is for
+	LanguageCode string      `json:"languageCode"`                        // a language tag; left out: en-US
 	Education    []Education `json:"education" schema:"maxItems=100"`
 	StartDate    *StartDate  `json:"startDate,omitempty"` // the start date entry of the export
 	Status       Status      `json:"status"`

@@ -22,10 +22,11 @@ type ComplianceGroupReport struct {
 
 // ComplianceQuestionReport counts the answers to one question.
 type ComplianceQuestionReport struct {
-	ID      string                   `json:"id"`
-	Label   string                   `json:"label"`
-	Answers *int                     `json:"answers" schema:"minimum=5"` // how many answered; null: hidden
-	Options []ComplianceOptionReport `json:"options"`                    // in the form's order, then those that no form has any more
+	ID      string `json:"id"`
+	Label   string `json:"label"`
+	Answers *int   `json:"answers" schema:"minimum=5"` // how many answered; null: hidden
+	// in the form's order, then those that no form has any more
+	Options []ComplianceOptionReport `json:"options"`
 }
 
 // ComplianceOptionReport counts the applicants who chose an option.

@@ -5,16 +5,21 @@ type Job struct {
 	Row
 	BoardCode string `json:"jobBoardCode" schema:"ref=Id"` // unique in its tenant
 	// positionOpeningId of the export, neither the job board code nor the legacy id; unique in its tenant
-	ID           string        `json:"id" schema:"required ref=Id"`
-	LegacyID     string        `json:"legacyId,omitempty" schema:"maxLength=255"` // job_id of the service's other public API
+	ID string `json:"id" schema:"required ref=Id"`
+	// job_id of the service's other public API
+	LegacyID     string        `json:"legacyId,omitempty" schema:"maxLength=255"`
 	Title        string        `json:"title,omitempty"`
 	URI          string        `json:"uri,omitempty"`
 	CustomFields []CustomField `json:"customFields" schema:"maxItems=100"`
 
-	Closed           bool       `json:"closed"`                                                                              // nobody can apply any more
-	Syndicate        bool       `json:"syndicate"`                                                                           // while it is open, the public feed has it
-	Questions        []Question `json:"questions"`                                                                           // of the job itself, without those of the compliance groups
-	ComplianceGroups []string   `json:"complianceGroups" schema:"items.enum=complianceEeo|complianceOfccp|complianceVevraa"` // whose questions are asked after the others
+	// nobody can apply any more
+	Closed bool `json:"closed"`
+	// while it is open, the public feed has it
+	Syndicate bool `json:"syndicate"`
+	// of the job itself, without those of the compliance groups
+	Questions []Question `json:"questions"`
+	// whose questions are asked after the others
+	ComplianceGroups []string `json:"complianceGroups" schema:"items.enum=complianceEeo|complianceOfccp|complianceVevraa"`
 }
 
 // Files is how many of the job's questions ask for a file.
@@ -30,15 +35,17 @@ func (j *Job) Files() (n int) {
 // Step is a step of the hiring workflow. A job application that enters it gets its name and category as status.
 type Step struct {
 	Row
-	ID       string  `json:"id" schema:"required ref=ShortName"`
-	Name     string  `json:"name" schema:"required minLength=1"`
-	Category string  `json:"category,omitempty"`
-	Position int     `json:"position" schema:"minimum=0"` // among the tenant's steps, from 0; in a request the order of the list decides
-	Helper   *Helper `json:"helper"`                      // null: none; in a request, null leaves the helper as it is
+	ID       string `json:"id" schema:"required ref=ShortName"`
+	Name     string `json:"name" schema:"required minLength=1"`
+	Category string `json:"category,omitempty"`
+	// among the tenant's steps, from 0; in a request the order of the list decides
+	Position int     `json:"position" schema:"minimum=0"`
+	Helper   *Helper `json:"helper"` // null: none; in a request, null leaves the helper as it is
 }
 
 // Helper is the workflow helper of a step: it exports a candidate each time one of their job applications enters the
 // step.
 type Helper struct {
-	Integrations []string `json:"integrations" schema:"optional uniqueItems=true items.ref=ShortName"` // the integrations that it exports to; empty: every configured one
+	// the integrations that it exports to; empty: every configured one
+	Integrations []string `json:"integrations" schema:"optional uniqueItems=true items.ref=ShortName"`
 }

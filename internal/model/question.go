@@ -8,8 +8,10 @@ type Question struct {
 	Label      string   `json:"label"`
 	Options    []string `json:"options" schema:"optional"`             // only of Checkbox and Select
 	MaxLength  *int     `json:"maxLength" schema:"optional minimum=1"` // in Unicode code points; null: none
-	Group      *string  `json:"group" schema:"optional"`               // the compliance group that asks it; null: the job itself, and always null in a request
-	Check      string   `json:"check,omitempty" schema:"enum=|email"`  // email: a Text question that wants an e-mail address; the Apply API does not show it
+	// the compliance group that asks it; null: the job itself, and always null in a request
+	Group *string `json:"group" schema:"optional"`
+	// email: a Text question that wants an e-mail address; the Apply API does not show it
+	Check string `json:"check,omitempty" schema:"enum=|email"`
 }
 
 // Format is how a question is answered.

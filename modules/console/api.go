@@ -38,8 +38,8 @@ func (v *visitor) post(path string, body, into any) error {
 	return v.call(http.MethodPost, path, nil, body, into)
 }
 
-// call asks the management API as the visitor, in this process. What it refuses is a *failure. What is changed must still
-// have the visitor's version, where there is one.
+// call asks the management API as the visitor, in this process. What it refuses is a *failure. What is changed must
+// still have the visitor's version, where there is one.
 func (v *visitor) call(method, path string, query url.Values, body, into any) error {
 	var sent []byte
 	if body != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/hiregate/hiregate/internal/wait"
 )
 
-// fewApplications is how many job applications of a candidate one page shows, mostOfEach how many documents and steps of
-// each.
+// fewApplications is how many job applications of a candidate one page shows, mostOfEach how many documents and steps
+// of each.
 const (
 	fewApplications = "20"
 	mostOfEach      = "200"

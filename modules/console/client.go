@@ -26,8 +26,8 @@ func OwnClient(p *oidcclient.Provider, keys *vault.Vault, address string) (err e
 	return nil
 }
 
-// register makes the console known at this gateway's sign-in, and its secret good, unless they are. What people change of
-// it stays; a client that they disabled is enabled with hiregate oauth-client set … --new-secret.
+// register makes the console known at this gateway's sign-in, and its secret good, unless they are. What people
+// change of it stays; a client that they disabled is enabled with hiregate oauth-client set … --new-secret.
 func (c *Console) register(ctx context.Context) error {
 	db, id := c.Gateway.Runtime.Store(), c.Issuer.ClientID
 	secret, now := identity.HashSecret(c.Issuer.Secret), c.Gateway.Now()
@@ -55,7 +55,8 @@ func (c *Console) register(ctx context.Context) error {
 		if err := tx.InsertClientSecret(id, secret, now); err != nil {
 			return err
 		}
-		return tx.InsertAudit(model.AuditEntry{At: now, Author: model.Author{Actor: "console"}, Action: "set", Object: "oauth-clients/" + id})
+		return tx.InsertAudit(model.AuditEntry{At: now, Author: model.Author{Actor: "console"}, Action: "set",
+			Object: "oauth-clients/" + id})
 	})
 	if errors.Is(err, store.ErrTaken) { // another node was faster
 		return nil

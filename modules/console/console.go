@@ -184,7 +184,8 @@ type visitor struct {
 	etag    string // of the last answer of the management API; empty: it had none
 }
 
-// serve answers a request. Those who are not signed in go to sign in, and come back. So do those whose role has changed.
+// serve answers a request. Those who are not signed in go to sign in, and come back. So do those whose role has
+// changed.
 func (c *Console) serve(w http.ResponseWriter, r *http.Request, to route) {
 	s, err := c.session(r)
 	if err == nil && s != nil && s.Portal == nil && s.Role != c.roleOf(s) {

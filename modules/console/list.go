@@ -9,7 +9,9 @@ import (
 
 // pageOf gets the page of a list that the visitor asks for. more is the query of the page after it, with the named
 // parameters of the visitor; empty on the last page.
-func pageOf[T any](v *visitor, path string, query url.Values, into *api.List[T], keep ...string) (more string, err error) {
+func pageOf[T any](
+	v *visitor, path string, query url.Values, into *api.List[T], keep ...string,
+) (more string, err error) {
 	asked := v.URL.Query()
 	if cursor := asked.Get("cursor"); cursor != "" {
 		query.Set("cursor", cursor)

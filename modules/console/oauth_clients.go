@@ -10,7 +10,8 @@ import (
 
 func clientFormOf(form url.Values) api.OAuthClientSettings {
 	return api.OAuthClientSettings{Name: form.Get("name"), RedirectURIs: linesOf(form.Get("redirects")),
-		PostLogoutRedirectURIs: linesOf(form.Get("logouts")), Algorithm: form.Get("algorithm"), SecretPost: form.Get("post") != "",
+		PostLogoutRedirectURIs: linesOf(form.Get("logouts")), Algorithm: form.Get("algorithm"),
+		SecretPost:  form.Get("post") != "",
 		RequirePKCE: form.Get("pkce") != "", Consent: form.Get("consent") != ""}
 }
 

@@ -95,8 +95,8 @@ func (v *visitor) owns(id string, accounts []api.UpstreamAccount) bool {
 	})
 }
 
-// others refuses to change the visitor's own account: who is to be kept out must not let themselves in again, and nobody
-// loses their role by a slip.
+// others refuses to change the visitor's own account: who is to be kept out must not let themselves in again, and
+// nobody loses their role by a slip.
 func (v *visitor) others(id string) error {
 	var accounts api.List[api.UpstreamAccount]
 	if err := v.get(at("users", id, "upstream-accounts"), nil, &accounts); err != nil {

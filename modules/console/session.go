@@ -49,8 +49,8 @@ const (
 	maxIDToken = 6 << 10
 )
 
-// session returns the session of a request; nil: there is none, or it has ended. It is looked up each time, so that what
-// ends a session is in force at the next request, on each node.
+// session returns the session of a request; nil: there is none, or it has ended. It is looked up each time, so that
+// what ends a session is in force at the next request, on each node.
 func (c *Console) session(r *http.Request) (*session, error) {
 	hash, ok := c.sessionHash(r)
 	if !ok {

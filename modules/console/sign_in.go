@@ -62,8 +62,8 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	redirect(w, r, found.AuthCodeURL(c.URL+callbackPath, v.Visit, options...))
 }
 
-// ownPath returns a path below the console's address, with its query, for a browser to be sent to; "/" where it is none:
-// //elsewhere, what leads out by dots, and what browsers read like that.
+// ownPath returns a path below the console's address, with its query, for a browser to be sent to; "/" where it is
+// none: //elsewhere, what leads out by dots, and what browsers read like that.
 func ownPath(to string) string {
 	u, err := url.Parse(to)
 	if err != nil || len(to) > maxReturn || !strings.HasPrefix(to, "/") || u.Host != "" || u.Fragment != "" ||

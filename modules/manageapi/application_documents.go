@@ -39,7 +39,8 @@ func applicationDocumentOf(d *model.ApplicationDocument) api.Document {
 // deleted document still do until their time is over; the next sweep removes a file that no export offers.
 var applicationDocuments = rest.Resource[*model.ApplicationDocument]{
 	Path: anApplication + "/documents", ID: "document", Kind: "document", Reader: model.Viewer, Writer: model.Operator,
-	Personal: true, List: listDocuments, Find: findDocument, View: rest.ViewAs(applicationDocumentOf), Drop: deleteDocument,
+	Personal: true, List: listDocuments, Find: findDocument, View: rest.ViewAs(applicationDocumentOf),
+	Drop: deleteDocument,
 }
 
 // applicationOf returns the job application that the path names.

@@ -88,7 +88,9 @@ func integrationPath(i *model.Integration) string {
 
 // saveIntegration verifies an integration, where what VERIFY vouches for is new, and keeps it. One that an operator
 // disabled stays so.
-func saveIntegration(r *rest.Request, t *model.Tenant, before *model.Integration, in api.IntegrationInput) (any, error) {
+func saveIntegration(
+	r *rest.Request, t *model.Tenant, before *model.Integration, in api.IntegrationInput,
+) (any, error) {
 	i, err := describedIntegration(r, t, before, in)
 	if err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-// New returns the API for a mount that lets in only those who may do everything, such as Caddy's admin endpoint. It calls
-// gateway for each request; nil means no gateway is running.
+// New returns the API for a mount that lets in only those who may do everything, such as Caddy's admin endpoint. It
+// calls gateway for each request; nil means no gateway is running.
 func New(gateway func() *gateway.Gateway, log *zap.Logger) *rest.Server {
 	return rest.New(gateway, rest.Local, log, routes(), descriptions())
 }

@@ -35,7 +35,8 @@ func withSettings(c identity.Client, s api.OAuthClientSettings) *identity.Client
 
 // clients serves the applications that people sign in to. A disabled one stays in the list.
 var clients = rest.Resource[api.OAuthClient]{
-	Path: "/v1/oauth-clients", ID: "id", Kind: "oauth-client", Scope: rest.Shared, Reader: model.Viewer, Writer: model.Admin,
+	Path: "/v1/oauth-clients", ID: "id", Kind: "oauth-client", Scope: rest.Shared,
+	Reader: model.Viewer, Writer: model.Admin,
 	List: func(r *rest.Request) ([]api.OAuthClient, string, error) {
 		rows, next, err := r.DB.ListClients(r.Context(), r.Page.Rows())
 		all := make([]api.OAuthClient, len(rows))
@@ -53,7 +54,8 @@ var clients = rest.Resource[api.OAuthClient]{
 		}
 		return clientWithSecrets(r, c)
 	},
-	View: rest.Identity[api.OAuthClient], Tag: clientTag, Add: addClient, Repeat: repeatedClient, Put: putClient, Drop: disableClient,
+	View: rest.Identity[api.OAuthClient], Tag: clientTag, Add: addClient, Repeat: repeatedClient,
+	Put: putClient, Drop: disableClient,
 }
 
 // findClient returns the application that the path names.
@@ -71,8 +73,8 @@ func clientWithSecrets(r *rest.Request, c *identity.Client) (api.OAuthClient, er
 }
 
 func oauthClientOf(c *identity.Client, secrets int) api.OAuthClient {
-	return api.OAuthClient{ID: c.ID, OAuthClientSettings: api.OAuthClientSettings{Name: c.Name, RedirectURIs: c.RedirectURIs,
-		PostLogoutRedirectURIs: c.LogoutURIs, Algorithm: string(c.Algorithm),
+	return api.OAuthClient{ID: c.ID, OAuthClientSettings: api.OAuthClientSettings{Name: c.Name,
+		RedirectURIs: c.RedirectURIs, PostLogoutRedirectURIs: c.LogoutURIs, Algorithm: string(c.Algorithm),
 		SecretPost: c.SecretPost, RequirePKCE: c.RequirePKCE, Consent: c.Consent}, Secrets: secrets, CreatedAt: c.CreatedAt,
 		DisabledAt: c.DisabledAt}
 }

@@ -217,7 +217,8 @@ func csvRows(body []byte) (rows []row, err error) {
 			return rows, nil
 		case errors.As(err, &broken): // where the next row begins can't be told
 			return append(rows, row{at: fmt.Sprintf("line %d", broken.Line),
-				faults: []string{`has a quote that can't be read: write each quote within a cell in quotes twice; what follows was not looked at`}}), nil
+				faults: []string{"has a quote that can't be read: write each quote within a cell in quotes twice; " +
+					"what follows was not looked at"}}), nil
 		case err != nil:
 			return nil, problem.New(http.StatusBadRequest, "the file can't be read as CSV")
 		}

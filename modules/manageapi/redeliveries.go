@@ -180,7 +180,8 @@ func previewRedelivery(r *rest.Request, j *model.Redelivery, p model.RedeliveryP
 	return shown, nil
 }
 
-// toState changes the state of a redelivery from one of others. otherwise is the sentence for one that has none of these.
+// toState changes the state of a redelivery from one of others. otherwise is the sentence for one that has none of
+// these.
 func toState(to model.RedeliveryState, otherwise string, from ...model.RedeliveryState) rest.Handler {
 	return func(r *rest.Request) (any, error) {
 		j, err := findRedelivery(r)

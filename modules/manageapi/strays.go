@@ -23,7 +23,8 @@ func listStrays(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, strayFault(r, err, 0)
 	}
-	shown := api.Strays{Count: len(found.Found), Looked: found.Looked, Young: found.Young, More: found.More, Items: []api.Stray{}}
+	shown := api.Strays{Count: len(found.Found), Looked: found.Looked, Young: found.Young, More: found.More,
+		Items: []api.Stray{}}
 	for _, s := range found.Found[:min(len(found.Found), straysShown)] {
 		shown.Items = append(shown.Items, api.Stray{Workflow: s.Workflow, StartedAt: s.StartedAt})
 	}

@@ -49,12 +49,13 @@ var tenants = rest.Resource[*model.Tenant]{
 		rows, next := rest.PageOf(r.Page, visibleTenants(r), func(t *model.Tenant) string { return t.Name })
 		return rows, next, nil
 	},
-	Find: (*rest.Request).ConfiguredTenant, View: rest.ViewAs(tenantOf), Tag: func(t *model.Tenant) string { return rest.Tag(&t.Row) },
+	Find: (*rest.Request).ConfiguredTenant, View: rest.ViewAs(tenantOf),
+	Tag: func(t *model.Tenant) string { return rest.Tag(&t.Row) },
 	Put: putTenant, Drop: deleteTenant,
 }
 
-// describedTenant returns the tenant that a request describes. Secrets that it leaves out stay. The error says which rule
-// the tenant breaks.
+// describedTenant returns the tenant that a request describes. Secrets that it leaves out stay. The error says which
+// rule the tenant breaks.
 func describedTenant(in *api.TenantInput, name string, before *model.Tenant) (t *model.Tenant, err error) {
 	t = &model.Tenant{Name: name, Title: in.Name}
 	if before != nil {

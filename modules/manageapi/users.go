@@ -30,9 +30,9 @@ func userOf(u *identity.User) api.User {
 
 // users serves the people who sign in. A disabled user stays in the list: their id is in other people's hands.
 var users = rest.Resource[*identity.User]{
-	Path: "/v1/users", ID: "id", Kind: "user", Scope: rest.Shared, Reader: model.Viewer, Writer: model.Admin, Personal: true,
-	Filters: []string{"email"},
-	List:    listUsers, Find: findUser, View: rest.ViewAs(userOf), Add: addUser, Repeat: repeatedUser,
+	Path: "/v1/users", ID: "id", Kind: "user", Scope: rest.Shared, Reader: model.Viewer, Writer: model.Admin,
+	Personal: true, Filters: []string{"email"},
+	List: listUsers, Find: findUser, View: rest.ViewAs(userOf), Add: addUser, Repeat: repeatedUser,
 	Put: putUser,
 	Drop: rest.Change(findUser, func(r *rest.Request, tx *store.Tx, u *identity.User) error {
 		_, err := tx.DisableUser(u.ID, r.Gateway.Now())

@@ -1,5 +1,5 @@
-// Command openapi writes the schemas of the management API's OpenAPI document: those of the messages that its paths refer
-// to, from the types of internal/api and internal/model.
+// Command openapi writes the schemas of the management API's OpenAPI document: those of the messages that its paths
+// refer to, from the types of internal/api and internal/model.
 package main
 
 import (
@@ -18,7 +18,8 @@ const generated = "schemas.json"
 
 func main() {
 	if len(os.Args) != 3 {
-		log.Fatal("name the folder of internal and the folder of the OpenAPI document: openapi internal modules/manageapi/openapi")
+		log.Fatal("name the folder of internal and the folder of the OpenAPI document, such as: " +
+			"openapi internal modules/manageapi/openapi")
 	}
 	raw, err := document(os.Args[1], os.Args[2])
 	if err == nil {

@@ -30,8 +30,8 @@ const (
 )
 
 // add makes the schema of a name, and of the types that it refers to. The name is that of a type of internal/api or
-// internal/model. JobList is a page of a list of Job, JobInput is Job in a request, NewJob is Job in the answer that makes
-// it.
+// internal/model. JobList is a page of a list of Job, JobInput is Job in a request, NewJob is Job in the answer that
+// makes it.
 func (g *generator) add(name string) error {
 	if g.byHand[name] || g.schemas[name] != nil {
 		return nil

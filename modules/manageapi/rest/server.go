@@ -1,6 +1,6 @@
-// Package rest serves resources as JSON over HTTP: it has the table of routes, who may use them, the reading of requests
-// with their pages and preconditions, idempotency, the audit and the answers. It knows tenants, whose names are in the
-// paths, and no other resource.
+// Package rest serves resources as JSON over HTTP: it has the table of routes, who may use them, the reading of
+// requests with their pages and preconditions, idempotency, the audit and the answers. It knows tenants, whose names
+// are in the paths, and no other resource.
 package rest
 
 import (
