@@ -134,7 +134,7 @@ const (
 	MaxTexts = 4 << 20
 )
 
-// FileLimit is how many decoded bytes the file that answers a question must have less than.
+// FileLimit returns the number of decoded bytes that the file that answers a question must stay below.
 func FileLimit(q *model.Question) int64 {
 	if q.ID == Resume {
 		return MaxResume

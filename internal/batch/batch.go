@@ -9,12 +9,12 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// Every is how long what comes first waits, and all that comes meanwhile with it.
+// Every is how long the first item of a batch waits for others.
 const Every = 2 * time.Second
 
 // Writer keeps values by key in memory until they are written. Its fields are set before the first Add.
 type Writer[K comparable, V any] struct {
-	// Most is how many different keys wait at most. What comes beyond them is left out.
+	// Most is how many different keys wait at most. Further ones are dropped.
 	Most int
 	// Within is how long a write may take.
 	Within time.Duration

@@ -40,7 +40,7 @@ func (f *Form) Notice() model.ComplianceNotice {
 	return n
 }
 
-// Expired tells whether a form's last day is over.
+// Expired reports whether a form's last day is over.
 func (f *Form) Expired(now time.Time) bool {
 	last, err := time.Parse(time.DateOnly, f.Expires)
 	return err == nil && !now.Before(last.AddDate(0, 0, 1))

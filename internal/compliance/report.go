@@ -34,7 +34,7 @@ func Summarize(counts []model.ComplianceCount, job string) []model.ComplianceGro
 	return reports
 }
 
-// table is how many chose each option of a question (columns) at each job (rows). The last row is all jobs together.
+// table counts who chose each option of a question (columns) at each job (rows). The last row is all jobs together.
 type table struct {
 	jobs    []string
 	options []string

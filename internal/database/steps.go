@@ -47,7 +47,7 @@ func numberOfStep(name string) (int64, bool) {
 	return number, err == nil
 }
 
-// digest tells a migration from others, without its comments and blanks.
+// digest identifies a migration, without its comments and blanks.
 func digest(text string) string {
 	var said strings.Builder
 	for line := range strings.Lines(text) {

@@ -62,7 +62,7 @@ func New(p Policy) *Guard {
 }
 
 // Client returns the guarded client. It follows no redirect, uses no proxy, and asks for no compression. Its requests
-// are bounded by their contexts alone, but for connecting.
+// are bounded only by their contexts, except connecting.
 func (g *Guard) Client() *http.Client { return g.client }
 
 // Close ends the connections that are idle, and those in use once they are idle.

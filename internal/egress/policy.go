@@ -25,7 +25,7 @@ type Allowance struct {
 	Ports  []uint16     `json:"ports,omitempty"`
 }
 
-// ParseAllow reads the arguments of `egress allow CIDR [ports…]`. A bare address stands for itself alone; ports are
+// ParseAllow reads the arguments of `egress allow CIDR [ports…]`. A bare address stands for itself; ports are
 // numbers, separated by spaces, commas or both.
 func ParseAllow(args []string) (Allowance, error) {
 	if len(args) == 0 {

@@ -30,11 +30,11 @@ type RefusedError struct {
 	Class string
 }
 
-// RefusedByEgress is how callers tell this error without importing this package.
+// RefusedByEgress lets callers recognize this error without importing this package.
 func (e *RefusedError) RefusedByEgress() bool { return true }
 
-// Error is for whoever gave the address or the host name. It does not name the address that a host name has here, which
-// may be one of the operator's network: Detail does.
+// Error returns a sentence for the person who gave the address or the host name. It does not name the address that a
+// host name has here, which may be one of the operator's network: Detail does.
 func (e *RefusedError) Error() string {
 	if e.Class == ClassMapped {
 		return "the address is an IPv4 address in IPv6 form: use the IPv4 address"

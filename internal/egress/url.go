@@ -14,7 +14,8 @@ import (
 // user name and password. An IP address is checked here and now; a host name only for its scheme and port, the rest
 // when it is dialled.
 //
-// Errors are sentences for whoever entered the URL. They have neither its path nor its query, which may be credentials.
+// Errors are sentences for the person who entered the URL. They have neither its path nor its query, which may be
+// credentials.
 func (g *Guard) ValidateURL(raw string) error {
 	u, err := url.Parse(raw)
 	switch {

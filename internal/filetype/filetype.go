@@ -1,4 +1,4 @@
-// Package filetype tells of what type a file is that an applicant sends. The type goes by the file's bytes alone:
+// Package filetype finds the type of a file that an applicant sends, from nothing but the file's bytes:
 // neither its name nor what the sender says of it is of account.
 package filetype
 
@@ -29,7 +29,7 @@ const (
 // headSize is how many bytes the detector looks at.
 const headSize = 4096
 
-// Detect tells the type of a file of size bytes. Only errors of reading are errors: what nobody knows is
+// Detect returns the type of a file of size bytes. Only errors of reading are errors: what nobody knows is
 // application/octet-stream, and what has no bytes is application/x-empty.
 func Detect(r io.ReaderAt, size int64) (Type, error) {
 	if size == 0 {
@@ -77,14 +77,14 @@ func named(detected string) Type {
 	return Type{Name: detected}
 }
 
-// Accepted tells whether a File question may be answered with files of a type (contract, "Accepted MIME types for
+// Accepted reports whether a File question may be answered with files of a type (contract, "Accepted MIME types for
 // File").
 func Accepted(name string) bool {
 	_, ok := byName[name]
 	return ok
 }
 
-// Resume tells whether the question with id resume may be (contract, "The question with id resume").
+// Resume reports whether the question with id resume may be (contract, "The question with id resume").
 func Resume(name string) bool {
 	t, ok := byName[name]
 	return ok && t.resume

@@ -11,7 +11,7 @@ import (
 // streams.
 const oleMagic = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
-// streams tells by a stream's name what a compound file is.
+// streams maps a stream's name to the type of the compound file.
 var streams = map[string]string{
 	"WordDocument":        "application/msword",
 	"Workbook":            "application/vnd.ms-excel",

@@ -13,8 +13,9 @@ import (
 	"strings"
 )
 
-// inside tells by the name of a file in a ZIP archive what the archive is. The detector finds most of this by itself,
-// but only looks at what stands at the archive's beginning, while the order of the files in it is of no account.
+// inside maps the name of a file in a ZIP archive to the type of the archive. The detector finds most of this by
+// itself, but only looks at what stands at the archive's beginning, while the order of the files in it is of no
+// account.
 var inside = map[string]string{
 	"word/document.xml":    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 	"xl/workbook.xml":      "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -55,7 +56,7 @@ const (
 )
 
 // detectZip looks into an archive's directory, without keeping it: it may have as many entries as fit into the file.
-// An archive without a readable directory is a ZIP archive all the same.
+// An archive without a readable directory is still a ZIP archive.
 func detectZip(r io.ReaderAt, size int64) (string, error) {
 	tail := make([]byte, min(size, zipEndSize+zipMaxComment))
 	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
@@ -98,7 +99,7 @@ func detectZip(r io.ReaderAt, size int64) (string, error) {
 	}
 }
 
-// entry is a file in an archive, as the directory has it.
+// entry is a file in the directory of an archive.
 type entry struct {
 	name   string // empty where it is very long
 	method uint16

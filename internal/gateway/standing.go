@@ -15,7 +15,7 @@ import (
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
-// Standing is how an integration does: what takes its exports from it, and since when.
+// Standing is the condition of an integration: what keeps its exports from it, and since when.
 type Standing struct {
 	Integration *model.Integration
 	Status      store.IntegrationStatus

@@ -24,7 +24,7 @@ var (
 		"tenant", "integration")
 )
 
-// Integration is how an integration does.
+// Integration has the gauges of an integration.
 type Integration struct {
 	State        string
 	Waiting      int64

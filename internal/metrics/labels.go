@@ -2,7 +2,7 @@ package metrics
 
 import "sync"
 
-// maxLabels is how many tenants, and how many clients, have a label value of their own; all further ones share
+// maxLabels bounds the tenants, and the clients, that have a label value of their own; all further ones share
 // otherLabel.
 const (
 	maxLabels  = 200

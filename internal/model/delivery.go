@@ -155,8 +155,8 @@ func (d *Delivery) settle(outcome Outcome, fault Class, reason string) {
 	d.Parked, d.HeldSince, d.NextAt, d.AskedAt = false, time.Time{}, time.Time{}, time.Time{}
 }
 
-// LatestDelivery is the delivery to an integration in its latest round; nil: it has none. The deliveries of an export are
-// ordered by round.
+// LatestDelivery is the delivery to an integration in its latest round; nil: it has none. The deliveries of an export
+// are ordered by round.
 func LatestDelivery(of []*Delivery, integration string) *Delivery {
 	for _, d := range slices.Backward(of) {
 		if d.Integration == integration {

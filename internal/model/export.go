@@ -23,10 +23,10 @@ const LinkWindow = 96 * time.Hour
 // UnkeyedWindow is how long a body's SHA-256 stands in for a missing X-Service-UUID.
 const UnkeyedWindow = 10 * time.Minute
 
-// MaxHops is how often an export may come back as another one: from a tenant's integration to a tenant here.
+// MaxHops bounds how often an export may come back as another one, from a tenant's integration to a tenant here.
 const MaxHops = 3
 
-// Origin tells how an export came to be.
+// Origin is the way in which an export was made.
 type Origin string
 
 // An export is received from a service's webhook, or triggered here.

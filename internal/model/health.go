@@ -57,7 +57,7 @@ func (t *Tally) Quantile(q float64) time.Duration {
 // FailingAfter is after how many failures in a row an integration counts as failing: a few come and go.
 const FailingAfter = 3
 
-// Health is how the last attempts at an integration went.
+// Health sums up the last attempts at an integration.
 type Health struct {
 	LastSuccess  time.Time // zero: there was none
 	Recovered    time.Time // the last success after it was failing; zero: none
@@ -71,8 +71,8 @@ type Health struct {
 // Failing reports whether the integration does not take exports at present.
 func (h *Health) Failing() bool { return h.Failures >= FailingAfter }
 
-// Refusing reports whether the integration answers, and refuses what it gets. It is failing rather than refusing while its
-// last attempts failed otherwise.
+// Refusing reports whether the integration answers, and refuses what it gets. It is failing rather than refusing while
+// its last attempts failed otherwise.
 func (h *Health) Refusing() bool {
 	return h.Refusals.Refusing && (!h.Failing() || h.Refusals.InRow >= FailingAfter)
 }

@@ -53,8 +53,8 @@ func TestHealth(t *testing.T) {
 	require.Equal(t, recovered, h.Recovered, "it was well already")
 }
 
-// One refused body is the body's fault. Ten different ones, with none received since, or most of what is sent in an hour,
-// are the integration's.
+// One refused body is the body's fault. Ten different ones, with none received since, or most of what is sent in an
+// hour, are the integration's.
 func TestRefusals(t *testing.T) {
 	const data, partner = model.ClassDataFault, model.ClassPartnerFault
 	begin := time.Date(2026, 11, 24, 10, 2, 0, 0, time.UTC)
@@ -108,7 +108,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// An integration that refuses and then can't be reached is failing, and refuses again once its last attempts were refused.
+// An integration that refuses and then can't be reached is failing, and refuses again once its last attempts were
+// refused.
 func TestFailingOrRefusing(t *testing.T) {
 	at := time.Date(2026, 11, 24, 10, 2, 0, 0, time.UTC)
 	var h model.Health

@@ -22,7 +22,7 @@ type Job struct {
 	ComplianceGroups []string `json:"complianceGroups" schema:"items.enum=complianceEeo|complianceOfccp|complianceVevraa"`
 }
 
-// Files is how many of the job's questions ask for a file.
+// Files returns how many of the job's questions ask for a file.
 func (j *Job) Files() (n int) {
 	for _, q := range j.Questions {
 		if q.Format == File {

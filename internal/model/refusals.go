@@ -15,8 +15,8 @@ const (
 	acceptedAgain = 3
 )
 
-// Refusals counts the attempts that an integration refused for their data, from the first refusal until it received three
-// attempts in a row. Its JSON is stored.
+// Refusals counts the attempts that an integration refused for their data, from the first refusal until it received
+// three attempts in a row. Its JSON is stored.
 type Refusals struct {
 	Since    time.Time `json:"since,omitzero"` // of the first one; zero: nothing was refused
 	Attempts int64     `json:"attempts"`       // since then

@@ -137,7 +137,7 @@ func ValidateIntegrationName(s string) error {
 }
 
 // Setting identifies what a verification vouches for: tenant, name, URL and secret. A change of any of them asks for a
-// new VERIFY; a restart with the same does not. It is keyed by the secret, so that it tells nothing about it.
+// new VERIFY; a restart with the same does not. It is keyed by the secret, so that it reveals nothing about it.
 func (i *Integration) Setting() []byte { return i.settingWith(i.Secret) }
 
 // FormerSetting is Setting with the former secret; nil without one.

@@ -39,7 +39,7 @@ func (s *state) in(condition model.Event, now time.Time) (bool, data) {
 	}
 }
 
-// tellConditions tells which conditions of integrations began and ended.
+// tellConditions reports the conditions of integrations that began and ended.
 func (n *Notifier) tellConditions(ctx context.Context, c *config.Config) error {
 	db := n.Store
 	active, err := db.ActiveConditions(ctx)

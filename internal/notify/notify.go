@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	// watchEvery is how often it is looked for what is to be told.
+	// watchEvery is how often conditions and counts are compared with the last notifications.
 	watchEvery = 10 * time.Second
-	// Lasting is how long an integration is failing, or holds exports, before that is told: a moment is no news.
+	// Lasting is how long an integration is failing, or holds exports, before that is reported: a moment is no news.
 	Lasting = 30 * time.Second
 	// Pause is how long after the begin of a condition it is not told that it begins again: an integration that comes
 	// and goes makes four notifications an hour at most for each condition.
 	Pause = 30 * time.Minute
 	// triedFor is how long a notification is tried.
 	triedFor = 24 * time.Hour
-	// most is how many notifications may wait to be received. What happens then is told once there is room.
+	// most is how many notifications may wait to be received. Further events are reported once there is room.
 	most = 10_000
-	// countsAtOnce is how many counts are told in a round.
+	// countsAtOnce is how many counts are reported in a round.
 	countsAtOnce = 500
 )
 

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// sendEvery is how often it is looked for what is due.
+	// sendEvery is how often the sender looks for due notifications.
 	sendEvery = time.Second
 	// atOnce is how many notifications are sent at once.
 	atOnce = 16

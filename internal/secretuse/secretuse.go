@@ -22,7 +22,7 @@ const (
 	// every is how long a secret that is used, and a tenant with wrong signatures, causes no further write and no
 	// further line in the log.
 	every = time.Minute
-	// look is how often it is looked for what is due.
+	// look is how often due writes are looked for.
 	look = time.Second
 	// atOnce is how many rows a transaction writes.
 	atOnce = 500
@@ -31,7 +31,7 @@ const (
 )
 
 // Notes collects what the requests were signed with, and stores it at a bounded pace, out of their way. It holds
-// tenants of the configuration alone, so that no stranger can make it grow. Make it with New.
+// tenants of the configuration, so that no stranger can make it grow. Make it with New.
 type Notes struct {
 	store   func() *store.DB
 	inForce *config.InForce

@@ -56,8 +56,8 @@ func (db *DB) Submission(ctx context.Context, tenant, application string) (*mode
 	}, `SELECT data FROM application_answers WHERE tenant = $1 AND application = $2`, tenant, application)
 }
 
-// CountComplianceAnswers counts the choices of a tenant's applicants: for one job, or for each when it is empty. What is no
-// choice, such as a signature, is not read.
+// CountComplianceAnswers counts the choices of a tenant's applicants: for one job, or for each when it is empty. What
+// is no choice, such as a signature, is not read.
 func (db *DB) CountComplianceAnswers(ctx context.Context, tenant, job string) ([]model.ComplianceCount, error) {
 	where, args := ``, []any{tenant, true}
 	if job != "" {

@@ -8,7 +8,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
-// InsertApplicationDocument adds a document to a job application. It reports false when that has one of this id already.
+// InsertApplicationDocument adds a document to a job application. It reports false when that has one of this id
+// already.
 func (tx *Tx) InsertApplicationDocument(d *model.ApplicationDocument) (bool, error) {
 	return tx.sql.Changed(`
 		INSERT INTO application_documents (key, tenant, application, id, descriptions, file_name, media_type, blob,
@@ -18,7 +19,7 @@ func (tx *Tx) InsertApplicationDocument(d *model.ApplicationDocument) (bool, err
 		d.Size, rows.Micros(d.CreatedAt), string(d.Scan))
 }
 
-// DeleteApplicationDocument deletes a document of a job application. Its file is left to the rows.Sweep, unless an export
+// DeleteApplicationDocument deletes a document of a job application. Its file is left to the sweep, unless an export
 // still offers it.
 func (tx *Tx) DeleteApplicationDocument(tenant, application, id string, now time.Time) (bool, error) {
 	err := tx.sql.Run(`UPDATE documents SET state = $1, reason = $2, blob = '' WHERE state = 'scanning' AND scan_of =
@@ -39,8 +40,9 @@ func (tx *Tx) DeleteApplicationDocument(tenant, application, id string, now time
 }
 
 var applicationDocuments = rows.Table[model.ApplicationDocument]{
-	Name:    "application_documents",
-	Columns: "key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at, scan, finding",
+	Name: "application_documents",
+	Columns: `key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at, scan,
+		finding`,
 	Fields: func(d *model.ApplicationDocument) []any {
 		return []any{&d.Key, &d.Tenant, &d.Application, &d.ID, rows.JSON(&d.Descriptions), &d.FileName, &d.MediaType,
 			&d.Blob, &d.SHA256, &d.Size,
@@ -48,8 +50,8 @@ var applicationDocuments = rows.Table[model.ApplicationDocument]{
 	},
 }
 
-// ListApplicationDocuments reads the documents of a job application within a transaction, in the order they were added, at
-// most limit.
+// ListApplicationDocuments reads the documents of a job application within a transaction, in the order they were added,
+// at most limit.
 func (tx *Tx) ListApplicationDocuments(tenant, application string, limit int) ([]*model.ApplicationDocument, error) {
 	return tx.applicationDocuments("", tenant, application, limit)
 }
@@ -65,18 +67,18 @@ func (db *DB) ApplicationDocument(ctx context.Context, tenant, application,
 	return applicationDocuments.Get(ctx, db.reads, `tenant = $1 AND application = $2 AND id = $3`, tenant, application, id)
 }
 
-// ListApplicationDocuments lists the documents of a job application in the order they were added. after is the cursor: the
-// key of a document, 0 for the first page; next is that of the following page, 0 on the last one.
+// ListApplicationDocuments lists the documents of a job application in the order they were added. after is the cursor:
+// the key of a document, 0 for the first page; next is that of the following page, 0 on the last one.
 func (db *DB) ListApplicationDocuments(ctx context.Context, tenant, application string, after int64,
 	limit int) ([]*model.ApplicationDocument, int64, error) {
-	return rows.QueryPage(ctx, db.reads, applicationDocuments.Scan, func(d *model.ApplicationDocument) int64 { return d.Key },
-		Page{Limit: limit}.Size(),
+	return rows.QueryPage(ctx, db.reads, applicationDocuments.Scan,
+		func(d *model.ApplicationDocument) int64 { return d.Key }, Page{Limit: limit}.Size(),
 		applicationDocuments.Select(`tenant = $1 AND application = $2 AND key > $3
 			ORDER BY key`), tenant, application, after)
 }
 
-// InsertOfferedDocument makes a document of a job application the document at a position of an export that was triggered here,
-// under a public URL that is known by its hash and ends with the export's documents.
+// InsertOfferedDocument makes a document of a job application the document at a position of an export that was
+// triggered here, under a public URL that is known by its hash and ends with the export's documents.
 func (tx *Tx) InsertOfferedDocument(d *model.ApplicationDocument, e *model.Export, position int, hash [32]byte) error {
 	state, reason, err := tx.offeredState(d)
 	if err != nil {

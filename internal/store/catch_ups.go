@@ -36,8 +36,8 @@ func (db *DB) CountWaiting(ctx context.Context, at model.Place, since time.Time)
 		at.Tenant, at.Integration, rows.Micros(since))
 }
 
-// BeginCatchUp begins a catch-up in the place of the last one of its integration. Until till no other node claims it. It
-// reports false, and begins none, when nobody asked for it and the last one is running, or began after a time.
+// BeginCatchUp begins a catch-up in the place of the last one of its integration. Until till no other node claims it.
+// It reports false, and begins none, when nobody asked for it and the last one is running, or began after a time.
 func (tx *Tx) BeginCatchUp(c *model.CatchUp, before, till time.Time) (bool, error) {
 	return tx.sql.Changed(`INSERT INTO catch_ups (`+catchUps.Columns+`, claimed_till)
 		VALUES ($1, $2, $3, $4, 0, 0, 0, '', NULL, $5)
@@ -69,15 +69,16 @@ func (db *DB) ListUnclaimedCatchUps(ctx context.Context, now time.Time) ([]*mode
 		WHERE ended_at IS NULL AND claimed_till < $1 ORDER BY claimed_till`, rows.Micros(now))
 }
 
-// ClaimCatchUp has a node work on a catch-up until a time. It reports false when another one does, or when it has ended.
+// ClaimCatchUp has a node work on a catch-up until a time. It reports false when another one does, or when it has
+// ended.
 func (tx *Tx) ClaimCatchUp(c *model.CatchUp, now, till time.Time) (bool, error) {
 	return tx.sql.Changed(`UPDATE catch_ups SET claimed_till = $1 WHERE tenant = $2 AND integration = $3 AND began_at = $4
 		AND ended_at IS NULL AND claimed_till < $5`,
 		rows.Micros(till), c.Tenant, c.Integration, rows.Micros(c.BeganAt), rows.Micros(now))
 }
 
-// UpdateCatchUp writes how far a catch-up came, and has its node go on with it until a time. It reports false when it is
-// not running any more: another one began.
+// UpdateCatchUp writes how far a catch-up came, and has its node go on with it until a time. It reports false when it
+// is not running any more: another one began.
 func (tx *Tx) UpdateCatchUp(c *model.CatchUp, till time.Time) (bool, error) {
 	return tx.sql.Changed(`UPDATE catch_ups SET after_id = $1, received = $2, failed = $3, reason = $4, ended_at = $5,
 		claimed_till = $6 WHERE tenant = $7 AND integration = $8 AND began_at = $9 AND ended_at IS NULL`,
@@ -85,8 +86,8 @@ func (tx *Tx) UpdateCatchUp(c *model.CatchUp, till time.Time) (bool, error) {
 		rows.Micros(c.BeganAt))
 }
 
-// MakeDue makes the next deliveries due that a catch-up comes to, at most MaxPage, and returns them by export. It leaves
-// out those that another node is writing.
+// MakeDue makes the next deliveries due that a catch-up comes to, at most MaxPage, and returns them by export. It
+// leaves out those that another node is writing.
 func (tx *Tx) MakeDue(c *model.CatchUp, limit int, now time.Time) ([]*model.Delivery, error) {
 	where := waits
 	if !c.Asked { // neither the data nor a partner's wish to be left alone changes by itself
@@ -115,7 +116,7 @@ func deliveryIDs(all []*model.Delivery) []int64 {
 	return ids
 }
 
-// DeliveriesByID reads deliveries anew, at most MaxPage, by export.
+// DeliveriesByID reads deliveries again, at most MaxPage, by export.
 func (db *DB) DeliveriesByID(ctx context.Context, page []*model.Delivery) ([]*model.Delivery, error) {
 	in, args := oneOf(deliveryIDs(page))
 	return rows.Query(ctx, db.reads, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE id IN (`+in+`)

@@ -24,8 +24,8 @@ func waits(t *testing.T, db *store.DB, key string, change func(*model.Export, *m
 	return d
 }
 
-// A catch-up makes what waits due in pages, by export, and comes to nothing that was attempted since it began. Data faults
-// are for those that somebody asked for; nothing else that waits is touched.
+// A catch-up makes what waits due in pages, by export, and comes to nothing that was attempted since it began. Data
+// faults are for those that somebody asked for; nothing else that waits is touched.
 func TestCatchUpMakesDueWhatWaits(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {

@@ -9,7 +9,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
-// Text that an index orders is ordered by its bytes, as on SQLite, whatever the database's locale: cursors depend on it.
+// Text that an index orders is ordered by its bytes, as on SQLite, whatever the database's locale: cursors depend on
+// it.
 func TestIndexedTextIsOrderedByItsBytes(t *testing.T) {
 	t.Parallel()
 	db, err := Open(t.Context(), storetest.Postgres(t), Options{})

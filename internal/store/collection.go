@@ -32,8 +32,8 @@ func (c collection[T]) upsert(tx *Tx, v *T, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("writing a row of %s: %w", c.table, err)
 	}
-	args := append([]any{row.Tenant, id, wrapBody(data), row.Version, rows.Micros(row.CreatedAt), rows.Micros(row.UpdatedAt)},
-		values...)
+	args := append([]any{row.Tenant, id, wrapBody(data), row.Version, rows.Micros(row.CreatedAt),
+		rows.Micros(row.UpdatedAt)}, values...)
 	var n int64
 	if before.Version == 0 {
 		n, err = tx.sql.Exec(c.insert(), args...)
@@ -97,7 +97,8 @@ func (c collection[T]) sized(r row) (*T, int, error) {
 	v := new(T)
 	var read model.Row
 	var kept []byte
-	if err := r.Scan(&read.Tenant, &read.Version, rows.Time(&read.CreatedAt), rows.Time(&read.UpdatedAt), &kept); err != nil {
+	if err := r.Scan(&read.Tenant, &read.Version, rows.Time(&read.CreatedAt), rows.Time(&read.UpdatedAt),
+		&kept); err != nil {
 		return nil, 0, err
 	}
 	data, err := unwrapBody(kept)
@@ -129,8 +130,8 @@ func (c collection[T]) rows(tx *Tx, where string, args ...any) ([]*T, error) {
 
 // get reads a resource; ErrNotFound when there is none.
 func (c collection[T]) get(ctx context.Context, db *DB, tenant, id string) (*T, error) {
-	return rows.QueryOne(ctx, db.reads, c.fields, `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1 AND id = $2`,
-		tenant, id)
+	return rows.QueryOne(ctx, db.reads, c.fields, `SELECT `+resourceColumns+` FROM `+c.table+`
+		WHERE tenant = $1 AND id = $2`, tenant, id)
 }
 
 // delete removes a resource in the version it was read as.

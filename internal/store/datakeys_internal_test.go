@@ -203,7 +203,8 @@ func TestNodesHaveDataKeysOfTheirOwn(t *testing.T) {
 	require.False(t, renew(t, third, secretsNoon), "a node makes one though there are two")
 }
 
-// Somebody who can write to the database, and puts a data key there that they know, would have everything sealed with it from then on.
+// Somebody who can write to the database, and puts a data key there that they know, would have everything sealed with
+// it from then on.
 func TestDataKeyThatNobodySealedIsRefused(t *testing.T) {
 	t.Parallel()
 	db, v := openSealing(t, storetest.SQLite(t), formerKey)

@@ -105,8 +105,8 @@ func (db *DB) Acquire() (release func(), ok bool) { return db.sql.Acquire() }
 // WALSize is the size of SQLite's write-ahead log in bytes; 0 when there is none.
 func (db *DB) WALSize() int64 { return db.sql.WALSize() }
 
-// Exclusive reports whether no other process can use the database, so that what is begun when this one starts was left by
-// one that has ended.
+// Exclusive reports whether no other process can use the database, so that what is begun when this one starts was left
+// by one that has ended.
 func (db *DB) Exclusive() bool { return !db.sql.Shared() }
 
 // Commits returns how many transactions were committed since it was called last, and how many writes they held.

@@ -108,8 +108,8 @@ func (tx *Tx) UpdateAttempts(deliveryID int64, attempts int) error {
 	return tx.sql.Run(`UPDATE deliveries SET attempts = $1 WHERE id = $2`, attempts, deliveryID)
 }
 
-// InsertAttempt inserts an attempt of a delivery, which the transaction has written or locked before, and sets its number,
-// from 1. It stores no answer if the export's content was erased meanwhile.
+// InsertAttempt inserts an attempt of a delivery, which the transaction has written or locked before, and sets its
+// number, from 1. It stores no answer if the export's content was erased meanwhile.
 func (tx *Tx) InsertAttempt(a *model.Attempt) error {
 	answer, sealed := joinAnswer(a), []byte(nil)
 	if len(answer) > 0 {
@@ -295,8 +295,8 @@ func (db *DB) ListAttempts(ctx context.Context, deliveryID int64) ([]model.Attem
 	return all, nil
 }
 
-// UpdateDeliveryRound moves a delivery whose workflow has ended to another round. It reports false when the delivery was
-// changed since it was read.
+// UpdateDeliveryRound moves a delivery whose workflow has ended to another round. It reports false when the delivery
+// was changed since it was read.
 func (tx *Tx) UpdateDeliveryRound(d *model.Delivery, round int, now time.Time) (bool, error) {
 	return tx.sql.Changed(`UPDATE deliveries SET parked = $1, round = $2, held_since = NULL, updated_at = $3
 		WHERE export_id = $4 AND integration = $5 AND round = $6 AND outcome = $7 AND parked = $8 AND updated_at = $9`,

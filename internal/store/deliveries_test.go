@@ -14,7 +14,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
-// A round that is dispatched keeps whom it delivers to, and what it did not tell of yet is pending, also in the rounds after it.
+// A round that is dispatched keeps whom it delivers to, and what it did not tell of yet is pending, also in the rounds
+// after it.
 func TestPendingDeliveries(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {
@@ -52,7 +53,8 @@ func TestPendingDeliveries(t *testing.T) {
 	})
 }
 
-// A redelivery comes while the workflow of the round is being started: whom it adds is not among those that workflow delivers to.
+// A redelivery comes while the workflow of the round is being started: whom it adds is not among those that workflow
+// delivers to.
 func TestWhoIsAddedToARoundThatStartsHasTheNext(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {
@@ -84,8 +86,9 @@ func TestWhoIsAddedToARoundThatStartsHasTheNext(t *testing.T) {
 	})
 }
 
-// Two integrations of an export are released, one while the workflow of the other's round is being started. What was moved into
-// that round goes on in the one that carries it: left behind it would be held there for good, and delivered again with the next release.
+// Two integrations of an export are released, one while the workflow of the other's round is being started. What was
+// moved into that round goes on in the one that carries it: left behind it would be held there for good, and delivered
+// again with the next release.
 func TestWhatWasMovedIntoARoundThatStartsHasTheNext(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {
@@ -143,7 +146,8 @@ func TestWhatWasMovedIntoARoundThatStartsHasTheNext(t *testing.T) {
 	})
 }
 
-// A delivery is written in the place of the one it was read as. What is delivered stays so, and stands against all else.
+// A delivery is written in the place of the one it was read as. What is delivered stays so, and stands against all
+// else.
 func TestDeliveryIsNotOverwrittenUnseen(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {
@@ -199,7 +203,8 @@ func TestWhatIsDeliveredIsDueNoMore(t *testing.T) {
 	})
 }
 
-// Each of these is somebody else's doing since the delivery was read, and nothing but that: it is neither written nor moved.
+// Each of these is somebody else's doing since the delivery was read, and nothing but that: it is neither written nor
+// moved.
 func TestWhatChangedSinceItWasReadStays(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {

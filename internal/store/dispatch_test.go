@@ -114,7 +114,8 @@ func TestMarkOfAnEarlierRoundIsNotOfTheNext(t *testing.T) {
 	})
 }
 
-// What comes to fetch documents while Temporal is away comes for those that still can be had, those first that waited longest.
+// What comes to fetch documents while Temporal is away comes for those that still can be had, those first that waited
+// longest.
 func TestWhatIsUndocumented(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {

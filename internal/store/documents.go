@@ -147,8 +147,8 @@ func (db *DB) DocumentProgress(ctx context.Context, exportIDs []int64) (map[int6
 	return progress, err
 }
 
-// CountUnfetched counts the documents that are still to be fetched; till is when the first of their URLs ends, zero without
-// any. Exports have rising IDs, and the documents of the one that came first end first.
+// CountUnfetched counts the documents that are still to be fetched; till is when the first of their URLs ends, zero
+// without any. Exports have rising IDs, and the documents of the one that came first end first.
 func (db *DB) CountUnfetched(ctx context.Context) (n int64, till time.Time, err error) {
 	n, err = rows.QueryOne(ctx, db.reads, func(r row) (n int64, err error) {
 		return n, r.Scan(&n, rows.Time(&till))

@@ -27,8 +27,8 @@ const erasable = `e.erased_at IS NULL AND e.dispatched_at < $1 AND e.fault = '' 
 	AND NOT EXISTS (SELECT 1 FROM documents o JOIN document_links l ON l.document_id = o.id WHERE o.export_id = e.id
 	AND l.till > $2)`
 
-// ListErasable lists the exports that nothing was done with since before, among the next thousand bodies after an ID. next
-// is the ID to continue after, 0 at the end.
+// ListErasable lists the exports that nothing was done with since before, among the next thousand bodies after an ID.
+// next is the ID to continue after, 0 at the end.
 func (db *DB) ListErasable(ctx context.Context, after int64, before, now time.Time) (found []int64, next int64, err error) {
 	until := model.FirstID(before)
 	last, err := rows.Query(ctx, db.reads, rows.Value[int64], `SELECT export_id FROM export_bodies WHERE export_id > $1
@@ -169,7 +169,7 @@ func (tx *Tx) lockContent(id int64) error {
 	return tx.sql.RunOr(ErrErased, `UPDATE exports SET round = round WHERE id = $1 AND erased_at IS NULL`, id)
 }
 
-// releaseFiles leaves the files of an export to the rows.Sweep, but for those that other documents have. There may be
+// releaseFiles leaves the files of an export to the sweep, except those of other documents. There may be
 // thousands of them: it takes no statement for each.
 func (tx *Tx) releaseFiles(id int64, now time.Time) error {
 	shelves, err := rows.QueryTx(tx.sql, rows.Value[string], `SELECT DISTINCT substr(blob, 1, 1) FROM documents WHERE export_id = $1
@@ -194,7 +194,7 @@ func (tx *Tx) releaseFiles(id int64, now time.Time) error {
 // same first character share one.
 func (tx *Tx) lockFiles(blob string) error { return tx.lockKey("file", blob[:min(1, len(blob))]) }
 
-// releaseFile leaves a file to the rows.Sweep, unless a document still has it.
+// releaseFile leaves a file to the sweep, unless a document still refers to it.
 func (tx *Tx) releaseFile(blob string, now time.Time) error {
 	if err := tx.lockFiles(blob); err != nil {
 		return err

@@ -15,7 +15,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
-// erasing is when something is erased, and before when it must have had nothing to do for that. The ids of exports are of the present.
+// erasing is when something is erased, and before when it must have had nothing to do for that. The ids of exports are
+// of the present.
 var (
 	erasing = time.Now().Add(1000 * 24 * time.Hour).Truncate(time.Second).UTC()
 	before  = erasing.Add(-90 * 24 * time.Hour)

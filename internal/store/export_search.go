@@ -10,9 +10,9 @@ const ofTenants = `WITH RECURSIVE each_tenant (tenant) AS (
 	WHERE each_tenant.tenant IS NOT NULL
 ) `
 
-// search is query for exports whose key begins with a prefix. There is no index of keys alone, which are random: it would
-// cost each acknowledgement another page. So the index of tenant and key is asked for each tenant. Any that match are
-// found, up to a page.
+// search is query for exports whose key begins with a prefix. There is no index of keys without tenants: keys are
+// random, it would cost each acknowledgement another page. So the index of tenant and key is asked for each tenant. Any
+// that match are found, up to a page.
 func (f ExportFilter) search() (string, []any) {
 	args := []any{f.Prefix, f.Prefix + "\x7f", f.Limit} // keys are of visible ASCII characters
 	from, of := "each_tenant CROSS JOIN exports e", "each_tenant.tenant"

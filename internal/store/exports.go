@@ -77,7 +77,8 @@ func (tx *Tx) AcceptedExport(tenant, key string) (AcceptedExport, bool, error) {
 	return s, ok, err
 }
 
-// UpsertUnkeyedBody returns the key of a body without an X-Service-UUID: proposed, or until till the one of the same body before.
+// UpsertUnkeyedBody returns the key of a body without an X-Service-UUID: proposed, or until till the one of the same
+// body before.
 func (tx *Tx) UpsertUnkeyedBody(tenant string, sum [sha256.Size]byte, proposed string, now, till time.Time) (string, error) {
 	var key string
 	ok, err := tx.sql.Scan([]any{&key}, `
@@ -302,9 +303,9 @@ type Cursor struct {
 	after, id int64 // dispatch_after and id of the last one
 }
 
-// ListUndispatchedUnfetched lists exports that wait for Temporal and have documents to fetch whose URLs have not ended: at most
-// limit of those received before a time, the longest waiting first. next is the cursor of the following page, zero
-// after the last one.
+// ListUndispatchedUnfetched lists exports that wait for Temporal and have documents to fetch whose URLs have not ended:
+// at most limit of those received before a time, the longest waiting first. next is the cursor of the following page,
+// zero after the last one.
 func (db *DB) ListUndispatchedUnfetched(ctx context.Context, behind Cursor, before, now time.Time,
 	limit int) (found []*model.Export, next Cursor, err error) {
 	found, err = rows.Query(ctx, db.reads, func(r row) (*model.Export, error) {

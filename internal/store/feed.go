@@ -42,7 +42,7 @@ func (db *DB) FeedState(ctx context.Context, tenant string) (FeedState, error) {
 		tenant, inFeed)
 }
 
-// MaxFiles is how many questions for a file an open job of a tenant asks at most.
+// MaxFiles returns the largest number of questions for a file in an open job of a tenant.
 func (db *DB) MaxFiles(ctx context.Context, tenant string) (int, error) {
 	return rows.QueryOne(ctx, db.reads, func(r row) (int, error) {
 		var n sql.NullInt64

@@ -15,7 +15,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
-// HealthKept is how long the hourly counts of attempts and of refused answers are kept.
+// HealthKept is the age at which hourly counts of attempts and of refused answers are deleted.
 const HealthKept = 90 * 24 * time.Hour
 
 // placeAndHour is an hour of an integration.
@@ -24,8 +24,8 @@ type placeAndHour struct {
 	hour time.Time
 }
 
-// healthBatch gathers the attempts of a transaction by integration. All closures of a batch share it, so that it costs two
-// statements for each integration, however many attempts there are; one more while the integration refuses any.
+// healthBatch gathers the attempts of a transaction by integration. All closures of a batch share it, so that it costs
+// two statements for each integration, however many attempts there are; one more while the integration refuses any.
 type healthBatch struct {
 	tx       *Tx
 	hours    map[placeAndHour]*model.Tally
@@ -84,8 +84,8 @@ func (b *healthBatch) Write() error {
 	return nil
 }
 
-// addRefusals adds the attempts at an integration to what it refused before, whose row the transaction has locked. While
-// nothing is refused there is nothing to write.
+// addRefusals adds the attempts at an integration to what it refused before, whose row the transaction has locked.
+// While nothing is refused there is nothing to write.
 func (b *healthBatch) addRefusals(at model.Place, before string) error {
 	var r model.Refusals
 	if before != "" {
@@ -115,8 +115,8 @@ func comparePlaces(x, y model.Place) int {
 	return cmp.Or(strings.Compare(x.Tenant, y.Tenant), strings.Compare(x.Integration, y.Integration))
 }
 
-// addToHealth appends what a batch says to what is known, and returns the refusals. After a success in the batch only the
-// batch counts.
+// addToHealth appends what a batch says to what is known, and returns the refusals. After a success in the batch only
+// the batch counts.
 var addToHealth = fmt.Sprintf(`INSERT INTO integration_health AS h
 	(tenant, integration, last_success_at, recovered_at, failures, failing_since, class, reason)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8)

@@ -27,8 +27,9 @@ type Once struct {
 	Till        time.Time         // until then its repeats are recognized
 }
 
-// Begin begins a request, or returns the location of what it made before. A request whose lease is over, because its process ended,
-// begins again; so does one that is kept no longer. Errors: ErrRunning, ErrOtherRequest, and those of the database.
+// Begin begins a request, or returns the location of what it made before. A request whose lease is over, because its
+// process ended, begins again; so does one that is kept no longer. Errors: ErrRunning, ErrOtherRequest, and those of
+// the database.
 func (db *DB) Begin(ctx context.Context, o *Once, now time.Time) (location string, err error) {
 	err = db.Write(ctx, func(tx *Tx) (err error) {
 		location, err = tx.beginOnce(o, now)
@@ -37,8 +38,8 @@ func (db *DB) Begin(ctx context.Context, o *Once, now time.Time) (location strin
 	return location, err
 }
 
-// Known returns the location of what a request made before, and begins nothing; empty: nothing was made. Errors: ErrOtherRequest, and
-// those of the database.
+// Known returns the location of what a request made before, and begins nothing; empty: nothing was made. Errors:
+// ErrOtherRequest, and those of the database.
 func (db *DB) Known(ctx context.Context, o *Once, now time.Time) (location string, err error) {
 	var fingerprint []byte
 	location, err = rows.QueryOne(ctx, db.reads, func(r row) (s string, err error) { return s, r.Scan(&fingerprint, &s) },
@@ -59,14 +60,16 @@ func (tx *Tx) beginOnce(o *Once, now time.Time) (location string, err error) {
 	if err := tx.sql.Run(`DELETE FROM idempotency WHERE id = $1 AND till <= $2`, o.ID[:], rows.Micros(now)); err != nil {
 		return "", err
 	}
-	n, err := tx.sql.Exec(`INSERT INTO idempotency (id, fingerprint, location, lease, till) VALUES ($1, $2, '', $3, $4) ON CONFLICT DO NOTHING`,
+	n, err := tx.sql.Exec(`INSERT INTO idempotency (id, fingerprint, location, lease, till)
+		VALUES ($1, $2, '', $3, $4) ON CONFLICT DO NOTHING`,
 		o.ID[:], o.Fingerprint[:], rows.Micros(o.Lease), rows.Micros(o.Till))
 	if err != nil || n == 1 {
 		return "", err
 	}
 	var fingerprint []byte
 	var lease time.Time
-	if _, err := tx.sql.Scan([]any{&fingerprint, &location, rows.Time(&lease)}, `SELECT fingerprint, location, lease FROM idempotency WHERE id = $1`, o.ID[:]); err != nil {
+	if _, err := tx.sql.Scan([]any{&fingerprint, &location, rows.Time(&lease)},
+		`SELECT fingerprint, location, lease FROM idempotency WHERE id = $1`, o.ID[:]); err != nil {
 		return "", err
 	}
 	switch {
@@ -85,21 +88,23 @@ func (tx *Tx) beginOnce(o *Once, now time.Time) (location string, err error) {
 	return "", err
 }
 
-// Complete stores the location of what a request makes, in the transaction that makes it: its repeats don't make it again. The error is
-// ErrLeaseLost when a repeat has taken the request over.
+// Complete stores the location of what a request makes, in the transaction that makes it: its repeats don't make it
+// again. The error is ErrLeaseLost when a repeat has taken the request over.
 func (tx *Tx) Complete(o *Once, location string) error {
-	return tx.sql.RunOr(ErrLeaseLost, `UPDATE idempotency SET location = $1 WHERE id = $2 AND lease = $3`, location, o.ID[:], rows.Micros(o.Lease))
+	return tx.sql.RunOr(ErrLeaseLost, `UPDATE idempotency SET location = $1 WHERE id = $2 AND lease = $3`,
+		location, o.ID[:], rows.Micros(o.Lease))
 }
 
 // EndLease ends the lease of a request, so that its repeat may begin at once.
 func (db *DB) EndLease(ctx context.Context, o *Once, now time.Time) error {
 	return db.Write(ctx, func(tx *Tx) error {
-		return tx.sql.Run(`UPDATE idempotency SET lease = $1 WHERE id = $2 AND lease = $3`, rows.Micros(now), o.ID[:], rows.Micros(o.Lease))
+		return tx.sql.Run(`UPDATE idempotency SET lease = $1 WHERE id = $2 AND lease = $3`,
+			rows.Micros(now), o.ID[:], rows.Micros(o.Lease))
 	})
 }
 
-// Do is Begin and Complete in one transaction: it returns the location of what the request made before; where that is empty, location
-// is stored, and the caller makes what is there. Errors are those of Begin.
+// Do is Begin and Complete in one transaction: it returns the location of what the request made before; where that is
+// empty, location is stored, and the caller makes what is there. Errors are those of Begin.
 func (tx *Tx) Do(o *Once, location string, now time.Time) (before string, err error) {
 	before, err = tx.beginOnce(o, now)
 	if err != nil || before != "" {

@@ -34,8 +34,8 @@ type kept struct {
 	former     []byte // the setting with the former secret, where VERIFY was answered with that; nil: it was not
 }
 
-// Deliverable reports whether exports may go to an integration: it answered VERIFY, or is the operator's own, and is not
-// disabled.
+// Deliverable reports whether exports may go to an integration: it answered VERIFY, or is the operator's own, and is
+// not disabled.
 func (s IntegrationStatus) Deliverable(i *model.Integration) bool {
 	return s.State == model.Configured || s.ByFormer || !i.Verify && s.State == model.NotConfigured
 }
@@ -154,9 +154,9 @@ func (tx *Tx) UpsertIntegrationStatus(i *model.Integration, s IntegrationStatus)
 	return tx.sql.Run(upsertIntegrationStatus, s.values(i)...)
 }
 
-// UpdateIntegrationStatus writes where an integration stands after it answered, from where it stood when it was asked. It
-// reports false, and changes nothing, when it does not stand there any more: it was given another setting, or disabled,
-// or removed.
+// UpdateIntegrationStatus writes where an integration stands after it answered, from where it stood when it was asked.
+// It reports false, and changes nothing, when it does not stand there any more: it was given another setting, or
+// disabled, or removed.
 func (tx *Tx) UpdateIntegrationStatus(i *model.Integration, from, to IntegrationStatus) (bool, error) {
 	return tx.sql.Changed(upsertIntegrationStatus+`
 		WHERE integration_states.setting = $11 AND integration_states.state = $12

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// TellAfter is how long what happens to exports is collected before it is told for the first time.
+	// TellAfter is how long events of exports are collected before the first notification of them.
 	TellAfter = time.Minute
-	// TellEvery is how often it is told at most.
+	// TellEvery is the time between two notifications of them.
 	TellEvery = time.Hour
 )
 
@@ -134,7 +134,7 @@ func (tx *Tx) Health(at model.Place) (model.Health, error) {
 	return h, err
 }
 
-// Condition is one that an integration is in, by the event that tells of its begin.
+// Condition is a condition of an integration, by the event that reports its beginning.
 type Condition struct {
 	model.Place
 	Event model.Event

@@ -8,9 +8,9 @@ import (
 	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
-// ListOverdue lists the exports after an ID that have a delivery of an outcome, in its last round and not parked, for which
-// something should have happened before a time: its next attempt, or, of what was never attempted, anything since it
-// began to be. A held delivery is overdue only once it should have been parked, hold after it was held; of an export
+// ListOverdue lists the exports after an ID that have a delivery of an outcome, in its last round and not parked, for
+// which something should have happened before a time: its next attempt, or, of what was never attempted, anything since
+// it began to be. A held delivery is overdue only once it should have been parked, hold after it was held; of an export
 // that was triggered here, only after the export's end.
 func (db *DB) ListOverdue(ctx context.Context, outcome model.Outcome, before time.Time, hold time.Duration, after int64,
 	limit int) ([]int64, error) {
@@ -29,8 +29,8 @@ const unfinishedPage = 1000
 // integration without a delivery in the current round, or documents that are neither fetched nor given up. next is the
 // ID to continue after, 0 at the end.
 func (db *DB) ListUnfinished(ctx context.Context, after int64, before time.Time) (found []int64, next int64, err error) {
-	last, err := rows.Query(ctx, db.reads, rows.Value[int64], `SELECT id FROM exports WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2`,
-		after, unfinishedPage-1)
+	last, err := rows.Query(ctx, db.reads, rows.Value[int64],
+		`SELECT id FROM exports WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2`, after, unfinishedPage-1)
 	if err != nil {
 		return nil, 0, err
 	}

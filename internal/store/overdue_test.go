@@ -11,8 +11,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
-// What nothing happened to although something should have is found, and nothing else: each of these differs in one thing from one that
-// is not, or is.
+// What nothing happened to although something should have is found, and nothing else: each of these differs in one
+// thing from one that is not, or is.
 func TestWhatIsOverdue(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {

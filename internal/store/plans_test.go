@@ -178,8 +178,8 @@ func queriesOf(t *testing.T, db *DB) (all []asked) {
 	return all
 }
 
-// whole is a step of a plan of SQLite that goes through a table, or a sort of what was found. Sorting the one page that an inner
-// query found is all right.
+// whole is a step of a plan of SQLite that goes through a table, or a sort of what was found. Sorting the one page that
+// an inner query found is all right.
 var whole = regexp.MustCompile(`^SCAN [a-z]+( USING INDEX [a-z_]+)?$|USE TEMP B-TREE FOR (ORDER BY|DISTINCT)`)
 
 // few are the indexes that hold, or are asked for, a few rows only: what needs attention, the deliveries of an export.
@@ -213,7 +213,8 @@ func TestListsUseIndexesOfSQLite(t *testing.T) {
 // ofGroups is a step of a plan of PostgreSQL that sorts what an index gave with the same key.
 var ofGroups = regexp.MustCompile(`Incremental Sort |Sort Key: `)
 
-// TestListsUseIndexesOfPostgreSQL forbids the planner to go through tables and to sort, wherever an index makes that possible.
+// TestListsUseIndexesOfPostgreSQL forbids the planner to go through tables and to sort, wherever an index makes that
+// possible.
 func TestListsUseIndexesOfPostgreSQL(t *testing.T) {
 	t.Parallel()
 	options := url.Values{"options": {"-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off -c enable_hashagg=off"}}

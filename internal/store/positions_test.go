@@ -12,8 +12,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
-// What exports, applications and the feed have of a job they read without what it asks, which may be 4 MiB: not even a broken one keeps
-// them from it. A job that was put before there was that is read as a whole.
+// What exports, applications and the feed have of a job they read without what it asks, which may be 4 MiB: not even a
+// broken one keeps them from it. A job that was put before there was that is read as a whole.
 func TestPositionsAreReadWithoutQuestions(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {

@@ -18,8 +18,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
-// TestRestartOfPostgreSQLLosesNothing crashes the server under load: what was acknowledged is there afterwards, what was not
-// failed as unavailable, and writing goes on by itself.
+// TestRestartOfPostgreSQLLosesNothing crashes the server under load: what was acknowledged is there afterwards, what
+// was not failed as unavailable, and writing goes on by itself.
 func TestRestartOfPostgreSQLLosesNothing(t *testing.T) {
 	t.Parallel()
 	const writers = 32
@@ -185,7 +185,8 @@ func TestTextThatPostgreSQLRefusesIsCleaned(t *testing.T) {
 	})
 }
 
-// A statement's error that a closure passes over must not be acknowledged: PostgreSQL's COMMIT of such a transaction is a ROLLBACK.
+// A statement's error that a closure passes over must not be acknowledged: PostgreSQL's COMMIT of such a transaction is
+// a ROLLBACK.
 func TestErrorThatAClosurePassesOverIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {

@@ -14,8 +14,8 @@ var redeliveries = rows.Table[model.Redelivery]{
 	Columns: `id, tenant, integration, since, until, mode, outcome, class,
 	status, rate, state, reason, total, skipped, after_id, created_at, updated_at, ended_at, begun_by`,
 	Fields: func(j *model.Redelivery) []any {
-		return []any{&j.ID, &j.Tenant, &j.Integration, rows.Time(&j.Since), rows.Time(&j.Until), &j.Mode, &j.Outcome, &j.Class,
-			&j.Status, &j.Rate, &j.State, &j.Reason, &j.Total, &j.Skipped, &j.After, rows.Time(&j.CreatedAt),
+		return []any{&j.ID, &j.Tenant, &j.Integration, rows.Time(&j.Since), rows.Time(&j.Until), &j.Mode, &j.Outcome,
+			&j.Class, &j.Status, &j.Rate, &j.State, &j.Reason, &j.Total, &j.Skipped, &j.After, rows.Time(&j.CreatedAt),
 			rows.Time(&j.UpdatedAt), rows.Time(&j.EndedAt), &j.BegunBy}
 	}}
 
@@ -55,8 +55,8 @@ func (db *DB) countBegun(ctx context.Context, j *model.Redelivery) error {
 	return err
 }
 
-// ListRedeliveries lists the redeliveries of a tenant, or of all when it is empty, the newest first, as Redelivery reads
-// them.
+// ListRedeliveries lists the redeliveries of a tenant, or of all when it is empty, the newest first, as Redelivery
+// reads them.
 func (db *DB) ListRedeliveries(ctx context.Context, tenant string, p Page) ([]*model.Redelivery, string, error) {
 	var c conditions
 	if tenant != "" {

@@ -118,7 +118,8 @@ func TestFileOfTwoThatAreErasedAtOnce(t *testing.T) {
 	}
 }
 
-// However many files an export has, its erasure takes few locks: a server has room for some thousands, of all transactions together.
+// However many files an export has, its erasure takes few locks: a server has room for some thousands, of all
+// transactions together.
 func TestErasureOfManyFilesTakesFewLocks(t *testing.T) {
 	t.Parallel()
 	address := storetest.Postgres(t)
@@ -143,7 +144,8 @@ func TestErasureOfManyFilesTakesFewLocks(t *testing.T) {
 	require.ElementsMatch(t, blobs, released(t, db))
 }
 
-// A document that is put into an export on one node while another deletes it: the export has its file, or goes without it.
+// A document that is put into an export on one node while another deletes it: the export has its file, or goes without
+// it.
 func TestDocumentIsOfferedBesideItsDeletion(t *testing.T) {
 	t.Parallel()
 	nodes := twoNodes(t)

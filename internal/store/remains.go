@@ -30,8 +30,8 @@ var selectRemains = func() string {
 	return strings.Join(selects, " UNION ALL ") + ` ORDER BY n`
 }()
 
-// ListRemains lists in words what is stored under a tenant's name: another tenant of that name would get it. It is empty
-// where nobody had the name, or all was deleted.
+// ListRemains lists in words what is stored under a tenant's name: another tenant of that name would get it. It is
+// empty where nobody had the name, or all was deleted.
 func (tx *Tx) ListRemains(tenant string) ([]string, error) {
 	return rows.QueryTx(tx.sql, func(r row) (string, error) {
 		var n int

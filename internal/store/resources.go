@@ -41,8 +41,8 @@ var applications = collection[model.JobApplication]{"job_applications", []string
 		return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step}
 	}}
 
-// emailKey returns the key of an e-mail address in the index: its case is folded, and it is not too long for an index. A
-// few different addresses share a key: it folds ß to ss, and ends after 1 KiB.
+// emailKey returns the key of an e-mail address in the index: its case is folded, and it is not too long for an index.
+// A few different addresses share a key: it folds ß to ss, and ends after 1 KiB.
 func emailKey(address string) string {
 	return model.CandidateKey(cases.Fold().String(strings.TrimSpace(address)))
 }
@@ -73,8 +73,8 @@ func (db *DB) Candidate(ctx context.Context, tenant, id string) (*model.Candidat
 	return candidates.get(ctx, db, tenant, id)
 }
 
-// ListCandidates lists candidates by id: those whose first e-mail address is this one, or all when it is empty. A page of
-// those may be shorter than was asked for before the last one.
+// ListCandidates lists candidates by id: those whose first e-mail address is this one, or all when it is empty. A page
+// of those may be shorter than was asked for before the last one.
 func (db *DB) ListCandidates(ctx context.Context, tenant, email string, p Page) ([]*model.Candidate, string, error) {
 	if email == "" {
 		return candidates.list(ctx, db, tenant, "", "", p)

@@ -47,8 +47,8 @@ func TestCandidateIsFoundByAddress(t *testing.T) {
 	})
 }
 
-// Addresses that differ in more than case are two people's, also where the index has one key for both; those that differ in case alone
-// are one's.
+// Addresses that differ in more than case are two people's, also where the index has one key for both; those that
+// differ in case alone are one's.
 func TestCandidatesAreToldApartByTheirWholeAddress(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {

@@ -15,9 +15,9 @@ const (
 	deletedReason = "it was deleted before it was scanned"
 )
 
-// offeredState tells in which state a document of a job application becomes one of an export. One whose scan is pending
-// stays so until the transaction ends: the scan, which may end on another node at this moment, then finds the export's
-// document as well.
+// offeredState returns the state in which a document of a job application becomes one of an export. One whose scan is
+// pending stays so until the transaction ends: the scan, which may end on another node at this moment, then finds the
+// export's document as well.
 func (tx *Tx) offeredState(d *model.ApplicationDocument) (state model.DocumentState, reason string, err error) {
 	scan := d.Scan
 	if scan == model.ScanPending {
@@ -40,9 +40,9 @@ func (tx *Tx) offeredState(d *model.ApplicationDocument) (state model.DocumentSt
 	return model.Fetched, "", nil
 }
 
-// FinishScan writes what a scanner says of a document: nothing found, it is clean; else it is refused, in every export as
-// well, and its file is entered among the uploads that came to nothing, for removal. It reports false when the scan had
-// ended before, or the document is gone.
+// FinishScan writes what a scanner says of a document: nothing found, it is clean; else it is refused, in every export
+// as well, and its file is entered among the uploads that came to nothing, for removal. It reports false when the scan
+// had ended before, or the document is gone.
 func (tx *Tx) FinishScan(d *model.ApplicationDocument, found string, now time.Time) (bool, error) {
 	scan, state, reason := model.Clean, model.Fetched, ""
 	if found != "" {

@@ -88,7 +88,8 @@ func TestAScanEndsOnce(t *testing.T) {
 	})
 }
 
-// An export that is made while its documents are being scanned learns what came of it; one that is made afterwards knows.
+// An export that is made while its documents are being scanned learns what came of it; one that is made afterwards
+// knows.
 func TestExportsFollowTheScan(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {

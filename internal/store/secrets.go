@@ -63,7 +63,7 @@ type secretRow struct {
 	kept                []byte
 }
 
-// place tells the row in its table.
+// place returns the values that identify the row in its table.
 func (r secretRow) place(t secretTable) []any {
 	if t.place == 1 {
 		return []any{r.tenant}
@@ -149,7 +149,7 @@ func (db *DB) CheckSecrets(ctx context.Context, v *vault.Vault) error {
 
 // Reencrypt re-encrypts with a vault's newest key the secrets that are stored plainly or were sealed with a former key,
 // and returns how many. It writes a page at a time and may be interrupted and run again. A secret that changes
-// meanwhile is left alone. One that can't be opened stays as it is; the error is that of the first.
+// meanwhile is not changed. One that can't be opened stays as it is; the error is that of the first.
 func (db *DB) Reencrypt(ctx context.Context, v *vault.Vault) (resealed int, err error) {
 	// Writes that seal with another vault began earlier. They end before this one, so that they are read below.
 	if err := db.Write(ctx, func(*Tx) error { return nil }); err != nil {

@@ -209,7 +209,8 @@ func TestResealing(t *testing.T) {
 	})
 }
 
-// What is saved while a configuration with a key takes the place of one without could be read by either, and is sealed once one is left.
+// What is saved while a configuration with a key takes the place of one without could be read by either, and is sealed
+// once one is left.
 func TestSavedDuringAReload(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
@@ -232,7 +233,8 @@ func TestSavedDuringAReload(t *testing.T) {
 	})
 }
 
-// A process that ends in the middle leaves some sealed with one key and some with the other, or plainly. The next one goes on.
+// A process that ends in the middle leaves some sealed with one key and some with the other, or plainly. The next one
+// goes on.
 func TestResealingGoesOn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
@@ -265,7 +267,8 @@ func TestResealingGoesOn(t *testing.T) {
 	})
 }
 
-// A secret that somebody changes while all are sealed anew is theirs, whenever that is: what was read of it before is not written over it.
+// A secret that somebody changes while all are sealed anew is theirs, whenever that is: what was read of it before is
+// not written over it.
 func TestResealingLeavesWhatSomebodyChanges(t *testing.T) {
 	t.Parallel()
 	tenant := func(tx *Tx) error {
@@ -357,8 +360,8 @@ func TestResealingPassesOverWhatItCantOpen(t *testing.T) {
 	})
 }
 
-// While one node has the new key in front already, another one has it behind the former one: both read what either writes, also
-// while it is sealed anew, and what somebody changes then is not undone.
+// While one node has the new key in front already, another one has it behind the former one: both read what either
+// writes, also while it is sealed anew, and what somebody changes then is not undone.
 func TestTwoNodesChangeTheKey(t *testing.T) {
 	t.Parallel()
 	const n = 30

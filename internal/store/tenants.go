@@ -36,8 +36,8 @@ func (tx *Tx) UpsertTenant(t *model.Tenant, now time.Time) error {
 		t.Name, t.Title, kept, t.Quarantine, perSecond, burst)
 }
 
-// UpsertIntegration writes an integration of a stored tenant, as UpsertTenant does. An insertion raises the tenant's version,
-// too. Its status is written with UpsertIntegrationStatus.
+// UpsertIntegration writes an integration of a stored tenant, as UpsertTenant does. An insertion raises the tenant's
+// version, too. Its status is written with UpsertIntegrationStatus.
 func (tx *Tx) UpsertIntegration(i *model.Integration, now time.Time) error {
 	if i.Row.Version == 0 {
 		if err := tx.raiseTenantVersion(i.Tenant, now); err != nil {
@@ -97,7 +97,7 @@ func (tx *Tx) raiseTenantVersion(name string, now time.Time) error {
 		rows.Micros(now), name)
 }
 
-// raiseDirectoryVersion tells the nodes of this database that they have to reload tenants and integrations.
+// raiseDirectoryVersion makes the nodes of this database reload tenants and integrations.
 func (tx *Tx) raiseDirectoryVersion() error {
 	return tx.sql.Run(`UPDATE directory SET version = version + 1 WHERE id = 1`)
 }
@@ -122,7 +122,7 @@ func (tx *Tx) DeleteIntegration(i *model.Integration, now time.Time) error {
 		AND created_at = $4`, i.Tenant, i.Name, i.Row.Version, rows.Micros(i.Row.CreatedAt))
 }
 
-// writeDirectory writes a row, and tells the nodes that the directory changed; ErrStale when there is no such row.
+// writeDirectory writes a row, and makes the nodes reload the directory; ErrStale when there is no such row.
 func (tx *Tx) writeDirectory(q string, args ...any) error {
 	if err := tx.sql.RunOr(ErrStale, q, args...); err != nil {
 		return err

@@ -40,8 +40,8 @@ func (c *conditions) undelivered(db *DB, integration string) {
 	c.where = append(c.where, "e.unsettled", db.undelivered(integration))
 }
 
-// ListSettled lists those of the next MaxPage unsettled exports after an ID of which every delivery is final. next is the
-// ID to continue after, 0 at the end.
+// ListSettled lists those of the next MaxPage unsettled exports after an ID of which every delivery is final. next is
+// the ID to continue after, 0 at the end.
 func (db *DB) ListSettled(ctx context.Context, after int64) (settled []int64, next int64, err error) {
 	type found struct {
 		id          int64
@@ -61,8 +61,8 @@ func (db *DB) ListSettled(ctx context.Context, after int64) (settled []int64, ne
 	return settled, next, err
 }
 
-// SettleExports notes that every delivery of some exports, at most MaxPage, is final. It leaves out those of which that is
-// not so any more.
+// SettleExports notes that every delivery of some exports, at most MaxPage, is final. It leaves out those of which that
+// is not so any more.
 func (tx *Tx) SettleExports(ids []int64) error {
 	if len(ids) == 0 {
 		return nil
@@ -73,8 +73,8 @@ func (tx *Tx) SettleExports(ids []int64) error {
 		len(args)+1, in, tx.db.undelivered(""), tx.sql.SkipLocked()), append(args, false)...)
 }
 
-// Waiting is how many deliveries to an integration are not final, and since when the oldest waits: since the export came,
-// or since it was redelivered.
+// Waiting is how many deliveries to an integration are not final, and since when the oldest waits: since the export
+// came, or since it was redelivered.
 type Waiting struct {
 	Count  int64
 	Oldest time.Time

@@ -11,8 +11,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
-// What is undelivered is found in every state that is not final, whether its delivery is stored yet or not, also after it
-// was noted what is settled.
+// What is undelivered is found in every state that is not final, whether its delivery is stored yet or not, also after
+// it was noted what is settled.
 func TestUndeliveredExports(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {

@@ -7,10 +7,11 @@ import (
 	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
-// InsertUpload inserts the name of a file before it is made: the sweep removes both, unless ClaimUpload claims the file. A
-// name that is there already stays.
+// InsertUpload inserts the name of a file before it is made: the sweep removes both, unless ClaimUpload claims the
+// file. A name that is there already stays.
 func (tx *Tx) InsertUpload(blob string, now time.Time) error {
-	return tx.sql.Run(`INSERT INTO uploads (blob, begun_at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, blob, rows.Micros(now))
+	return tx.sql.Run(`INSERT INTO uploads (blob, begun_at) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+		blob, rows.Micros(now))
 }
 
 // ClaimUpload claims a file: it belongs to a row now. It reports false when it was claimed or given up before.
@@ -29,8 +30,8 @@ func (tx *Tx) DeleteUpload(blob string) error {
 	return tx.sql.Run(`DELETE FROM uploads WHERE blob = $1`, blob)
 }
 
-// ListUploads lists the names of unclaimed files that were begun before a time, at most limit, after an offset: first those
-// that were given up, then the oldest.
+// ListUploads lists the names of unclaimed files that were begun before a time, at most limit, after an offset: first
+// those that were given up, then the oldest.
 func (db *DB) ListUploads(ctx context.Context, before time.Time, offset, limit int) ([]string, error) {
 	return rows.Query(ctx, db.reads, rows.Value[string], `SELECT blob FROM uploads WHERE begun_at < $1 ORDER BY begun_at, blob
 		LIMIT $2 OFFSET $3`, rows.Micros(before), limit, offset)

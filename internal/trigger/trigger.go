@@ -31,7 +31,7 @@ var ErrNotFound = errors.New("there is no such thing")
 // RefusedError says why nothing was triggered: a sentence for the person who asked.
 type RefusedError struct {
 	Reason string
-	// Ambiguous tells that the request has to say more; otherwise what is stored stands against it.
+	// Ambiguous says that the request has to say more; otherwise what is stored stands against it.
 	Ambiguous bool
 }
 

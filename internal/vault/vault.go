@@ -111,7 +111,7 @@ func (v *Vault) Open(purpose, owner string, sealed []byte) ([]byte, error) {
 // HasKey reports whether there is a text to seal with.
 func (v *Vault) HasKey() bool { return len(v.texts) > 0 }
 
-// Newest returns a vault of the first text alone, which seals.
+// Newest returns a vault with only the first text, which seals.
 func (v *Vault) Newest() *Vault { return &Vault{texts: v.texts[:min(1, len(v.texts))]} }
 
 // Covers reports whether v opens all that another vault does.

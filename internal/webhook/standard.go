@@ -80,7 +80,7 @@ func signStandard(h http.Header, id string, at time.Time, body []byte, secrets .
 	h[StandardSignature] = []string{strings.Join(signatures, " ")}
 }
 
-// Message is a webhook in the form of Standard Webhooks alone, without a header of the contract.
+// Message is a webhook in the form of Standard Webhooks, without headers of the contract.
 type Message struct {
 	URL     string
 	Secrets []string // each makes a signature

@@ -20,7 +20,7 @@ func (n Names) Verification(i *model.Integration) Delivery {
 	return d
 }
 
-// Verify sends a VERIFY event to an integration and tells why that is not configured: a sentence, empty when it
+// Verify sends a VERIFY event to an integration and returns why that is not configured: a sentence, empty when it
 // answered exactly 200 (contract, "States and transitions"). When no answer came, answer has no status. The error says
 // that the attempt was cancelled, which is nobody's failure.
 func (n Names) Verify(ctx context.Context, client *http.Client,

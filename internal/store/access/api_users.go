@@ -44,7 +44,8 @@ func (tx *Tx) DeleteAPIUsersOfTenant(tenant string) error {
 // DisableAPIUser disables a user of a tenant and revokes their tokens. It reports false when there is no such user, or
 // they are disabled already.
 func (tx *Tx) DisableAPIUser(tenant, id string, now time.Time) (bool, error) {
-	ok, err := tx.sql.Changed(`UPDATE api_users SET disabled_at = $1 WHERE tenant = $2 AND id = $3 AND disabled_at IS NULL`,
+	ok, err := tx.sql.Changed(`UPDATE api_users SET disabled_at = $1 WHERE tenant = $2 AND id = $3
+		AND disabled_at IS NULL`,
 		rows.Micros(now), tenant, id)
 	if err != nil || !ok {
 		return false, err

@@ -26,9 +26,10 @@ func (tx *Tx) IsAPIKeyValid(hash [sha256.Size]byte) (good bool, err error) {
 	return tx.sql.Scan([]any{&id}, `SELECT id FROM api_keys WHERE hash = $1 AND revoked_at IS NULL`, hash[:])
 }
 
-// RevokeAPIKeysOfTenant revokes the keys that are for one tenant alone.
+// RevokeAPIKeysOfTenant revokes the keys of one tenant.
 func (tx *Tx) RevokeAPIKeysOfTenant(tenant string, now time.Time) error {
-	return tx.sql.Run(`UPDATE api_keys SET revoked_at = $1 WHERE tenant = $2 AND revoked_at IS NULL`, rows.Micros(now), tenant)
+	return tx.sql.Run(`UPDATE api_keys SET revoked_at = $1 WHERE tenant = $2 AND revoked_at IS NULL`,
+		rows.Micros(now), tenant)
 }
 
 // UpdateAPIKeyUse stores when a key was used, unless a use after since is stored.
@@ -56,7 +57,7 @@ func (db *DB) APIKey(ctx context.Context, id string) (*model.APIKey, error) {
 	return apiKeys.Get(ctx, db.reads, `id = $1`, id)
 }
 
-// ListAPIKeys lists keys by id: those that open a tenant alone, or all of them when it is empty.
+// ListAPIKeys lists keys by id: those of a tenant, or all when it is empty.
 func (db *DB) ListAPIKeys(ctx context.Context, tenant string, p rows.Page) ([]*model.APIKey, string, error) {
 	where, args := `id > $1`, []any{p.After}
 	if tenant != "" {

@@ -8,11 +8,12 @@ import (
 	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
-// maxConsoleSessions is how many sessions a person has at a console, in as many browsers; a further one ends the oldest.
+// maxConsoleSessions is how many sessions a person has at a console, in as many browsers; a further one ends the
+// oldest.
 const maxConsoleSessions = 10
 
-// SignInOfCode reads the session at our own sign-in in which a code was issued, and the verified e-mail address that its
-// user has now; empty: none. ErrNotFound: no such code was issued here.
+// SignInOfCode reads the session at our own sign-in in which a code was issued, and the verified e-mail address that
+// its user has now; empty: none. ErrNotFound: no such code was issued here.
 func (db *DB) SignInOfCode(ctx context.Context, issuer string, code identity.Hash) (session identity.Hash, email string,
 	err error) {
 	s, err := rows.QueryOne(ctx, db.reads, func(r row) (s identity.ConsoleSession, err error) {
@@ -38,7 +39,8 @@ func (tx *Tx) InsertConsoleSession(before identity.Hash, s *identity.ConsoleSess
 	if s.SignIn != (identity.Hash{}) {
 		signIn = s.SignIn[:]
 	}
-	if err := tx.sql.Run(`INSERT INTO console_sessions (hash, console, issuer, subject, sid, signin, person, created_at, till)
+	if err := tx.sql.Run(`INSERT INTO console_sessions (hash, console, issuer, subject, sid, signin, person, created_at,
+		till)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, s.Hash[:], s.Console, s.Issuer, s.Subject, s.SID, signIn, s.Person,
 		rows.Micros(s.CreatedAt), rows.Micros(s.Till)); err != nil {
 		return err
@@ -48,14 +50,15 @@ func (tx *Tx) InsertConsoleSession(before identity.Hash, s *identity.ConsoleSess
 		s.Issuer, s.Subject, s.Console, s.Hash[:], rows.Sweep, maxConsoleSessions-1)
 }
 
-// ConsoleSession reads a session of a console that has not ended; ErrNotFound when there is none. One of our own sign-in
-// has ended with the session there, and while its user is disabled.
+// ConsoleSession reads a session of a console that has not ended; ErrNotFound when there is none. One of our own
+// sign-in has ended with the session there, and while its user is disabled.
 func (db *DB) ConsoleSession(ctx context.Context, console string, hash identity.Hash,
 	now time.Time) (*identity.ConsoleSession, error) {
 	return rows.QueryOne(ctx, db.reads, func(r row) (*identity.ConsoleSession, error) {
 		s := &identity.ConsoleSession{Hash: hash, Console: console}
 		var signIn []byte
-		err := r.Scan(&s.Issuer, &s.Subject, &s.SID, &signIn, &s.Person, rows.Time(&s.CreatedAt), rows.Time(&s.Till), &s.Email)
+		err := r.Scan(&s.Issuer, &s.Subject, &s.SID, &signIn, &s.Person, rows.Time(&s.CreatedAt), rows.Time(&s.Till),
+			&s.Email)
 		copy(s.SignIn[:], signIn)
 		return s, err
 	}, `SELECT c.issuer, c.subject, c.sid, c.signin, c.person, c.created_at, c.till,
@@ -70,16 +73,17 @@ func (tx *Tx) DeleteConsoleSession(hash identity.Hash) error {
 	return tx.sql.Run(`DELETE FROM console_sessions WHERE hash = $1`, hash[:])
 }
 
-// Logout has the claims of a provider's logout token (OpenID Connect Back-Channel Logout 1.0 section 2.4), which name the
-// session that ended there. Subject, SID or both are set.
+// Logout has the claims of a provider's logout token (OpenID Connect Back-Channel Logout 1.0 section 2.4), which name
+// the session that ended there. Subject, SID or both are set.
 type Logout struct {
 	Console, Issuer, Subject, SID string
 	Token                         identity.Hash // of issuer and jti
 	Till                          time.Time     // until when a repeat of the token must be recognized
 }
 
-// EndConsoleSessions ends the sessions at a console that a logout token names, and returns how many there were. ErrTaken:
-// the token was used before. A session whose own sid the provider did not tell ends with any of its subject's.
+// EndConsoleSessions ends the sessions at a console that a logout token names, and returns how many there were.
+// ErrTaken: the token was used before. A session whose own sid the provider did not tell ends with any of its
+// subject's.
 func (tx *Tx) EndConsoleSessions(l Logout) (ended int64, err error) {
 	if err := tx.sql.RunOr(ErrTaken, `INSERT INTO logout_tokens (hash, till) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
 		l.Token[:], rows.Micros(l.Till)); err != nil {

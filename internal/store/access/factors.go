@@ -12,7 +12,8 @@ import (
 // RequireTOTP sets whether a user needs a second factor. It deletes one that is set up, so that the user sets up
 // another at the next sign-in, and ends their sessions and grants. It reports false when there is no such user.
 func (tx *Tx) RequireTOTP(id string, required bool, now time.Time) (bool, error) {
-	ok, err := tx.sql.Changed(`UPDATE users SET totp_required = $1, totp = NULL, totp_step = 0 WHERE id = $2`, required, id)
+	ok, err := tx.sql.Changed(`UPDATE users SET totp_required = $1, totp = NULL, totp_step = 0 WHERE id = $2`,
+		required, id)
 	if err != nil || !ok {
 		return false, err
 	}
@@ -34,14 +35,15 @@ func (tx *Tx) ConsumeTOTP(id string, before, sealed []byte, step int64) (bool, e
 		sealed, step, id, before)
 }
 
-// UserByUpstreamAccount reads the user of an account at another provider, also a disabled one; ErrNotFound when there is none.
+// UserByUpstreamAccount reads the user of an account at another provider, also a disabled one; ErrNotFound when there
+// is none.
 func (db *DB) UserByUpstreamAccount(ctx context.Context, issuer, subject string) (*identity.User, error) {
 	return users.Get(ctx, db.reads, `id = (SELECT user_id FROM upstream_accounts WHERE issuer = $1 AND subject = $2)`,
 		issuer, subject)
 }
 
-// InsertUpstreamAccount links an account at another provider to a user. ErrTaken: it is linked already, or the user has another
-// one there.
+// InsertUpstreamAccount links an account at another provider to a user. ErrTaken: it is linked already, or the user has
+// another one there.
 func (tx *Tx) InsertUpstreamAccount(issuer, subject, user string, now time.Time) error {
 	// Two nodes can't join two accounts of a provider to them.
 	if err := tx.lockUser(user); err != nil {
@@ -68,8 +70,8 @@ func (db *DB) ListUpstreamAccounts(ctx context.Context, user string) ([]*identit
 	}, `SELECT issuer, subject, created_at FROM upstream_accounts WHERE user_id = $1 ORDER BY issuer`, user)
 }
 
-// DeleteUpstreamAccounts unlinks all accounts at other providers from a user, and ends their sessions and grants. It reports
-// false when there is no such user.
+// DeleteUpstreamAccounts unlinks all accounts at other providers from a user, and ends their sessions and grants. It
+// reports false when there is no such user.
 func (tx *Tx) DeleteUpstreamAccounts(user string, now time.Time) (bool, error) {
 	if err := tx.lockUser(user); err != nil {
 		if errors.Is(err, ErrNotFound) {

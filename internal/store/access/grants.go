@@ -102,10 +102,10 @@ func (tx *Tx) insertTokens(code []byte, scope string, tokens []identity.Token, n
 	return nil
 }
 
-// RotateRefreshToken ends a refresh token of a client and inserts the tokens that replace it. It returns nil for a token that is
-// unknown, expired, revoked or another client's. A client that refreshes twice at once, or lost the answer, sends the
-// former token again: it is accepted once more within identity.RefreshGrace. Any other use of a former token means that
-// it was stolen, so that all of its grant is revoked (RFC 9700 section 4.14.2).
+// RotateRefreshToken ends a refresh token of a client and inserts the tokens that replace it. It returns nil for a
+// token that is unknown, expired, revoked or another client's. A client that refreshes twice at once, or lost the
+// answer, sends the former token again: it is accepted once more within identity.RefreshGrace. Any other use of a
+// former token means that it was stolen, so that all of its grant is revoked (RFC 9700 section 4.14.2).
 func (tx *Tx) RotateRefreshToken(refresh identity.Hash, issuer, client string, tokens []identity.Token,
 	now time.Time) (*identity.Grant, error) {
 	var code []byte

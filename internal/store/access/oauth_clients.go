@@ -74,8 +74,9 @@ func (tx *Tx) DeleteOlderClientSecrets(client string) error {
 }
 
 var clients = rows.Table[identity.Client]{
-	Name:    "oauth_clients",
-	Columns: "id, name, redirect_uris, logout_uris, algorithm, secret_post, require_pkce, consent, created_at, disabled_at",
+	Name: "oauth_clients",
+	Columns: `id, name, redirect_uris, logout_uris, algorithm, secret_post, require_pkce, consent, created_at,
+		disabled_at`,
 	Fields: func(c *identity.Client) []any {
 		return []any{&c.ID, &c.Name, rows.JSON(&c.RedirectURIs), rows.JSON(&c.LogoutURIs), &c.Algorithm, &c.SecretPost,
 			&c.RequirePKCE, &c.Consent,

@@ -18,7 +18,8 @@ const (
 // CountRefusal adds a refusal to those of the same client, reason and redirect URI. Of many different ones the latest
 // are kept.
 func (tx *Tx) CountRefusal(r identity.Refusal) error {
-	if err := rows.DeleteExpired(tx.sql, "signin_refusals", "id", "last_at", rows.Sweep, r.LastAt.Add(-logKept)); err != nil {
+	if err := rows.DeleteExpired(tx.sql, "signin_refusals", "id", "last_at", rows.Sweep,
+		r.LastAt.Add(-logKept)); err != nil {
 		return err
 	}
 	if err := tx.sql.Run(`INSERT INTO signin_refusals (client, known, reason, redirect_uri, count, first_at, last_at)

@@ -47,8 +47,8 @@ func (tx *Tx) InsertSigninEntry(e *identity.Entry) error {
 		rows.Micros(e.At), e.Event, e.Result, e.Issuer, e.Client, e.UserID, e.Address)
 }
 
-// ListSigninEntries lists the log of sign-ins, the newest first: the entries before one, or from the newest on when before is
-// 0.
+// ListSigninEntries lists the log of sign-ins, the newest first: the entries before one, or from the newest on when
+// before is 0.
 func (db *DB) ListSigninEntries(ctx context.Context, before int64, limit int) ([]*identity.Entry, int64, error) {
 	if before <= 0 {
 		before = math.MaxInt64

@@ -14,7 +14,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
-// Who was signed out everywhere is not signed in again by what they showed before, and gets no code by a session of before.
+// Who was signed out everywhere is not signed in again by what they showed before, and gets no code by a session of
+// before.
 func TestNothingBeginsBehindASignOut(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {
@@ -63,7 +64,8 @@ func TestNothingBeginsBehindASignOut(t *testing.T) {
 	})
 }
 
-// A database that fails has not said that there is no such user: nobody is told to sign in anew, or that their account is unknown.
+// A database that fails has not said that there is no such user: nobody is told to sign in anew, or that their account
+// is unknown.
 func TestFaultsAreNoStrangers(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hiregate.db")

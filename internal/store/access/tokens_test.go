@@ -48,7 +48,8 @@ func TestTokensRotate(t *testing.T) {
 	})
 }
 
-// A client that refreshes twice at once sends the former token again: within the grace period it is accepted once more, from that client alone.
+// A client that refreshes twice at once sends the former token again: within the grace period it is accepted once more,
+// from that client alone.
 func TestFormerRefreshTokenIsGoodOnceMore(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {

@@ -23,8 +23,8 @@ func (tx *Tx) UpdateUser(u *identity.User) error {
 	if err := tx.lockUser(u.ID); err != nil {
 		return err
 	}
-	return tx.sql.RunOr(ErrTaken, `UPDATE users SET email = $1, folded = $2, email_verified = $3, name = $4, given_name = $5,
-		family_name = $6 WHERE id = $7 AND NOT EXISTS (SELECT 1 FROM users WHERE folded = $2 AND id <> $7)`,
+	return tx.sql.RunOr(ErrTaken, `UPDATE users SET email = $1, folded = $2, email_verified = $3, name = $4,
+		given_name = $5, family_name = $6 WHERE id = $7 AND NOT EXISTS (SELECT 1 FROM users WHERE folded = $2 AND id <> $7)`,
 		u.Email, identity.Fold(u.Email), u.EmailVerified, u.Name, u.GivenName, u.FamilyName, u.ID)
 }
 
@@ -37,7 +37,8 @@ func (tx *Tx) EnableUser(id string) (bool, error) {
 // DisableUser keeps a user from signing in, and ends their sessions and grants. It reports false when there is no such
 // user, or they are disabled already.
 func (tx *Tx) DisableUser(id string, now time.Time) (bool, error) {
-	ok, err := tx.sql.Changed(`UPDATE users SET disabled_at = $1 WHERE id = $2 AND disabled_at IS NULL`, rows.Micros(now), id)
+	ok, err := tx.sql.Changed(`UPDATE users SET disabled_at = $1 WHERE id = $2 AND disabled_at IS NULL`,
+		rows.Micros(now), id)
 	if err != nil || !ok {
 		return false, err
 	}
@@ -70,8 +71,9 @@ func (tx *Tx) endSessions(id string, now time.Time) error {
 }
 
 var users = rows.Table[identity.User]{
-	Name:    "users",
-	Columns: "id, email, email_verified, name, given_name, family_name, password, created_at, disabled_at, totp_required, totp, totp_step",
+	Name: "users",
+	Columns: `id, email, email_verified, name, given_name, family_name, password, created_at, disabled_at,
+		totp_required, totp, totp_step`,
 	Fields: func(u *identity.User) []any {
 		return []any{&u.ID, &u.Email, &u.EmailVerified, &u.Name, &u.GivenName, &u.FamilyName, &u.Password,
 			rows.Time(&u.CreatedAt), rows.Time(&u.DisabledAt), &u.TOTPRequired, &u.TOTP, &u.TOTPStep}

@@ -1,5 +1,5 @@
-// Package storetest runs tests on every database that the store knows: SQLite in a file of the test's own, and PostgreSQL in a
-// private server, which the tests of a process share.
+// Package storetest runs tests on every database that the store knows: SQLite in a file of the test's own, and
+// PostgreSQL in a private server, which the tests of a process share.
 package storetest
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Server is a PostgreSQL of our own, at a free port of 127.0.0.1, which trusts whoever reaches it. It ends with this process,
-// however that ends.
+// Server is a PostgreSQL of our own, at a free port of 127.0.0.1, which trusts whoever reaches it. It ends with this
+// process, however that ends.
 type Server struct {
 	folder string
 	port   int
@@ -34,8 +34,8 @@ type Server struct {
 
 const patience = 60 * time.Second
 
-// The server is a child of a shell that waits for the end of its standard input: that comes with Stop, and with the death of
-// this process. The folder is removed by Close, or by the shell when nobody is there to call that.
+// The server is a child of a shell that waits for the end of its standard input: that comes with Stop, and with the
+// death of this process. The folder is removed by Close, or by the shell when nobody is there to call that.
 const keeper = `"$1" -D "$2" -p "$3" -k "" -c listen_addresses=127.0.0.1 -c max_connections=400 -c shared_buffers=64MB </dev/null &
 server=$!
 stopped=$(cat)
@@ -122,7 +122,8 @@ func (s *Server) Stop() error {
 	return err
 }
 
-// Demote makes the server, which is stopped, a replica of none from its next start on. It takes no writes until it is promoted.
+// Demote makes the server, which is stopped, a replica of none from its next start on. It takes no writes until it is
+// promoted.
 func (s *Server) Demote() error {
 	return os.WriteFile(filepath.Join(s.folder, "standby.signal"), nil, 0o666)
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Tables makes the store's tables in the empty database of an address, and leaves it. It is set by the package tables; without it,
-// databases are empty.
+// Tables makes the store's tables in the empty database of an address, and leaves it. It is set by the package tables;
+// without it, databases are empty.
 var Tables func(address string) error
 
-// Each runs a test on each database, with the address of one of its own, which has the tables. The tests run side by side.
+// Each runs a test on each database, with the address of one of its own, which has the tables. The tests run side by
+// side.
 func Each(t *testing.T, test func(t *testing.T, address string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Wire is a connection to a PostgreSQL server that a test may let break, fall silent as a server does that vanished, or lose the answer
-// to a COMMIT, as a network may: then the transaction is committed, and whoever sent it can't know.
+// Wire is a connection to a PostgreSQL server that a test may let break, fall silent as a server does that vanished, or
+// lose the answer to a COMMIT, as a network may: then the transaction is committed, and whoever sent it can't know.
 type Wire struct {
 	Address string // of the database, for store.Open
 
@@ -73,7 +73,8 @@ func (w *Wire) accept(carrying *sync.WaitGroup) {
 	}
 }
 
-// carry passes on what comes from one end. What has the bytes of committed in it may be lost, and the connection with it.
+// carry passes on what comes from one end. What has the bytes of committed in it may be lost, and the connection with
+// it.
 func (w *Wire) carry(from, to net.Conn, committed []byte) {
 	defer to.Close()
 	buf := make([]byte, 32<<10)
