@@ -83,7 +83,7 @@ func shownName(name string) string {
 	return "(name of 1 character)"
 }
 
-// names are those that the schema of an export has.
+// names has the property names in the schema of an export.
 var names = sync.OnceValue(func() map[string]bool {
 	var schema any
 	if err := json.NewDecoder(strings.NewReader(exportSchema)).Decode(&schema); err != nil {

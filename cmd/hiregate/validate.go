@@ -105,9 +105,9 @@ func withoutVerdict(fn func() error) error {
 }
 
 var (
-	// ahead is what Caddy puts before the sentence.
+	// ahead matches the words that Caddy puts before the sentence.
 	ahead = regexp.MustCompile(`^(?:adapting config using \w+: |parsing caddyfile tokens for '\w+': )+`)
-	// behind is where our sentences, and some of Caddy's, say what they are about; the first place is the closest.
+	// behind matches the place in the file that our sentences, and some of Caddy's, end with; the first one is the closest.
 	behind = regexp.MustCompile(`^(.*?),? at ([^\s,()]+:\d+)\b.*$`)
 	// before is how Caddy's own errors say it.
 	before = regexp.MustCompile(`^([^\s,()]+:\d+)(?::| -)? (?:Error during parsing: )?(.*)$`)

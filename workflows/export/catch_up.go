@@ -214,7 +214,7 @@ func (r *Redeliverer) takes(ctx context.Context, c *model.CatchUp) (*model.Integ
 	return i, closedReason(i, status), nil
 }
 
-// caughtUp is what became of deliveries that were made due.
+// caughtUp has the outcomes of deliveries that were made due.
 type caughtUp struct {
 	waiting          []*model.Delivery // not attempted yet
 	received, failed int64

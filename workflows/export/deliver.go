@@ -34,7 +34,8 @@ type member struct {
 	delivery *model.Delivery
 }
 
-// nextState is what a step made of a delivery: when its next step is due and why not before, and what is to be stored.
+// nextState is the state of a delivery after a step: when its next step is due and why not before, and what is to be
+// stored.
 type nextState struct {
 	due    time.Time // zero: there is no next step, since the delivery is final or parked
 	class  string    // a fixed word

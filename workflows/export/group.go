@@ -18,7 +18,7 @@ const (
 	DeliverGroupName        = "deliver-group"
 )
 
-// GroupInput is what a group of exports starts with: the members, of which each is in its round 0.
+// GroupInput is the input of a group's workflow: the members, of which each is in its round 0.
 type GroupInput struct {
 	Exports       []int64   `json:"exports"` // IDs, in order
 	Documents     bool      `json:"documents,omitempty"`
@@ -32,14 +32,14 @@ type GroupPart struct {
 	Exports []int64 `json:"exports"`
 }
 
-// GroupResult is what became of a group.
+// GroupResult has the outcomes of a group.
 type GroupResult struct {
 	Deliveries []GroupDelivery `json:"deliveries,omitempty"`
 	Cut        bool            `json:"cut,omitempty"` // Temporal gave them up: nothing is known here
 	Documents  FetchResult     `json:"documents"`
 }
 
-// GroupDelivery is what became of a delivery of a member.
+// GroupDelivery is the outcome of a delivery of a member.
 type GroupDelivery struct {
 	Export      int64       `json:"export"`
 	Integration string      `json:"integration"`

@@ -13,7 +13,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// Released is what ReleaseQuarantine did, and for which integrations.
+// Released is the result of ReleaseQuarantine.
 type Released struct {
 	Round    int
 	Released []string // the integrations whose deliveries go on

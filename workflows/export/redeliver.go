@@ -35,7 +35,7 @@ type Redeliverer struct {
 	looked       time.Time    // FindLost has found everything that was due then; zero: it has not looked yet
 }
 
-// Redelivery is what Redeliver did for each integration.
+// Redelivery is the result of Redeliver for each integration.
 type Redelivery struct {
 	Round   int
 	Started []string // delivered again, in this round

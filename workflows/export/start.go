@@ -150,7 +150,7 @@ func isAlreadyStarted(err error) bool {
 	return errors.As(err, &already) || temporal.IsWorkflowExecutionAlreadyStartedError(err)
 }
 
-// startedWith is what a workflow was started with, as far as it is read back: one of an export, or of a group.
+// startedWith has the fields of a workflow's input that are read back: of one export, or of a group.
 type startedWith struct {
 	Export  int64    `json:"export"`
 	Exports []int64  `json:"exports"`
