@@ -3,6 +3,7 @@ package export_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -123,12 +124,12 @@ func TestReleasedWaitsForItsTurn(t *testing.T) {
 // away is a Temporal that does not answer.
 type away struct {
 	engine
-	asked int
+	asked atomic.Int64
 	late  bool // it takes the question, and is given up
 }
 
 func (a *away) DescribeWorkflowExecution(context.Context, *workflowservice.DescribeWorkflowExecutionRequest, ...grpc.CallOption) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
-	a.asked++
+	a.asked.Add(1)
 	if a.late {
 		return nil, serviceerror.NewDeadlineExceeded("it did not answer")
 	}
@@ -148,7 +149,7 @@ func TestReleaseEndsWhereTemporalIsAway(t *testing.T) {
 		temporal := &away{late: late}
 		b.watcher.Client = engineClient{service: temporal}
 		require.Error(t, b.watcher.TendHeld(t.Context()))
-		require.Equal(t, 1, temporal.asked)
+		require.Equal(t, int64(1), temporal.asked.Load())
 	}
 	b.watcher.Client = engineClient{service: b.temporal}
 	require.Len(t, b.tend(), 3)
