@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -80,7 +81,7 @@ func waiting(key string, body []byte) *model.Export {
 	return inbox.NewExport("acme", key, body, time.Now().Add(-5*time.Second))
 }
 
-// acceptAll stores exports as the receiver does, but all at once.
+// acceptAll stores exports as the receiver does, but hundreds at once.
 func acceptAll(t *testing.T, address string, exports []*model.Export) {
 	t.Helper()
 	db, err := store.Open(t.Context(), address, store.Options{})
@@ -89,14 +90,16 @@ func acceptAll(t *testing.T, address string, exports []*model.Export) {
 	for _, e := range exports {
 		require.NoError(t, db.SealBody(e))
 	}
-	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-		for _, e := range exports {
-			if _, err := inbox.Insert(tx, e); err != nil {
-				return err
+	for part := range slices.Chunk(exports, 200) { // a transaction has an end
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+			for _, e := range part {
+				if _, err := inbox.Insert(tx, e); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	}))
+			return nil
+		}))
+	}
 }
 
 // minimals are so many exports that wait.
