@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	given := false
 	stdflag.Visit(func(f *stdflag.Flag) { given = given || f.Name == "test.parallel" })
 	if !given {
-		if err := stdflag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
+		if err := stdflag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 			panic(err)
 		}
 	}
