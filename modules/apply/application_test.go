@@ -410,7 +410,7 @@ func TestTheLogTellsWhoApplied(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := b.requireTaken(b.apply(application(t, code, fine(t)), append(b.bearer(partner), "X-Request-Id", "r-1")...))
-	told := b.Logged.FilterMessage("an application was accepted").All()
+	told := b.Logged.FilterMessage("application accepted").All()
 	require.Len(t, told, 1)
 	require.Equal(t, map[string]any{"user": "u-1", "tenant": "acme", "application": id, "result": "accepted",
 		"request": "r-1"}, told[0].ContextMap())

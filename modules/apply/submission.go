@@ -71,7 +71,7 @@ func (a *API) apply(w http.ResponseWriter, r *http.Request, c *caller) error {
 	if err != nil {
 		return err
 	}
-	s.log.Info("an application was accepted", zap.String("user", c.user.ID), zap.String("tenant", c.user.Tenant),
+	s.log.Info("application accepted", zap.String("user", c.user.ID), zap.String("tenant", c.user.Tenant),
 		zap.String("application", s.id), zap.String("result", result))
 	w.Header().Set(applicationID, s.id)
 	w.WriteHeader(http.StatusNoContent)

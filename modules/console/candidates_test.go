@@ -239,8 +239,11 @@ func TestLooksAtCandidatesAreLogged(t *testing.T) {
 	b.send(ops, http.MethodPost, "/candidates", url.Values{"tenant": {"acme"}, "sought": {"xZoë@example.org"}})
 	b.see(ops, "/candidates?tenant=acme", http.StatusOK)
 	read := map[string]int{}
-	for _, entry := range b.Logged.FilterMessage("personal data was read").All() {
+	for _, entry := range b.Logged.All() {
 		fields := entry.ContextMap()
+		if request, ok := fields["request"].(string); !ok || !strings.HasPrefix(request, http.MethodGet) {
+			continue
+		}
 		require.Equal(t, "console:sub-of-"+ops, fields["actor"])
 		read[fmt.Sprint(fields["kind"], " ", fields["id"])]++
 	}

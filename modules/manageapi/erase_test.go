@@ -51,7 +51,7 @@ func testExportIsErased(t *testing.T, b *fixture) {
 		require.NoError(t, err)
 		require.Equal(t, want, res.Verdict)
 	}
-	told := b.Logged.FilterMessage("something was changed").FilterField(zap.Int("erased", 1)).All()
+	told := b.Logged.FilterMessage("export erased").FilterField(zap.Int("erased", 1)).All()
 	require.Len(t, told, 1)
 	require.Equal(t, map[string]any{"actor": "admin endpoint", "request": "POST /v1/tenants/{tenant}/exports/{uuid}/erase",
 		"tenant": "acme", "kind": "exports", "id": "u-1", "erased": int64(1)},

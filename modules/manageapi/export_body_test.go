@@ -32,7 +32,7 @@ func TestTheBodyOfAnExport(t *testing.T) {
 		operator.must(http.StatusMethodNotAllowed, http.MethodGet, show, "")
 
 		require.Equal(t, [][3]string{{"acme", "show-body", "exports/u-1"}}, viewer.entries("action=show-body"))
-		read := b.Logged.FilterMessage("personal data was read").All()
+		read := b.Logged.FilterMessage("export body read").All()
 		require.Len(t, read, 1)
 		require.Equal(t, "k-1", read[0].ContextMap()["actor"])
 		require.Equal(t, "u-1", read[0].ContextMap()["id"])

@@ -24,12 +24,12 @@ const (
 
 // routes returns all routes of the API, without its description.
 func routes() []rest.Route {
-	return slices.Concat(
+	return worded(slices.Concat(
 		apiKeys.Routes(), tenants.Routes(), integrations.Routes(), allIntegrations.Routes(), candidates.Routes(),
 		jobs.Routes(), applications.Routes(), applicationDocuments.Routes(), transitions.Routes(), exports.Routes(),
 		allExports.Routes(), redeliveries.Routes(), allRedeliveries.Routes(), apiUsers.Routes(), users.Routes(),
 		upstreamAccounts.Routes(), clients.Routes(), signIns.Routes(), refusals.Routes(), audit.Routes(), actions(),
-	)
+	))
 }
 
 // actions returns the routes beside the resources' own.

@@ -9,7 +9,8 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 )
 
-// report logs who did what to which resource, only by ids. It logs and counts rejected keys.
+// report logs who did what to which resource, only by ids: what was changed, and what was read of people. It logs and
+// counts rejected keys.
 func (s *Server) report(r *Request, route Route, good bool) {
 	fields := append([]zap.Field{zap.String("actor", r.Caller.ID), zap.String("request", route.Method+" "+route.Path)},
 		r.Logged...)
@@ -17,16 +18,22 @@ func (s *Server) report(r *Request, route Route, good bool) {
 	case r.denied != "":
 		metrics.KeyRefused("manage", r.denied)
 		if r.denied != metrics.KeyMissing {
-			s.refusals.Warn("an API key was refused: "+r.denied, fields...)
+			s.refusals.Warn("API key refused: "+r.denied, fields...)
 		}
 	case r.again:
-	case good && route.Personal:
-		s.log.Info("personal data was read", append(fields, r.target(route)...)...)
-	case good && route.Method != http.MethodGet:
-		s.log.Info("something was changed", append(fields, r.target(route)...)...)
+	case good && (route.Personal || route.Method != http.MethodGet):
+		s.log.Info(r.message(route), append(fields, r.target(route)...)...)
 	case len(r.Logged) > 0:
-		s.log.Info("something was changed before the request failed", append(fields, r.target(route)...)...)
+		s.log.Info(r.message(route)+" before the request failed", append(fields, r.target(route)...)...)
 	}
+}
+
+// message names the thing and the verb. A PUT has created or changed it.
+func (r *Request) message(route Route) string {
+	if route.Method == http.MethodPut && r.Location != "" {
+		return route.Thing + " created"
+	}
+	return route.Thing + " " + route.Verb
 }
 
 // target says what a request is about: the tenant, the kind and id of the resource that the path names or else of what

@@ -26,9 +26,11 @@ type Route struct {
 	MaxBody      int64    // bytes of the body; 0: 1 MiB
 	// Place waits for a place among those whose bodies are in memory at once, before the body is read; nil: it needs none.
 	Place    func(*Request) (release func(), err error)
-	Bodiless bool   // it takes no body
-	Personal bool   // it shows personal data: the log says who reads it
-	Action   string // in the audit; empty: what recruiting systems write all day, which only the log has
+	Bodiless bool // it takes no body
+	Personal bool // it shows personal data: the log says who reads it
+	// Thing and Verb are the message of the log, such as "integration" and "disabled".
+	Thing, Verb string
+	Action      string // in the audit; empty: what recruiting systems write all day, which only the log has
 	// Repeat answers a POST whose Idempotency-Key was used before, from what is at the location that was stored with the
 	// key. nil: Serve answers repeats as well, and does nothing twice.
 	Repeat func(r *Request, location string) (any, error)
