@@ -10,9 +10,16 @@ import (
 type GatewayStatus struct {
 	// what a person has to look at, the worst first; empty: nothing needs you
 	Needs        []model.Need        `json:"needs"`
-	Integrations []IntegrationHealth `json:"integrations" schema:"maxItems=500"` // the worst first
+	Integrations []StatusIntegration `json:"integrations" schema:"maxItems=500"` // the worst first
 	// how many integrations are left out, which do better than those
 	Omitted int `json:"omitted"`
+}
+
+// StatusIntegration is an integration and how it does, in the status of all.
+type StatusIntegration struct {
+	IntegrationHealth
+	// of the last hours, those with attempts, the first one first; absent: they were not asked for
+	Hours []HourTally `json:"hours,omitzero"`
 }
 
 // IntegrationHealth is an integration and how it does.
@@ -29,7 +36,10 @@ type IntegrationHealth struct {
 	Waiting int64 `json:"waiting"`
 	// since when the oldest of them waits: since it came, or was redelivered
 	OldestWaiting time.Time `json:"oldestWaiting,omitzero"`
-	LastSuccess   time.Time `json:"lastSuccess,omitzero"` // when it received an export last; absent: never
+	// when the first of them is given up: 72 hours after it came or, of an export that begins here, at the end of its
+	// document URLs; absent: nothing waits, or all that waits is held
+	LostAt      time.Time `json:"lostAt,omitzero"`
+	LastSuccess time.Time `json:"lastSuccess,omitzero"` // when it received an export last; absent: never
 	// failed attempts since then, without those that it refused for their data
 	Failures int64       `json:"consecutiveFailures"`
 	Breaker  Breaker     `json:"breaker"`
@@ -45,20 +55,31 @@ type Breaker struct {
 	NextProbe time.Time `json:"nextProbe,omitzero"`
 }
 
-// Rates counts the attempts of some time.
-type Rates struct {
+// Tally counts the attempts of some time.
+type Tally struct {
 	Attempts     int64 `json:"attempts"`
 	Delivered    int64 `json:"delivered"`
 	PartnerFault int64 `json:"partnerFault"` // no answer, or one that is neither 2xx nor about the data
 	DataFault    int64 `json:"dataFault"`    // refused for their data: 400, 413, 415 or 422
 	OurFault     int64 `json:"ourFault"`     // refused by egress
+}
+
+// HourTally counts the attempts of an hour.
+type HourTally struct {
+	Begin time.Time `json:"hour"` // when it began
+	Tally
+}
+
+// Rates counts the attempts of some time, and says how long they took.
+type Rates struct {
+	Tally
 	// the share of the attempts that was received, from 0 to 1; absent: there were none
 	SuccessRate *float64 `json:"successRate,omitempty"`
 	P50         float64  `json:"p50Ms,omitzero"` // half of the attempts took at most this long
 	P95         float64  `json:"p95Ms,omitzero"` // 95 of 100 attempts took at most this long
 }
 
-// Hour counts the attempts of an hour.
+// Hour counts the attempts of an hour, and says how long they took.
 type Hour struct {
 	Begin time.Time `json:"hour"` // when it began
 	Rates

@@ -242,6 +242,24 @@ func (db *DB) ListHours(ctx context.Context, at model.Place, since time.Time) ([
 		at.Tenant, at.Integration, rows.Micros(since.Truncate(time.Hour)))
 }
 
+// ListHoursOfAll reads the hours of all integrations from a time on, those with attempts, the first one first.
+func (db *DB) ListHoursOfAll(ctx context.Context, since time.Time) (map[model.Place][]Hour, error) {
+	all := map[model.Place][]Hour{}
+	err := db.reads.Query(ctx, func(r row) error {
+		var at model.Place
+		var h Hour
+		dest := []any{&at.Tenant, &at.Integration, rows.Time(&h.Begin)}
+		for _, field := range tallyFields(&h.Tally) {
+			dest = append(dest, field)
+		}
+		err := r.Scan(dest...)
+		all[at] = append(all[at], h)
+		return err
+	}, `SELECT tenant, integration, hour, `+strings.Join(tallyColumns, ", ")+` FROM integration_hours
+		WHERE hour >= $1 ORDER BY hour`, rows.Micros(since.Truncate(time.Hour)))
+	return all, err
+}
+
 // DeleteHours deletes up to 500 hours that ended before a time, the oldest first, and returns how many.
 func (tx *Tx) DeleteHours(before time.Time) (int64, error) {
 	return tx.sql.Exec(`DELETE FROM integration_hours WHERE (tenant, integration, hour) IN (

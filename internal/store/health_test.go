@@ -45,6 +45,11 @@ func TestHoursOfIntegrations(t *testing.T) {
 		want.Took[3] = 5 // up to 50 ms
 		require.Equal(t, want, hours[1].Tally)
 
+		all, err := db.ListHoursOfAll(t.Context(), noon.Add(-time.Hour))
+		require.NoError(t, err)
+		require.Len(t, all, 2)
+		require.Equal(t, hours[1:], all[hris])
+
 		rates, err := db.SumHours(t.Context(), noon.Add(time.Hour))
 		require.NoError(t, err)
 		require.Len(t, rates, 2)

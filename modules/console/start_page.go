@@ -55,7 +55,7 @@ func startPage(v *visitor) error {
 	}
 	for _, h := range shown.Status.Integrations {
 		if h.Need != nil {
-			shown.Needing = append(shown.Needing, h)
+			shown.Needing = append(shown.Needing, h.IntegrationHealth)
 		}
 	}
 	day := v.console.Gateway.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)

@@ -12,9 +12,13 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
+func tallyOf(t model.Tally) api.Tally {
+	return api.Tally{Attempts: t.Attempts, Delivered: t.Delivered, PartnerFault: t.PartnerFault, DataFault: t.DataFault,
+		OurFault: t.OurFault}
+}
+
 func ratesOf(t model.Tally) api.Rates {
-	r := api.Rates{Attempts: t.Attempts, Delivered: t.Delivered, PartnerFault: t.PartnerFault, DataFault: t.DataFault,
-		OurFault: t.OurFault, P50: milliseconds(t.Quantile(0.5)), P95: milliseconds(t.Quantile(0.95))}
+	r := api.Rates{Tally: tallyOf(t), P50: milliseconds(t.Quantile(0.5)), P95: milliseconds(t.Quantile(0.95))}
 	if t.Attempts > 0 {
 		rate := float64(t.Delivered) / float64(t.Attempts)
 		r.SuccessRate = &rate
@@ -27,8 +31,8 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 func healthOf(s *gateway.Standing, now time.Time) api.IntegrationHealth {
 	h := api.IntegrationHealth{
 		Integration: integrationOf(s.Integration, s.Status), State: s.State(), Since: s.Since(),
-		Waiting: s.Waiting.Count, OldestWaiting: s.Waiting.Oldest, LastSuccess: s.Health.LastSuccess,
-		Failures: s.Health.Failures, Breaker: api.Breaker{State: "closed"},
+		Waiting: s.Waiting.Count, OldestWaiting: s.Waiting.Oldest, LostAt: s.Waiting.Ends,
+		LastSuccess: s.Health.LastSuccess, Failures: s.Health.Failures, Breaker: api.Breaker{State: "closed"},
 		Day: ratesOf(s.Rates.Day), Week: ratesOf(s.Rates.Week), Need: s.Need(now),
 	}
 	h.Reason = cmp.Or(s.Reason(now), h.Integration.Reason)
@@ -90,16 +94,23 @@ func standingsOf(r *rest.Request, tenants []*model.Tenant) ([]*gateway.Standing,
 // maxStatus is the most integrations that a status has: the worst ones.
 const maxStatus = 500
 
-// showStatus answers what needs a person.
+// maxStatusHours is the most hours that a status has of each integration: two days.
+const maxStatusHours = 48
+
+// showStatus answers what needs a person. With hours, it has the last ones of each integration, the present one included.
 func showStatus(r *rest.Request) (any, error) {
+	hours, err := rest.Number(r.Query, "hours", maxStatusHours)
+	if err != nil {
+		return nil, err
+	}
 	all, err := standingsOf(r, visibleTenants(r))
 	if err != nil {
 		return nil, err
 	}
 	now := r.Now()
-	shown := api.GatewayStatus{Needs: []model.Need{}, Integrations: make([]api.IntegrationHealth, len(all))}
+	shown := api.GatewayStatus{Needs: []model.Need{}, Integrations: make([]api.StatusIntegration, len(all))}
 	for n, s := range all {
-		shown.Integrations[n] = healthOf(s, now)
+		shown.Integrations[n].IntegrationHealth = healthOf(s, now)
 	}
 	slices.SortStableFunc(shown.Integrations, worseFirst)
 	for _, h := range shown.Integrations {
@@ -109,6 +120,11 @@ func showStatus(r *rest.Request) (any, error) {
 	}
 	if n := len(shown.Integrations) - maxStatus; n > 0 {
 		shown.Integrations, shown.Omitted = shown.Integrations[:maxStatus], n
+	}
+	if hours > 0 {
+		if err := addHours(r, shown.Integrations, now.Add(time.Duration(1-hours)*time.Hour)); err != nil {
+			return nil, err
+		}
 	}
 	others, err := r.Gateway.Runtime.Needs(r.Context(), now)
 	if err != nil {
@@ -122,8 +138,21 @@ func showStatus(r *rest.Request) (any, error) {
 	return shown, nil
 }
 
+// addHours adds to integrations their hours since a time.
+func addHours(r *rest.Request, all []api.StatusIntegration, since time.Time) error {
+	hours, err := r.DB.ListHoursOfAll(r.Context(), since)
+	for n := range all {
+		i := &all[n]
+		i.Hours = []api.HourTally{}
+		for _, h := range hours[model.Place{Tenant: i.Tenant, Integration: i.Name}] {
+			i.Hours = append(i.Hours, api.HourTally{Begin: h.Begin, Tally: tallyOf(h.Tally)})
+		}
+	}
+	return err
+}
+
 // worseFirst orders integrations: first those that need a person, then by the number and the age of waiting exports.
-func worseFirst(a, b api.IntegrationHealth) int {
+func worseFirst(a, b api.StatusIntegration) int {
 	switch {
 	case a.Need != nil && b.Need == nil:
 		return -1

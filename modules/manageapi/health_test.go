@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/model"
@@ -69,6 +70,17 @@ func TestHealthOfAnIntegrationThatIsDown(t *testing.T) {
 	require.Equal(t, "2026-11-20T11:00:00Z", hours[0].(map[string]any)["hour"])
 	shown = get[map[string]any](b, "/v1/tenants/acme/integrations/hris/health?since=2026-11-20T12:00:00Z")
 	require.Empty(t, shown["hours"])
+	require.NotContains(t, b.must(http.StatusOK, http.MethodGet, "/v1/status", "").body, `"hours"`)
+	status := get[api.GatewayStatus](b, "/v1/status?hours=24").Integrations
+	require.Equal(t, []api.HourTally{{Begin: gatewaytest.Noon.Add(-time.Hour),
+		Tally: api.Tally{Attempts: 4, Delivered: 1, PartnerFault: 3}}}, status[0].Hours)
+	require.Equal(t, gatewaytest.Noon.Add(model.DeliveryWindow), status[0].LostAt)
+	require.NotNil(t, status[1].Hours)
+	require.Empty(t, get[api.GatewayStatus](b, "/v1/status?hours=1").Integrations[0].Hours, "the present one begins at noon")
+	for _, hours := range []string{"0", "49", "all"} {
+		require.Contains(t, b.problem(http.MethodGet, "/v1/status?hours="+hours, "", http.StatusBadRequest),
+			"hours must be a number from 1 to 48")
+	}
 	shown = get[map[string]any](b, "/v1/tenants/acme/integrations/own/health?since=2026-11-01T00:00:00Z")
 	require.Len(t, shown["hours"], 1)
 	require.Equal(t, "configured", shown["state"])

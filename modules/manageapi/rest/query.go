@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -43,6 +44,18 @@ func (r *Request) ReadQueries(known []string) (url.Values, error) {
 		}
 	}
 	return q, nil
+}
+
+// Number reads a query parameter that is a number from 1 to a bound; 0 without it.
+func Number(q url.Values, name string, most int) (int, error) {
+	if !q.Has(name) {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(q.Get(name))
+	if err != nil || n < 1 || n > most {
+		return 0, problem.Newf(http.StatusBadRequest, "%s must be a number from 1 to %d", name, most)
+	}
+	return n, nil
 }
 
 // Instant reads a query parameter that is a time; zero without it.
