@@ -55,17 +55,16 @@ func TestDevFromStartToStop(t *testing.T) {
 	first := dev(t, dir, ports)
 	first.line(devReady)
 	for _, want := range []string{
-		`^Everything answers after \d`,
-		`^  exports of acme +` + ports.url("/hooks/acme") + ` +secret acme-secret$`,
-		`^  exports of globex +` + regexp.QuoteMeta(ports.url("/hooks?client=globex")) + ` +secret globex-secret$`,
-		fmt.Sprintf(`^  sign-in +http://localhost:%d +as ada@example\.com with correct horse$`, ports.partner),
-		`^  Apply API +` + ports.url("/apply") +
-			` +as partner@example\.com with correct horse, for the job NURSE-1 of initech$`,
-		fmt.Sprintf(`^  sample partner +http://127\.0\.0\.1:%d `, ports.partner),
-		fmt.Sprintf(`^  Temporal UI +http://localhost:%d$`, ports.ui),
-		fmt.Sprintf(`^  Caddy's admin API +http://localhost:%d +for hiregate export and the like: export HIREGATE_ADMIN=localhost:%[1]d$`, ports.admin),
-		`^  data +` + regexp.QuoteMeta(dir) + `$`,
-		`^  \S+ send ` + ports.url("/hooks/acme") + ` --secret acme-secret$`,
+		`^Everything answers after \d\S+s\. Everybody's password is: correct horse$`,
+		`^  console +` + ports.url("/console") + `$`,
+		`^    ops@example\.com +administrator$`,
+		`^    recruiter@example\.com +recruiter of initech$`,
+		`^    viewer@example\.com +viewer of acme$`,
+		fmt.Sprintf(`^  sample partner +http://localhost:%d$`, ports.partner),
+		fmt.Sprintf(`^  Temporal's UI +http://localhost:%d$`, ports.ui),
+		`^  \S+ send( \\\n   )? ` + ports.url("/hooks/acme") + `( \\\n   )? --secret acme-secret$`,
+		fmt.Sprintf(`^For commands such as hiregate status: export HIREGATE_ADMIN=localhost:%d$`, ports.admin),
+		`^The gateway's log is ` + regexp.QuoteMeta(dir) + `/gateway\.log; its warnings are here, too\.$`,
 	} {
 		first.line(want)
 	}
@@ -79,6 +78,11 @@ func TestDevFromStartToStop(t *testing.T) {
 	first.line(`^partner  \| .*  export +acme  ` + uuid + `  signature valid  2 documents \(\d+ B, \d+ B\)  answered 200`)
 	requireCompleted(t, ports, "export/acme/"+uuid)
 	require.NotContains(t, first.out.String(), "\x1b", "colours are for terminals")
+	require.NotContains(t, first.out.String(), "gateway  |", "there is nothing to warn of")
+	logged, err := os.ReadFile(filepath.Join(dir, "gateway.log"))
+	require.NoError(t, err)
+	require.Contains(t, string(logged), "\ttenant created\t")
+	require.Contains(t, string(logged), uuid)
 	out, code = run(t, nil, hiregate(t), "export", "show", "acme/"+uuid, "--admin", loopback(ports.admin))
 	require.Zero(t, code, out)
 	link := fmt.Sprintf("http://localhost:%d/namespaces/default/workflows/export%%2Facme%%2F%s", ports.ui, uuid)
@@ -122,7 +126,7 @@ func TestDevFromStartToStop(t *testing.T) {
 		first.cmd.Process.Pid, dir), out)
 
 	first.kill()
-	second := dev(t, dir, ports)
+	second := dev(t, dir, ports, "--verbose")
 	second.line(devReady)
 	requireCompleted(t, ports, "export/acme/"+uuid)
 	again := []string{"send", fmt.Sprintf("http://127.0.0.1:%d/hooks?client=globex", ports.http), "--secret",
@@ -254,12 +258,15 @@ func TestDevEndsWithAChild(t *testing.T) {
 
 func TestDevInterruptedWhileItStarts(t *testing.T) {
 	t.Parallel()
-	ports := newDevPorts(t)
-	p := dev(t, t.TempDir(), ports)
-	p.line("the sample partner answers")
-	p.interrupt()
-	require.Zero(t, p.exitCode())
-	requireFree(t, ports)
+	for _, moment := range []string{"the sample partner answers", "the gateway answers"} { // then come the sample data
+		ports := newDevPorts(t)
+		p := dev(t, t.TempDir(), ports)
+		p.line(moment)
+		p.interrupt()
+		require.Zero(t, p.exitCode(), p.out.String())
+		require.NotContains(t, p.out.String(), "Error")
+		requireFree(t, ports)
+	}
 }
 
 func TestDevWithoutAnythingToRun(t *testing.T) {
@@ -294,7 +301,7 @@ func TestSecondInterruptKills(t *testing.T) {
 	defer partner.Close()
 	defer close(finish)
 
-	p := dev(t, t.TempDir(), ports, "--no-partner")
+	p := dev(t, t.TempDir(), ports, "--no-partner", "--verbose")
 	p.line(devReady)
 	out, code := run(t, nil, hiregate(t), "send", ports.url("/hooks/acme"), "--secret", "acme-secret")
 	require.Zero(t, code, out)

@@ -29,7 +29,7 @@ const partnerSecret = "hris-secret"
 
 type flags struct {
 	http, temporal, ui, partner, admin int // ports
-	noPartner, reset                   bool
+	noPartner, reset, verbose          bool
 	dir                                string
 }
 
@@ -42,6 +42,20 @@ func Command() *cobra.Command {
 		Long: `Runs the gateway with everything it needs, to try it and to develop against it: a Temporal server with its UI
 (temporal-dev, which lies beside this program), the gateway, and a sample partner that receives what the gateway
 delivers (as hiregate listen does). All of it listens on this machine's loopback addresses only.
+
+Once all of it answers, it prints the addresses to open, and then the lines of the sample partner and warnings. What
+else the gateway logs is in gateway.log in the folder of the data. At http://localhost:8080 the gateway has
+
+  /hooks/acme             receives exports of the tenant acme; secret acme-secret
+  /hooks?client=globex    receives exports of the tenant globex; secret globex-secret
+  /console                the web console
+  /apply                  the Apply API; user partner@example.com, password correct horse, job NURSE-1
+  /signin                 the OpenID provider; client demo, secret demo-secret
+  /manage                 the management API; key dev-key, described at /manage/openapi.json
+  /healthz, /metrics      for monitoring
+
+The tenant initech has sample data: candidates, jobs and job applications. Its integration is this gateway's own hook
+of acme, so hiregate candidate export initech/c-zoe sends to acme. The sample partner's secret is hris-secret.
 
 The data lies in the folder --dir and is there again at the next start, unless that has --reset. The gateway's
 configuration is written to dev.Caddyfile in that folder at every start.
@@ -60,7 +74,11 @@ ends everything at once.`,
 			}
 			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
-			return f.run(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			err := f.run(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			if ctx.Err() != nil {
+				return nil // an interrupt is no error, nor is what it interrupted
+			}
+			return err
 		},
 	}
 	cmd.SetFlagErrorFunc(terminal.FlagError)
@@ -71,6 +89,7 @@ ends everything at once.`,
 	fl.IntVar(&f.partner, "partner", 8090, "port of the sample partner")
 	fl.IntVar(&f.admin, "admin", 2019, "port of Caddy's admin API")
 	fl.BoolVar(&f.noPartner, "no-partner", false, "leave the sample partner out; deliveries still go to its port")
+	fl.BoolVar(&f.verbose, "verbose", false, "show all that the gateway logs")
 	fl.StringVar(&f.dir, "dir", ".hiregate", "folder of the data")
 	fl.BoolVar(&f.reset, "reset", false, "remove the data of earlier runs first: exports, documents, people, workflows")
 	return cmd
@@ -91,8 +110,8 @@ func (f *flags) ports() []port {
 }
 
 // run runs until ctx ends or a child does. Lines of the children and the table go to out, what else there is to say to
-// log.
-func (f *flags) run(ctx context.Context, out, log io.Writer) error {
+// hints.
+func (f *flags) run(ctx context.Context, out, hints io.Writer) error {
 	began := time.Now()
 	if f.dir == "" { // it would be the folder one is in
 		return terminal.Usage(errors.New("--dir is empty: name the folder of the data, or leave --dir out for .hiregate"))
@@ -120,20 +139,23 @@ func (f *flags) run(ctx context.Context, out, log io.Writer) error {
 			return err
 		}
 	}
+	log, err := openLog(f.dir)
+	if err != nil {
+		return err
+	}
+	defer log.close()
 	config := filepath.Join(f.dir, configName)
 	if err := os.WriteFile(config, caddyfile.Dev, 0o600); err != nil {
 		return fmt.Errorf("writing the gateway's configuration: %w", err)
 	}
-	progress := func(format string, args ...any) { fmt.Fprintf(log, format+"\n", args...) }
+	progress := func(format string, args ...any) { fmt.Fprintf(hints, format+"\n", args...) }
 	progress("Starting Temporal, the gateway and the rest; the data lies in %s", f.dir)
 	c := &crew{began: began, progress: progress, inherit: claim.children, lost: make(chan *child, 3)}
 	defer c.stop()
 	console := newConsole(out)
-	err = f.start(ctx, c, server, config, console)
-	switch {
-	case errors.Is(err, context.Canceled):
-		return nil // an interrupt while it starts is no error
-	case err != nil:
+	console.verbose = f.verbose
+	defer console.close()
+	if err := f.start(ctx, c, server, config, console, log); err != nil {
 		return err
 	}
 	if err := f.sampleData(ctx); err != nil {
@@ -163,7 +185,9 @@ func (f *flags) prepareDir() error {
 }
 
 // start starts the children and waits until each answers: the gateway last, because it asks for the others at once.
-func (f *flags) start(ctx context.Context, c *crew, server temporalProgram, config string, console *console) error {
+func (f *flags) start(
+	ctx context.Context, c *crew, server temporalProgram, config string, console *console, log *logFile,
+) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("finding the program itself: %w", err)
@@ -189,7 +213,9 @@ func (f *flags) start(ctx context.Context, c *crew, server temporalProgram, conf
 	if err != nil {
 		return err
 	}
-	gateway := f.gatewayChild(self, config, key, console.lines("gateway", 36))
+	lines := console.lines("gateway", 36)
+	lines.log = log
+	gateway := f.gatewayChild(self, config, key, lines)
 	if err := c.start(gateway); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 
@@ -19,21 +18,21 @@ const (
 
 // console prints the lines of several processes, each line whole and with the name of its process before it. Until it
 // is opened it holds them back, but for what a process says while it starts: that is for the error only, should it
-// fail.
+// fail. Of a process that says much it prints the warnings.
 type console struct {
 	out     io.Writer
 	colours bool
-	width   int // names are padded to it
+	verbose bool // prints everything
+	width   int  // names are padded to it
 
-	mu   sync.Mutex
-	open bool
-	held []string
+	mu     sync.Mutex
+	open   bool
+	closed bool
+	held   []string
 }
 
-// newConsole prints colours on a terminal, unless NO_COLOR is set (no-color.org).
 func newConsole(out io.Writer) *console {
-	colours := terminal.IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	return &console{out: out, colours: colours, width: len("temporal")}
+	return &console{out: out, colours: terminal.NewScreen(out, false).Colors, width: len("temporal")}
 }
 
 // release prints what was held back; from then on lines are printed as they come.
@@ -47,9 +46,19 @@ func (c *console) release() {
 	c.held = nil
 }
 
+// close ends the printing, unless it is verbose: what processes say while they stop is of no interest.
+func (c *console) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = !c.verbose
+}
+
 // print is called with the lock held.
 func (c *console) print(line string) {
-	if c.open {
+	switch {
+	case c.closed:
+		return
+	case c.open:
 		fmt.Fprintln(c.out, line)
 		return
 	}
@@ -70,6 +79,7 @@ func (c *console) lines(name string, colour int) *lines {
 type lines struct {
 	console *console
 	prefix  string
+	log     *logFile // gets each line, and the console only warnings; nil: the console gets each line
 
 	// All of it belongs to the console's lock.
 	partial []byte   // of a line that has no end yet
@@ -132,9 +142,20 @@ func (l *lines) add(line string) {
 		close(l.seen)
 		l.seen = nil
 	}
-	if l.shown {
+	if l.log != nil {
+		l.log.line(line)
+	}
+	if l.shown && (l.log == nil || warns(line) || l.console.verbose && l.console.open) {
 		l.console.print(l.prefix + line)
 	}
+}
+
+// warns reports whether a line of the gateway is one to see: a warning, an error, or none of its log, such as a panic.
+// dev.Caddyfile has the log's format: time, level, logger, message and fields, with tabs between them.
+func warns(line string) bool {
+	_, rest, ok := strings.Cut(line, "\t")
+	level, _, _ := strings.Cut(rest, "\t")
+	return !ok || level != "INFO" && level != "DEBUG"
 }
 
 // tail is the newest lines, indented.

@@ -12,7 +12,7 @@ import (
 func TestResetRemovesWhatEarlierRunsLeft(t *testing.T) {
 	t.Parallel()
 	ours := []string{"hiregate.db", "hiregate.db-wal", "hiregate.db-shm", "documents/ab/abcd", "temporal.db",
-		"temporal-cli.db", "caddy/caddy/autosave.json", "signin.key"}
+		"temporal-cli.db", "caddy/caddy/autosave.json", "signin.key", "gateway.log", "gateway.log.old"}
 	theirs := []string{"thesis.txt", "dev.lock", "children.lock"}
 	fill := func(dir string, names ...string) {
 		for _, name := range names {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hiregate/hiregate/internal/api"
@@ -25,11 +26,12 @@ const (
 	demoSecret   = "demo-secret"
 )
 
-// The people of dev.Caddyfile who have a role in the console.
-const opsEmail = "ops@example.com"
-
-var consolePeople = map[string]string{opsEmail: "Olga Ops", "recruiter@example.com": "Rosa Recruiter",
-	"viewer@example.com": "Viktor Viewer"}
+// consolePeople lists the people of dev.Caddyfile who have a role in the console.
+var consolePeople = []struct{ email, name, role string }{
+	{"ops@example.com", "Olga Ops", "administrator"},
+	{"recruiter@example.com", "Rosa Recruiter", "recruiter of initech"},
+	{"viewer@example.com", "Viktor Viewer", "viewer of acme"},
+}
 
 // consoleURL returns the address of the console.
 func (f *flags) consoleURL() string { return fmt.Sprintf("http://localhost:%d/console", f.http) }
@@ -42,8 +44,8 @@ func (f *flags) home() string   { return fmt.Sprintf("http://localhost:%d", f.pa
 func (s *seeding) signIn(home string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		people := []api.UserProfile{{Email: demoEmail, Name: "Ada Lovelace", GivenName: "Ada", FamilyName: "Lovelace"}}
-		for email, name := range consolePeople {
-			people = append(people, api.UserProfile{Email: email, Name: name})
+		for _, p := range consolePeople {
+			people = append(people, api.UserProfile{Email: p.email, Name: p.name})
 		}
 		for _, one := range people {
 			one.EmailVerified = true
@@ -68,6 +70,9 @@ func (s *seeding) application(ctx context.Context, home string) error {
 	}
 	in := present.OAuthClientSettings
 	in.RedirectURIs, in.PostLogoutRedirectURIs = []string{home + listen.CallbackPath}, []string{home + listen.HomePath}
+	if !missing && slices.Equal(in.RedirectURIs, present.RedirectURIs) {
+		return nil
+	}
 	if !missing {
 		return s.Call(ctx, http.MethodPut, path, in, nil)
 	}
