@@ -77,24 +77,12 @@ func named(detected string) Type {
 	return Type{Name: detected}
 }
 
-// Accepted reports whether a File question may be answered with files of a type (contract, "Accepted MIME types for
-// File").
-func Accepted(name string) bool {
-	_, ok := byName[name]
-	return ok
-}
-
-// Resume reports whether the question with id resume may be (contract, "The question with id resume").
-func Resume(name string) bool {
-	t, ok := byName[name]
-	return ok && t.resume
-}
-
-// All are the names of the types that a File question takes, ForResume of those that the question with id resume
-// takes, both in the order of the table in types.go.
+// All returns the names of the types that a File question takes (contract, "Accepted MIME types for File"), in the order
+// of the table in types.go.
 func All() []string { return names(func(contractType) bool { return true }) }
 
-// ForResume is explained at All.
+// ForResume returns the names of the types that the question with id resume takes (contract, "The question with id
+// resume"), in the same order.
 func ForResume() []string { return names(func(t contractType) bool { return t.resume }) }
 
 func names(which func(contractType) bool) (all []string) {

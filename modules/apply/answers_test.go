@@ -127,7 +127,7 @@ func TestFileTypes(t *testing.T) {
 			require.NoError(t, err)
 			for question, wrong := range map[string]string{"3": "Letter: " + schemas.WrongType,
 				"resume": "Resume: " + schemas.WrongResumeType} {
-				taken := folder == "accepted" && (question == "3" || filetype.Resume(found.Name))
+				taken := folder == "accepted" && (question == "3" || slices.Contains(filetype.ForResume(), found.Name))
 				w := b.apply(application(t, "EVERY", []answered{{question, base64.StdEncoding.EncodeToString(content)}}), me...)
 				switch {
 				case len(content) == 0:
