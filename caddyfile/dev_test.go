@@ -40,7 +40,8 @@ func TestDev(t *testing.T) {
 		{http.MethodGet, "localhost", "/signin/.well-known/openid-configuration", http.StatusOK},
 		{http.MethodGet, "localhost", "/signin/oauth/authorize", http.StatusBadRequest},
 		{http.MethodGet, "localhost", "/signin/", http.StatusNotFound},
-		{http.MethodGet, "localhost", "/signin", http.StatusNotFound},
+		{http.MethodGet, "localhost", "/signin", http.StatusNotFound}, // led there
+		{http.MethodGet, "localhost", "/applyx", http.StatusNotFound},
 		{http.MethodGet, "localhost", "/oauth/authorize", http.StatusNotFound},
 		{http.MethodPost, "localhost", "/", http.StatusNotFound},
 		{http.MethodPost, "localhost", "/hook/acme", http.StatusNotFound},
@@ -50,6 +51,14 @@ func TestDev(t *testing.T) {
 		r, err := http.NewRequestWithContext(t.Context(), one.method, "http://"+at+one.path, strings.NewReader("{}"))
 		require.NoError(t, err)
 		require.Equal(t, one.status, sendAs(t, one.host, r).StatusCode, "%s %s%s", one.method, one.host, one.path)
+	}
+	for _, path := range []string{"/apply", "/manage", "/signin"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at+path, nil)
+		require.NoError(t, err)
+		r.Header.Set("Accept", "text/html")
+		page := sendAs(t, "localhost", r)
+		require.Equal(t, http.StatusOK, page.StatusCode, path)
+		require.Equal(t, path+"/", page.Request.URL.Path)
 	}
 	for hook, secret := range map[string]string{"/hooks/acme": "acme-secret", "/hooks?client=globex": "globex-secret"} {
 		accepted := sendAs(t, "localhost", signed(t, http.MethodPost, at, hook, secret))

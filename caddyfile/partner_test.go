@@ -108,6 +108,19 @@ func TestPartner(t *testing.T) {
 	}
 }
 
+// One line of partner.Caddyfile turns the console on.
+func TestPartnerWithTheConsole(t *testing.T) {
+	folder := t.TempDir()
+	const line = "\t# import console\n"
+	config := string(read(t, "partner.Caddyfile"))
+	require.Equal(t, 1, strings.Count(config, line))
+	config = string(inside(t, folder, []byte(strings.Replace(config, line, "\timport console\n", 1))))
+	t.Setenv("HIREGATE_SIGNIN_KEY", strings.Repeat("k", 32))
+	adapted := adapt(t, []byte(config))
+	require.Contains(t, string(adapted), `"handler":"console"`)
+	require.NoError(t, validate(t, adapted, folder))
+}
+
 // signed is a request with an export, to what a gateway offers at an address of this machine.
 func signed(t *testing.T, method, gateway, at, secret string) *http.Request {
 	t.Helper()

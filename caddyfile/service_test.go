@@ -91,11 +91,13 @@ func TestService(t *testing.T) {
 		title  string
 	}{
 		"/":          {http.StatusOK, "A gateway for recruiting"},
-		"/signin":    {http.StatusNotFound, "A gateway for recruiting"},
 		"/elsewhere": {http.StatusNotFound, "A gateway for recruiting"},
 		"/signin/":   {http.StatusOK, "Sign-in"},
 		"/apply/":    {http.StatusOK, "The Apply API"},
 		"/manage/":   {http.StatusOK, "The management API"},
+		"/signin":    {http.StatusOK, "Sign-in"},
+		"/apply":     {http.StatusOK, "The Apply API"},
+		"/manage":    {http.StatusOK, "The management API"},
 	} {
 		for _, accept := range []string{"text/html,*/*;q=0.8", "*/*"} {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+public+path, nil)
