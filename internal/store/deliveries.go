@@ -262,6 +262,13 @@ const latestAttempts = 100
 
 // ListAttempts reads the attempts of a delivery, the first one first: of more than 100 the last 100.
 func (db *DB) ListAttempts(ctx context.Context, deliveryID int64) ([]model.Attempt, error) {
+	all, err := db.attempts(ctx, `delivery_id = $1 ORDER BY number DESC LIMIT $2`, deliveryID, latestAttempts)
+	slices.Reverse(all)
+	return all, err
+}
+
+// attempts reads attempts with their answers.
+func (db *DB) attempts(ctx context.Context, where string, args ...any) ([]model.Attempt, error) {
 	var sealed [][]byte
 	all, err := rows.Query(ctx, db.reads, func(r row) (a model.Attempt, err error) {
 		var took, dns, connect, tls, firstByte int64
@@ -279,7 +286,7 @@ func (db *DB) ListAttempts(ctx context.Context, deliveryID int64) ([]model.Attem
 		return a, err
 	}, `SELECT delivery_id, number, started_at, duration, status, error, answer, sealed,
 			address, dns, connect, tls, first_byte, manual FROM attempts
-		WHERE delivery_id = $1 ORDER BY number DESC LIMIT $2`, deliveryID, latestAttempts)
+		WHERE `+where, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +298,6 @@ func (db *DB) ListAttempts(ctx context.Context, deliveryID int64) ([]model.Attem
 		}
 		splitAnswer(&all[n])
 	}
-	slices.Reverse(all)
 	return all, nil
 }
 

@@ -119,6 +119,8 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, err = db.SumHours(ctx, at)
 	note(err)
+	_, _, err = db.ListCauses(ctx, model.Place{Tenant: "t", Integration: "i"}, at)
+	note(err)
 	_, err = db.ListHoursOfAll(ctx, at)
 	note(err)
 	_, err = db.ListHours(ctx, model.Place{Tenant: "t", Integration: "i"}, at)

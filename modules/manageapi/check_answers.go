@@ -132,12 +132,9 @@ func showReceived(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	since, err := rest.Instant(r.Query, "since")
+	since, err := r.Since(7 * 24 * time.Hour)
 	if err != nil {
 		return nil, err
-	}
-	if since.IsZero() {
-		since = r.Now().Add(-7 * 24 * time.Hour)
 	}
 	if first := r.Now().Add(-store.HealthKept); since.Before(first) {
 		since = first

@@ -9,12 +9,9 @@ import (
 
 // showFailures answers which deliveries failed since a time; without it, in the last 24 hours.
 func showFailures(r *rest.Request) (any, error) {
-	since, err := rest.Instant(r.Query, "since")
+	since, err := r.Since(24 * time.Hour)
 	if err != nil {
 		return nil, err
-	}
-	if since.IsZero() {
-		since = r.Now().Add(-24 * time.Hour)
 	}
 	groups, err := r.DB.CountFailures(r.Context(), r.Caller.Tenant, since)
 	shown := api.Failures{Items: []api.FailureGroup{}}

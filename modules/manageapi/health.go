@@ -48,14 +48,11 @@ func showHealth(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	since, err := rest.Instant(r.Query, "since")
+	since, err := r.Since(24 * time.Hour)
 	if err != nil {
 		return nil, err
 	}
 	now := r.Now()
-	if since.IsZero() {
-		since = now.Add(-24 * time.Hour)
-	}
 	if first := now.Add(-store.HealthKept); since.Before(first) {
 		since = first
 	}

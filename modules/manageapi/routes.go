@@ -51,6 +51,8 @@ func actions() []rest.Route {
 			Serve: retry, Repeat: retriedBefore, Bodiless: true},
 		{Method: get, Path: anIntegration + "/health", Role: model.Viewer, Status: ok, Serve: showHealth,
 			Query: []string{"since"}},
+		{Method: get, Path: anIntegration + "/causes", Role: model.Viewer, Status: ok, Serve: showCauses,
+			Query: []string{"since"}, Personal: true},
 		{Method: get, Path: "/v1/status", Role: model.Viewer, Status: ok, Serve: showStatus,
 			Query: []string{"hours"}},
 		{Method: get, Path: "/v1/failures", Role: model.Viewer, Status: ok, Serve: showFailures,

@@ -35,7 +35,7 @@ func TestWrongArgumentsAreSentences(t *testing.T) {
 		{"the UUID is missing", Export, "show acme/"},
 		{"export redeliver takes one export", Export, "redeliver acme/u-1 acme/u-2"},
 		{"name it as TENANT/UUID, or by at least 8 characters", Export, "redeliver u-1"},
-		{"there are list, show, set, test, retry, disable, enable, remove", Integration, "stop acme/hris"},
+		{"there are list, show, causes, set, test, retry, disable, enable, remove", Integration, "stop acme/hris"},
 		{"integration enable takes one integration", Integration, "enable"},
 		{"write it as TENANT/NAME", Integration, "enable hris"},
 		{`integration name "HRIS"`, Integration, "enable acme/HRIS"},

@@ -27,13 +27,14 @@ kept in its database, and disables and enables any: what comes for one that is d
 and goes out after it is enabled.`,
 		Example: `  hiregate integration list
   hiregate integration show acme/hris
+  hiregate integration causes acme/hris --since 7d
   hiregate integration set initech/hris --url https://hr.example.com/inbound/initech --secret-file hris.secret
   hiregate integration disable acme/hris --reason "they move their servers until noon"
   hiregate integration test acme/hris
   hiregate integration enable acme/hris
   hiregate integration retry acme/hris`,
-	}, integrations.list, integrationShow, integrationSet, integrationTest, integrationRetry, integrationDisable,
-		integrationEnable, integrations.remove)
+	}, integrations.list, integrationShow, integrationCauses, integrationSet, integrationTest, integrationRetry,
+		integrationDisable, integrationEnable, integrations.remove)
 }
 
 var integrations = noun[api.IntegrationHours]{

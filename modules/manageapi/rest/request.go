@@ -61,6 +61,15 @@ func NoTenant(name string) error {
 // Now returns the time as the store keeps it: in UTC, to the microsecond.
 func (r *Request) Now() time.Time { return r.Gateway.Now().UTC().Truncate(time.Microsecond) }
 
+// Since reads the query parameter since; without it, it is a time before now.
+func (r *Request) Since(before time.Duration) (time.Time, error) {
+	since, err := Instant(r.Query, "since")
+	if since.IsZero() {
+		since = r.Now().Add(-before)
+	}
+	return since, err
+}
+
 // NoTemporal returns the problem (503) of a request that Temporal does not answer, or that Temporal is not asked for.
 func (r *Request) NoTemporal(err error, detail string) error {
 	detail = cmp.Or(workflows.Barred(err), detail)

@@ -1,0 +1,32 @@
+package api
+
+import (
+	"time"
+
+	"github.com/hiregate/hiregate/internal/model"
+)
+
+// Causes groups the attempts at an integration that were not received by what was answered.
+type Causes struct {
+	Items []Cause `json:"items" schema:"maxItems=20"` // the cause of the last attempt first
+	// there are more: only the 5,000 attempts are counted whose deliveries changed last, and only 20 causes are shown
+	More bool `json:"more"`
+}
+
+// Cause counts attempts that were not received for the same reason, retries included.
+type Cause struct {
+	Status   int         `json:"status,omitzero"` // absent: no answer came
+	Class    model.Class `json:"class,omitempty" schema:"enum=partner_fault|data_fault"`
+	Reason   string      `json:"reason"`
+	Attempts int64       `json:"attempts"`
+	Exports  int64       `json:"exports"` // that these attempts were made for
+	First    time.Time   `json:"first"`
+	Last     time.Time   `json:"last"`
+	Sample   CauseSample `json:"sample"`
+}
+
+// CauseSample is the last attempt of a cause.
+type CauseSample struct {
+	UUID   string `json:"uuid"`   // of its export
+	Answer string `json:"answer"` // the head of the answer, at most 4 KiB
+}
