@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -27,6 +28,8 @@ type Console struct {
 	URL string `json:"url,omitempty"`
 	// Title is the name of the service on the pages. Default: service_name.
 	Title string `json:"title,omitempty"`
+	// Environment is a label beside the title, such as production or test. Default: there is none.
+	Environment string `json:"environment,omitempty"`
 	// Issuer is the OpenID provider that signs people in. Default: <public_url>/signin.
 	Issuer string `json:"issuer,omitempty"`
 	// ClientID and ClientSecret identify the console at the issuer. The secret is a placeholder. Required with an
@@ -59,13 +62,20 @@ var consoleKey = app.SealKey{Option: "console: key", Of: "its cookies"}
 
 var (
 	errConsoleIncomplete = errors.New("console is not complete: add key and roles; docs/console.md has an example")
-	errConsoleClient     = errors.New("console: an issuer of your own needs client_id and client_secret, as they are " +
+	errEnvironment       = fmt.Errorf("console: environment takes a word of at most %d characters, such as production or test",
+		maxEnvironment)
+	errConsoleClient = errors.New("console: an issuer of your own needs client_id and client_secret, as they are " +
 		"registered there")
 )
 
-// check reports what is missing.
+// maxEnvironment bounds the label of the environment, in characters: it stands beside the title.
+const maxEnvironment = 24
+
+// check reports what is missing or too long.
 func (h *Console) check() error {
 	switch {
+	case utf8.RuneCountInString(h.Environment) > maxEnvironment:
+		return errEnvironment
 	case len(h.Keys) == 0 || len(h.Roles) == 0:
 		return errConsoleIncomplete
 	case (h.ClientID == "") != (h.ClientSecret == "") || h.Issuer != "" && h.ClientID == "":
@@ -106,7 +116,8 @@ func (h *Console) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	c := console.Console{Gateway: g, URL: here, Title: cmp.Or(h.Title, g.Config.Names.Service), Log: ctx.Logger(),
+	c := console.Console{Gateway: g, URL: here, Title: cmp.Or(h.Title, g.Config.Names.Service),
+		Environment: h.Environment, Log: ctx.Logger(),
 		Address: clientAddress(ctx), Vault: sealing, API: manageapi.NewForPeople(func() *inner.Gateway { return g }, ctx.Logger().Named("manage")),
 		Issuer: &oidcclient.Provider{Issuer: issuer, ClientID: h.ClientID, Secret: strings.TrimSpace(secret),
 			Client: g.Config.Egress.Client(), Now: g.Now}}

@@ -19,6 +19,7 @@ import (
 //		client_secret <placeholder>
 //		url           <url>
 //		title         <text>
+//		environment   <word>
 //		roles {
 //			<role> [<tenant>] email|group <value...>
 //		}
@@ -29,7 +30,8 @@ func parseConsole(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	head.Next() // the directive's name
 	const example = "console takes a block: write console {, below it key and roles, and then }"
 	texts := map[string]*string{"client_id": &handler.ClientID, "client_secret": &handler.ClientSecret,
-		"url": &handler.URL, "issuer": &handler.Issuer, "title": &handler.Title}
+		"url": &handler.URL, "issuer": &handler.Issuer, "title": &handler.Title,
+		"environment": &handler.Environment}
 	err := app.Options(h, example, func(option string, args []string) error {
 		target, known := texts[option]
 		switch {
@@ -39,8 +41,8 @@ func parseConsole(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 			handler.Keys = args
 			return consoleKey.ValidateArgs(args, "{env.HIREGATE_CONSOLE_KEY}", dev)
 		case !known:
-			return fmt.Errorf("%s is unknown here: write key, roles, issuer, client_id, client_secret, url or title",
-				option)
+			return fmt.Errorf("%s is unknown here: write key, roles, issuer, client_id, client_secret, url, title or "+
+				"environment", option)
 		case len(args) != 1 || args[0] == "":
 			return fmt.Errorf("%s takes one argument", option)
 		}

@@ -52,7 +52,7 @@ func TestCandidatesInABrowser(t *testing.T) {
 		system.line(`^partner  \| .*  export +acme  ` + found[1] + `  signature valid  2 documents `)
 	}
 	c.task(console, 2, func() { // to the first integration, for the first job application
-		c.click(`nav a[href="/console/candidates"]`)
+		c.click(`.rail a[href="/console/candidates"]`)
 		c.fill("#sought", "zoe.odegard@example.org\uE007")
 		c.awaitText(zoe, "Export Candidate")
 		c.choose("#integration", "acme")
@@ -74,8 +74,8 @@ func TestCandidatesInABrowser(t *testing.T) {
 		arrived()
 	})
 	c.task(console+"/steps/initech", 2, func() {
-		c.click("section:nth-of-type(2) summary")
-		c.click("section:nth-of-type(2) button")
+		c.click("main section:nth-of-type(2) summary")
+		c.click("main section:nth-of-type(2) button")
 		c.awaitText(console+"/steps/initech", "The helper is saved.")
 	})
 

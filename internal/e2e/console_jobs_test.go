@@ -17,7 +17,7 @@ func TestConsoleJobsInABrowser(t *testing.T) {
 	c.signInTo(console, "recruiter@example.com")
 	page := console + "/jobs/initech/NURSE-1"
 	c.task(console, 3, func() {
-		c.click(`nav a[href="/console/jobs"]`)
+		c.click(`.rail a[href="/console/jobs"]`)
 		c.click(`td a[href="/console/jobs/initech/NURSE-1"]`)
 		c.fill(`input[name="answer.email"]`, "not an address")
 		c.click("form[enctype] button")

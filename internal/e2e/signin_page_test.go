@@ -56,12 +56,25 @@ func (c *chromium) fits(page string) {
 			require.NoError(c.t, os.WriteFile(filepath.Join(folder, page+"-"+l.name+".png"), c.picture(), 0o644))
 		}
 	}
+	for _, width := range []int{280, 390, 768, 1024, 1440, 1920} {
+		c.as(look{width: width, height: 900})
+		var wide []string
+		c.evaluate(tooWide, &wide)
+		require.Empty(c.t, wide, "cut off, or wider than %d px: %s", width, page)
+	}
 	c.as(looks[0])
 }
 
+// tooWide finds what ends outside of the window, and what is wider than the box that it is in.
+const tooWide = `[...document.querySelectorAll("body, body *:not(thead *, svg *, .hidden, .skip, option)")].filter(e => {
+	const box = e.getBoundingClientRect(), inline = getComputedStyle(e).display == "inline";
+	return box.width > 0 && (box.right > innerWidth + 1 ||
+		!inline && e.clientWidth > 2 && !e.matches("input, select, textarea") && e.scrollWidth > e.clientWidth + 1);
+}).map(e => e.outerHTML.slice(0, 200))`
+
 var looks = []look{
-	{"desktop", 1000, 760, false},
-	{"desktop-dark", 1000, 760, true},
+	{"desktop", 1440, 900, false},
+	{"desktop-dark", 1440, 900, true},
 	{"phone", 390, 760, false},
 	{"phone-dark", 390, 760, true},
 	{"narrow", 280, 653, false},

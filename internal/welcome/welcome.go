@@ -23,13 +23,13 @@ const (
 )
 
 var (
-	// Colours begin each style sheet: the colours of all pages, light and dark.
-	//go:embed colours.css
-	Colours string
+	// Tokens begin each style sheet: the colours of all pages, light and dark, their fonts and sizes.
+	//go:embed tokens.css
+	Tokens string
 	//go:embed page.css
 	sheet string
 	// Style is the style sheet of the pages with a single card, such as those of sign-in.
-	Style = Colours + sheet
+	Style = Tokens + sheet
 	//go:embed page.html
 	markup string
 	//go:embed texts/*.json
@@ -64,13 +64,10 @@ func read(lang string) (all map[string]text) {
 }
 
 // StyleSource lets Style pass a Content-Security-Policy, and no other style.
-var StyleSource = SourceOf(Style)
-
-// SourceOf returns the source of a Content-Security-Policy that allows this style sheet and no other.
-func SourceOf(style string) string {
-	sum := sha256.Sum256([]byte(style))
+var StyleSource = func() string {
+	sum := sha256.Sum256([]byte(Style))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}
+}()
 
 // WantsPage reports whether a browser asks, for a person to read.
 func WantsPage(r *http.Request) bool {

@@ -40,7 +40,7 @@ func TestExportingACandidate(t *testing.T) {
 		text   string
 	}{
 		model.Delivered: {202, "It was received."},
-		model.Retrying:  {422, "It was not received. It is tried again by itself, next in 5 min 0 s."},
+		model.Retrying:  {422, "It was not received. It is tried again by itself, next in 5 min."},
 		model.Failed:    {400, "It was not received, and is not tried again."},
 		model.Held:      {410, "It waits until the integration delivers again."},
 	} {

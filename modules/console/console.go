@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strings"
 
 	"go.uber.org/zap"
 
@@ -27,13 +28,15 @@ type Console struct {
 	Gateway *gateway.Gateway
 	URL     string // its address as browsers reach it: https, without a slash at the end
 	Title   string // the service, for people
-	API     http.Handler
-	Issuer  *oidcclient.Provider
-	Own     bool                       // the issuer is this gateway's own sign-in, and the console its OwnClient
-	Vault   *vault.Vault               // seals the cookies
-	Grants  []Grant                    // the first one that fits a person counts
-	Address func(*http.Request) string // where a request comes from
-	Log     *zap.Logger
+	// Environment is shown beside the title, such as production; empty: nothing is.
+	Environment string
+	API         http.Handler
+	Issuer      *oidcclient.Provider
+	Own         bool                       // the issuer is this gateway's own sign-in, and the console its OwnClient
+	Vault       *vault.Vault               // seals the cookies
+	Grants      []Grant                    // the first one that fits a person counts
+	Address     func(*http.Request) string // where a request comes from
+	Log         *zap.Logger
 
 	guard  *http.CrossOriginProtection
 	cookie string // of the session; those of visits begin with it
@@ -63,6 +66,8 @@ func New(c Console) (*Console, error) {
 	c.mux.HandleFunc("POST "+signOutPath, c.signOut)
 	c.mux.HandleFunc("POST "+logoutPath, c.backChannelLogout)
 	c.mux.HandleFunc("GET "+portalPath, gateway.IdleHead(c.enterPortal))
+	c.mux.HandleFunc("GET /style.css", serveFile("text/css; charset=utf-8", style))
+	c.mux.HandleFunc("GET /icon.svg", serveFile("image/svg+xml", icon))
 	for _, p := range routes {
 		c.mux.HandleFunc(p.pattern, func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, p) })
 	}
@@ -78,12 +83,14 @@ type route struct {
 
 var routes = []route{
 	{"GET /{$}", 0, startPage},
+	{"POST /find", 0, find},
 	{"GET /exports", 0, listExports},
 	{"GET /exports/{tenant}/{uuid}", 0, showExport},
 	{"POST /exports/{tenant}/{uuid}/body", reads, showBody},
 	{"POST /exports/{tenant}/{uuid}/redeliver", redelivers, actOnExport("redeliver")},
 	{"POST /exports/{tenant}/{uuid}/release", operates, actOnExport("release")},
 	{"POST /exports/{tenant}/{uuid}/erase", operates, actOnExport("erase")},
+	{"GET /integrations", 0, listIntegrations},
 	{"GET /tenants", oversees, listTenants},
 	{"GET /tenants/{tenant}", 0, showTenant},
 	{"GET /tenants/{tenant}/portal", operates, showPortal},
@@ -174,7 +181,8 @@ type visitor struct {
 	console *Console
 	person  model.Person
 	duties  duty
-	portal  bool // they came by a link, and are not signed in
+	role    string // of Roles; empty: they came by a link
+	portal  bool   // they came by a link, and are not signed in
 	email   string
 	issuer  string // where they signed in; subject is who they are there
 	subject string
@@ -205,7 +213,8 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request, to route) {
 		c.fail(w, r, nil, errStranger)
 		return
 	}
-	v := &visitor{Request: r, w: w, console: c, person: person, duties: duties, portal: s.Portal != nil,
+	role, _, _ := strings.Cut(s.Role, " ")
+	v := &visitor{Request: r, w: w, console: c, person: person, duties: duties, role: role, portal: s.Portal != nil,
 		email: s.Email, issuer: s.issuer, subject: s.subject, texts: textsFor(r)}
 	if s.ours() {
 		v.user = s.subject

@@ -22,7 +22,7 @@ func TestExportPage(t *testing.T) {
 	export := "/exports/acme/" + uuid(1)
 	for _, who := range []string{ops, viewer, operator} {
 		text := b.see(who, export, http.StatusOK)
-		for _, want := range []string{"attempt 1, 1 ms, automatic", "500 the partner&#39;s fault", "/candidate", "object",
+		for _, want := range []string{"attempt 1, 1 ms, automatic", "500: the partner&#39;s fault", "/candidate", "object",
 			"/v1/tenants/acme/exports/" + uuid(1), "$HIREGATE_API_KEY"} {
 			require.Contains(t, text, want, who)
 		}
@@ -83,7 +83,7 @@ func TestARangeLeadsToItsRedelivery(t *testing.T) {
 	list := "/exports?tenant=acme&integration=hris&since=2026-11-01T00:00"
 	text := b.see(ops, list+"&outcome=failed", http.StatusOK)
 	require.Contains(t, text, matching)
-	found := regexp.MustCompile(`href="/console(/redeliveries\?[^"]+)"`).FindStringSubmatch(text)
+	found := regexp.MustCompile(`href="/console(/redeliveries\?[^"]*since=[^"]+)"`).FindStringSubmatch(text)
 	page := b.see(ops, strings.ReplaceAll(found[1], "&amp;", "&"), http.StatusOK)
 	require.Contains(t, page, `value="2026-11-01T00:00"`)
 	require.Contains(t, page, `<option value="failed" selected>`)
@@ -108,7 +108,7 @@ func TestFailuresOfTheLastDay(t *testing.T) {
 	const noon = `&amp;since=2026-11-20T12%3A00&amp;tenant=acme`
 	require.Contains(t, text, `class=partner_fault&amp;integration=hris&amp;outcome=failed`+noon+`">7</a>`)
 	require.Contains(t, text, `outcome=expired`+noon+`">1</a>`)
-	found := regexp.MustCompile(`href="/console(/redeliveries\?[^"]+)"`).FindStringSubmatch(text)
+	found := regexp.MustCompile(`href="/console(/redeliveries\?[^"]*since=[^"]+)"`).FindStringSubmatch(text)
 	b.see(ops, strings.ReplaceAll(found[1], "&amp;", "&"), http.StatusOK)
 	require.NotContains(t, b.see(viewer, "/", http.StatusOK), "Redeliver these")
 	require.Contains(t, b.see(viewer, "/", http.StatusOK), ">7</a>")

@@ -89,7 +89,7 @@ func (b *fixture) signedIn(r *http.Request, subject string, k known) {
 	r.AddCookie(w.Result().Cookies()[0])
 }
 
-// see gets a page, and returns what follows its style.
+// see gets a page, and returns its body.
 func (b *fixture) see(who, path string, status int) string {
 	b.t.Helper()
 	w := b.send(who, http.MethodGet, path, nil)
@@ -98,7 +98,7 @@ func (b *fixture) see(who, path string, status int) string {
 	require.Equal(b.t, "no-store", h.Get("Cache-Control"))
 	require.True(b.t, strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'; "))
 	require.NotContains(b.t, w.Body.String(), "client=1", "an integration's URL is a credential")
-	_, content, _ := strings.Cut(w.Body.String(), "</style>")
+	_, content, _ := strings.Cut(w.Body.String(), "</head>")
 	return content
 }
 

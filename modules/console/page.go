@@ -9,16 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/hiregate/hiregate/internal/api"
-	"github.com/hiregate/hiregate/internal/welcome"
 )
-
-//go:embed style.css
-var sheet string
-
-// style is the style sheet of the pages.
-var style = welcome.Colours + sheet
 
 //go:embed pages/*.html
 var markup embed.FS
@@ -26,7 +17,7 @@ var markup embed.FS
 // pages are the templates, by name: each within the layout.
 var pages = func() map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Option("missingkey=error").ParseFS(markup, "pages/layout.html",
-		"pages/parts.html"))
+		"pages/parts.html", "pages/sprite.html"))
 	all := map[string]*template.Template{}
 	files, err := markup.ReadDir("pages")
 	if err != nil { // it is part of the program
@@ -34,32 +25,35 @@ var pages = func() map[string]*template.Template {
 	}
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".html")
-		if name != "layout" && name != "parts" {
+		if name != "layout" && name != "parts" && name != "sprite" {
 			all[name] = template.Must(template.Must(layout.Clone()).ParseFS(markup, "pages/"+f.Name()))
 		}
 	}
 	return all
 }()
 
-// policy is the Content-Security-Policy: our style and our forms, nothing else.
-var policy = "default-src 'none'; style-src " + welcome.SourceOf(style) +
-	"; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+// policy is the Content-Security-Policy: our style sheet, our icon and our forms, nothing else.
+const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
+	"base-uri 'none'"
 
 // view is the data of a template: the frame of the page, and its own data.
 type view struct {
 	*texts
-	Style   template.CSS
-	Service string
-	Mount   string
-	Title   string
-	Page    string // its name
-	Who     string // the visitor's e-mail address; empty: nobody is signed in
-	Portal  bool   // they came by a link
-	Scope   string // the only tenant that exists for them; empty: all do
-	May     may
-	Done    string // the key of what was just done; empty: nothing
-	Now     time.Time
-	Data    any
+	frame
+	Sheet       string // the version of the style sheet
+	Service     string
+	Environment string
+	Mount       string
+	Title       string
+	Page        string // its name
+	Who         string // the visitor's e-mail address; empty: nobody is signed in
+	Role        string // the key of the visitor's role
+	Portal      bool   // they came by a link
+	Scope       string // the only tenant that exists for them; empty: all do
+	May         may
+	Done        string // the key of what was just done; empty: nothing
+	Now         time.Time
+	Data        any
 }
 
 // may says what the visitor may do: see duty.
@@ -76,9 +70,12 @@ func (v *visitor) page(status int, name, title string, data any) error {
 	if err != nil {
 		return err
 	}
-	shown := view{texts: v.texts, Style: template.CSS(style), Service: v.console.Title, Mount: v.console.mount,
-		Title: titled, Page: name, Who: v.email, Scope: v.person.Tenant, May: mayOf(v.duties),
-		Portal: v.portal, Now: v.console.Gateway.Now().UTC(), Data: data}
+	shown := view{texts: v.texts, Sheet: sheetVersion, Service: v.console.Title, Environment: v.console.Environment,
+		Mount: v.console.mount, Title: titled, Page: name, Who: v.email, Role: v.role, Scope: v.person.Tenant,
+		May: mayOf(v.duties), Portal: v.portal, Now: v.console.Gateway.Now().UTC(), Data: data}
+	if shown.frame, err = v.frame(); err != nil && status < http.StatusInternalServerError {
+		return err
+	}
 	switch {
 	case v.portal:
 		shown.Who = v.texts.Word("portal", "visitor")
@@ -100,6 +97,9 @@ func (v *visitor) page(status int, name, title string, data any) error {
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
+	if shown.Every != "" && status == http.StatusOK {
+		h.Set("Refresh", shown.Every)
+	}
 	v.w.WriteHeader(status)
 	_, err = v.w.Write(b.Bytes())
 	return err
@@ -121,14 +121,6 @@ func (p view) With(data any) view {
 // Query returns an encoded query, for an address.
 func (view) Query(encoded string) template.URL { return template.URL(encoded) }
 
-// Percent returns a success rate in percent; a dash without any attempt.
-func (view) Percent(r api.Rates) string {
-	if r.SuccessRate == nil {
-		return "–"
-	}
-	return fmt.Sprintf("%.1f %%", *r.SuccessRate*100)
-}
-
 // Next returns a number that people count from one.
 func (view) Next(n int) int { return n + 1 }
 
@@ -143,59 +135,11 @@ func (p view) Many(key string, n int) (string, error) {
 	return p.T(key+"Many", "n", n)
 }
 
-// Ms returns a time in milliseconds, in a unit that people read.
-func (view) Ms(ms float64) string {
-	if ms < 10 {
-		return fmt.Sprintf("%.2g ms", ms)
-	}
-	return Span(time.Duration(ms * float64(time.Millisecond)))
-}
-
 // Left reports whether a time is still to come.
 func (p view) Left(t time.Time) bool { return t.After(p.Now) }
 
 // Once returns a value for a form that must not do its work twice.
 func (view) Once() string { return rand.Text() }
-
-// Time returns a time in UTC, for people and machines.
-func (view) Time(t time.Time) template.HTML {
-	if t.IsZero() {
-		return "–"
-	}
-	t = t.UTC()
-	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.RFC3339),
-		t.Format("2006-01-02 15:04:05 UTC")))
-}
-
-// Age returns how long ago a time was.
-func (p view) Age(t time.Time) string {
-	if t.IsZero() {
-		return "–"
-	}
-	return Span(p.Now.Sub(t))
-}
-
-// Until returns how long it is until a time.
-func (p view) Until(t time.Time) string { return Span(t.Sub(p.Now)) }
-
-// Between returns the time from one to the other.
-func (view) Between(from, to time.Time) string { return Span(to.Sub(from)) }
-
-// Span returns a length of time in two units at most.
-func Span(d time.Duration) string {
-	d = max(0, d)
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
-}
 
 // Path returns an address of the console; each part is escaped.
 func (p view) Path(parts ...string) template.URL { return template.URL(p.Mount + pathOf(parts...)) }

@@ -153,7 +153,7 @@ func TestOneExport(t *testing.T) {
 	for n, want := range map[int]string{
 		1: "Delivered to hris on attempt 1, 2 min 41 s after it came.",
 		2: "hris: failed, after 1 attempt.",
-		3: "hris: retrying, after 1 attempt; the next one in 5 min 0 s.",
+		3: "hris: retrying, after 1 attempt; the next one in 5 min.",
 		4: "It breaks the schema and is held until somebody releases it.",
 	} {
 		text := b.see(ops, "/exports/acme/"+uuid(n), http.StatusOK)

@@ -55,7 +55,7 @@ func (b *fixture) post(who, path string, form url.Values, status int) string {
 	if status == http.StatusSeeOther {
 		return w.Header().Get("Location")
 	}
-	_, content, _ := strings.Cut(w.Body.String(), "</style>")
+	_, content, _ := strings.Cut(w.Body.String(), "</head>")
 	return content
 }
 

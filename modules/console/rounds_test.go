@@ -53,8 +53,8 @@ func TestARedeliveryHidesNoOtherDelivery(t *testing.T) {
 	tryAts := `name="integration" value="ats"><button>Try ats now`
 	for _, list := range []string{"/exports", "/exports?tenant=acme&outcome=retrying"} {
 		text := b.see(ops, list, http.StatusOK)
-		require.Contains(t, text, `<span class="state retrying">ats: retrying</span>`)
-		require.Contains(t, text, `<span class="state delivered">hris: delivered, 2 times</span>`)
+		require.Contains(t, text, "<span>ats: retrying</span>")
+		require.Contains(t, text, "<span>hris: delivered, 2 times</span>")
 	}
 	text := b.see(ops, export, http.StatusOK)
 	require.Contains(t, text, tryAts)

@@ -49,6 +49,33 @@ func showTenant(v *visitor) error {
 	return v.page(http.StatusOK, "tenant", "Tenant", &shown)
 }
 
+// integrationsOf is a tenant with all of its integrations.
+type integrationsOf struct {
+	ID           string
+	Integrations []api.StatusIntegration
+}
+
+// listIntegrations shows how all integrations do, by tenant.
+func listIntegrations(v *visitor) error {
+	var all api.GatewayStatus
+	if err := v.get("/v1/status", nil, &all); err != nil {
+		return err
+	}
+	var shown struct{ Tenants []integrationsOf }
+	only := v.URL.Query().Get("tenant")
+	for _, one := range all.Integrations {
+		if only != "" && one.Tenant != only {
+			continue
+		}
+		if n := len(shown.Tenants); n == 0 || shown.Tenants[n-1].ID != one.Tenant {
+			shown.Tenants = append(shown.Tenants, integrationsOf{ID: one.Tenant})
+		}
+		last := &shown.Tenants[len(shown.Tenants)-1]
+		last.Integrations = append(last.Integrations, one)
+	}
+	return v.page(http.StatusOK, "integrations", "Integrations", &shown)
+}
+
 // integrationPage is the template data of an integration, with the test export that was just sent.
 type integrationPage struct {
 	api.IntegrationHours

@@ -1,0 +1,84 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+)
+
+// look is how a state is shown: its tone (ok, bad, warn, idle or off) is its colour, its mark is its shape.
+type look struct{ tone, mark string }
+
+// looks has the look of each fixed word of the management API, by kind and word, as in the keys of their texts.
+var looks = map[string]look{
+	"outcome_pending": {"idle", "wait"}, "outcome_retrying": {"idle", "again"}, "outcome_held": {"idle", "held"},
+	"outcome_delivered": {"ok", "ok"}, "outcome_failed": {"bad", "bad"}, "outcome_expired": {"bad", "bad"},
+
+	"state_configured": {"ok", "ok"}, "state_not_configured": {"warn", "todo"}, "state_disabled": {"warn", "off"},
+	"state_failing": {"bad", "bad"}, "state_refusing": {"bad", "bad"}, "state_unproven": {"idle", "todo"},
+	"state_removed": {"off", "off"},
+
+	"class_delivered": {"ok", "ok"}, "class_partner_fault": {"bad", "bad"}, "class_data_fault": {"warn", "warn"},
+	"class_our_fault": {"bad", "bad"}, "class_expired": {"bad", "bad"}, "class_retrying": {"idle", "again"},
+	"class_held": {"idle", "held"},
+
+	"document_fetching": {"idle", "wait"}, "document_scanning": {"idle", "wait"}, "document_fetched": {"ok", "ok"},
+	"document_given_up": {"warn", "lost"},
+
+	"redelivery_running": {"idle", "again"}, "redelivery_paused": {"warn", "held"}, "redelivery_finished": {"ok", "ok"},
+	"redelivery_cancelled": {"off", "off"},
+
+	"breaker_open": {"idle", "held"}, "breaker_closed": {"ok", "ok"},
+
+	"scan_pending": {"idle", "wait"}, "scan_clean": {"ok", "ok"}, "scan_refused": {"warn", "box"},
+}
+
+// Mark returns a mark, such as ok, bad, warn, held, off, again, wait, todo, here, box, lost or in.
+func (view) Mark(name string) template.HTML {
+	return template.HTML(fmt.Sprintf(`<svg class="mark" aria-hidden="true"><use href="#m-%s"/></svg>`,
+		template.HTMLEscapeString(name)))
+}
+
+// Icon returns an icon, such as menu or find.
+func (view) Icon(name string) template.HTML {
+	return template.HTML(fmt.Sprintf(`<svg class="icon" aria-hidden="true"><use href="#i-%s"/></svg>`,
+		template.HTMLEscapeString(name)))
+}
+
+// As returns a state in the words of the page: its classes are a tone, and pill where it has the tint of the tone.
+func (p view) As(classes, mark string, words any) template.HTML {
+	return template.HTML(fmt.Sprintf(`<span class="state %s">%s<span>%s</span></span>`,
+		template.HTMLEscapeString(classes), p.Mark(mark), template.HTMLEscaper(words)))
+}
+
+// State returns a fixed word of the management API as people read it, with its mark. The first of more is set before
+// the word, such as the name of an integration, the others after it.
+func (p view) State(kind string, word any, more ...any) template.HTML {
+	l, text := lookOf(kind, word), p.Word(kind, word)
+	for n, one := range more {
+		if n == 0 {
+			text = fmt.Sprintf("%v: %s", one, text)
+		} else {
+			text += fmt.Sprintf(", %v", one)
+		}
+	}
+	return p.As(l.tone, l.mark, text)
+}
+
+// Pill returns a state on the tint of its tone.
+func (p view) Pill(kind string, word any) template.HTML {
+	l := lookOf(kind, word)
+	return p.As(l.tone+" pill", l.mark, p.Word(kind, word))
+}
+
+// HeadMark returns the mark of a state in its tone, for a heading that has the words.
+func (p view) HeadMark(kind string, word any) template.HTML {
+	l := lookOf(kind, word)
+	return template.HTML(fmt.Sprintf(`<span class="state %s">%s</span> `, l.tone, p.Mark(l.mark)))
+}
+
+func lookOf(kind string, word any) look {
+	if l, ok := looks[fmt.Sprintf("%s_%v", kind, word)]; ok {
+		return l
+	}
+	return look{"idle", "here"} // of a word that this page does not know
+}
