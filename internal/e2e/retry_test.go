@@ -76,7 +76,7 @@ func byAge(t *testing.T, address string) (keys []string) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
 	for before := int64(0); ; {
-		page, next, err := db.ListExports(t.Context(), store.ExportFilter{Before: before, Limit: store.MaxPage})
+		page, next, err := db.ListExports(t.Context(), store.ExportFilter{Cursor: before, Limit: store.MaxPage})
 		require.NoError(t, err)
 		for _, e := range page {
 			keys = append(keys, e.Key)

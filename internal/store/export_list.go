@@ -23,20 +23,33 @@ type ExportFilter struct {
 	Undelivered   bool      // those not delivered yet only, to Integration if that is named
 	LostDocuments bool      // those of which a document was given up only; those that were erased are not among them
 	Since, Until  time.Time // received at or after, and before; zero: no bound
-	Before        int64     // exports with a smaller ID only: the cursor
+	Oldest        bool      // the oldest first, not the newest
+	Cursor        int64     // the ID that the page before ended at
 	Limit         int       // at most MaxPage; 0 means DefaultPage
 }
 
-// ListExports lists exports, newest first. next is the cursor of the following page, 0 on the last one.
+// ListExports lists exports, the newest first unless the filter says otherwise. next is the cursor of the following page, 0 on the last one.
 func (db *DB) ListExports(ctx context.Context, f ExportFilter) (page []*model.Export, next int64, err error) {
 	f.Limit = Page{Limit: f.Limit}.Size()
-	q, args := f.query(db)
+	q, args := f.query(db, exportColumns)
 	page, err = rows.Query(ctx, db.reads, scanExport, q, args...)
 	if err == nil && len(page) > f.Limit {
 		page = page[:f.Limit]
 		next = page[f.Limit-1].ID
 	}
 	return page, next, err
+}
+
+// MaxCounted is how many exports CountExports counts.
+const MaxCounted = 1000
+
+// CountExports counts the exports that a filter chooses, whatever its page. more reports that there are more than
+// MaxCounted, which it returns then.
+func (db *DB) CountExports(ctx context.Context, f ExportFilter) (n int64, more bool, err error) {
+	f.Limit, f.Cursor = MaxCounted, 0
+	q, args := f.query(db, "e.id")
+	n, err = rows.QueryOne(ctx, db.reads, rows.Value[int64], `SELECT count(*) FROM (`+q+`) counted`, args...)
+	return min(n, MaxCounted), n > MaxCounted, err
 }
 
 // conditions collects the conditions of a WHERE, joined by AND, with their arguments.
@@ -62,52 +75,55 @@ func (c *conditions) String() string {
 const latest = `NOT EXISTS (SELECT 1 FROM deliveries l WHERE l.export_id = d.export_id AND l.integration = d.integration
 	AND l.round > d.round)`
 
-// query reads one export more than a page holds.
-func (f ExportFilter) query(db *DB) (string, []any) {
+// query reads columns of exports, of one more than a page holds.
+func (f ExportFilter) query(db *DB, columns string) (string, []any) {
 	if f.Prefix != "" {
 		return f.search()
 	}
 	var c conditions
 	ofDelivery := f.Integration != "" && !f.Undelivered || f.Outcome != ""
 	if f.LostDocuments { // few are, and they have an index
-		return f.lost(db, ofDelivery)
+		return f.lost(db, columns, ofDelivery)
 	}
-	// Exports with a rare outcome are found from the deliveries' side, by its index; those of one candidate are few
-	// anyway.
-	if !ofDelivery || f.Candidate != "" || f.Undelivered {
+	// Exports with a rare outcome are found from the deliveries' side, by its index; those of one candidate, or in
+	// quarantine, are few anyway.
+	if !ofDelivery || f.Candidate != "" || f.Undelivered || f.Quarantined {
 		f.ofExports(&c, db, ofDelivery)
 		f.bounds(&c, "e.id")
 		c.args = append(c.args, f.Limit+1)
-		return fmt.Sprintf(`SELECT %s FROM exports e%s ORDER BY e.id DESC LIMIT $%d`,
-			exportColumns, &c, len(c.args)), c.args
+		return fmt.Sprintf(`SELECT %s FROM exports e%s ORDER BY e.id %s LIMIT $%d`,
+			columns, &c, f.direction(), len(c.args)), c.args
 	}
 	c.where = append(c.where, latest)
 	f.ofDeliveries(&c, "", "")
 	f.bounds(&c, "d.export_id")
-	from := "deliveries d"
-	if f.Quarantined {
-		from += " JOIN exports e ON e.id = d.export_id"
-		c.where = append(c.where, "e.quarantined")
+	return f.found(&c, columns, "d.export_id", "deliveries d")
+}
+
+// direction returns the SQL word of the order of the list.
+func (f ExportFilter) direction() string {
+	if f.Oldest {
+		return "ASC"
 	}
-	return f.found(&c, "d.export_id", from)
+	return "DESC"
 }
 
 // lost is query for exports with lost documents.
-func (f ExportFilter) lost(db *DB, ofDelivery bool) (string, []any) {
+func (f ExportFilter) lost(db *DB, columns string, ofDelivery bool) (string, []any) {
 	c := conditions{where: []string{"o.state = 'given_up'", "e.erased_at IS NULL"}}
 	if f.Tenant != "" {
 		c.is("o.tenant =", f.Tenant)
 	}
 	f.ofExports(&c, db, ofDelivery)
 	f.bounds(&c, "o.export_id")
-	return f.found(&c, "o.export_id", "documents o JOIN exports e ON e.id = o.export_id")
+	return f.found(&c, columns, "o.export_id", "documents o JOIN exports e ON e.id = o.export_id")
 }
 
 // found reads the exports whose ids another table has.
-func (f ExportFilter) found(c *conditions, id, from string) (string, []any) {
+func (f ExportFilter) found(c *conditions, columns, id, from string) (string, []any) {
 	c.args = append(c.args, f.Limit+1)
-	return fmt.Sprintf(`SELECT %s FROM exports e WHERE e.id IN (SELECT DISTINCT %s FROM %s%s ORDER BY %s DESC LIMIT $%d)
-		ORDER BY e.id DESC`, exportColumns, id, from, c, id, len(c.args)), c.args
+	return fmt.Sprintf(`SELECT %s FROM exports e WHERE e.id IN (SELECT DISTINCT %s FROM %s%s ORDER BY %s %s LIMIT $%d)
+		ORDER BY e.id %[6]s`, columns, id, from, c, id, f.direction(), len(c.args)), c.args
 }
 
 // ofExports adds what is asked of an export e; ofDelivery: and of its deliveries.
@@ -160,7 +176,11 @@ func (f ExportFilter) bounds(c *conditions, id string) {
 	if !f.Until.IsZero() {
 		c.is(id+" <", model.FirstID(f.Until))
 	}
-	if f.Before > 0 {
-		c.is(id+" <", f.Before)
+	switch {
+	case f.Cursor == 0:
+	case f.Oldest:
+		c.is(id+" >", f.Cursor)
+	default:
+		c.is(id+" <", f.Cursor)
 	}
 }

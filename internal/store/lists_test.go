@@ -98,7 +98,7 @@ func TestListIsPagedAndFiltered(t *testing.T) {
 				if next == 0 {
 					return keys
 				}
-				f.Before = next
+				f.Cursor = next
 			}
 		}
 		require.Len(t, list(store.ExportFilter{Limit: 10}), 26)
@@ -107,6 +107,16 @@ func TestListIsPagedAndFiltered(t *testing.T) {
 		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: model.Retrying, Limit: 2}))
 		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Outcome: model.Retrying, Limit: 2}))
 		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Outcome: model.Retrying, Limit: 1}), "a page is of the latest")
+		require.Equal(t, []string{"0", "10", "20"}, list(store.ExportFilter{Outcome: model.Retrying, Limit: 1, Oldest: true}))
+		require.Equal(t, "0", list(store.ExportFilter{Tenant: "acme", Limit: 7, Oldest: true})[0])
+		counted := func(f store.ExportFilter) int64 {
+			n, more, err := db.CountExports(t.Context(), f)
+			require.NoError(t, err)
+			require.False(t, more)
+			return n
+		}
+		require.EqualValues(t, 26, counted(store.ExportFilter{Limit: 1}))
+		require.EqualValues(t, 3, counted(store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: model.Retrying}))
 		redelivered, err := db.ExportByKey(t.Context(), "acme", "10")
 		require.NoError(t, err)
 		for n, integration := range []string{"hris", "payroll"} {

@@ -73,7 +73,7 @@ func TestExportsWithLostDocuments(t *testing.T) {
 				for _, e := range page {
 					keys = append(keys, e.Key)
 				}
-				if test.filter.Before = next; next == 0 {
+				if test.filter.Cursor = next; next == 0 {
 					break
 				}
 			}

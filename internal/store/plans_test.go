@@ -34,10 +34,14 @@ func lists(ctx context.Context, db *DB) []error {
 		{Undelivered: true}, {Tenant: "t", Undelivered: true}, {Tenant: "t", Integration: "i", Undelivered: true},
 		{Tenant: "t", Integration: "i", Outcome: model.Held, Undelivered: true},
 	} {
-		for _, bounds := range []ExportFilter{{}, {Since: at}, {Until: at}, {Before: 7}, {Since: at, Until: at, Before: 7}} {
-			f.Since, f.Until, f.Before, f.Limit = bounds.Since, bounds.Until, bounds.Before, 10
+		for _, bounds := range []ExportFilter{{}, {Since: at}, {Until: at}, {Cursor: 7}, {Since: at, Until: at, Cursor: 7}, {Cursor: 7, Oldest: true}} {
+			f.Since, f.Until, f.Cursor, f.Oldest, f.Limit = bounds.Since, bounds.Until, bounds.Cursor, bounds.Oldest, 10
 			_, _, err := db.ListExports(ctx, f)
 			note(err)
+			if f.Prefix == "" {
+				_, _, err = db.CountExports(ctx, f)
+				note(err)
+			}
 		}
 	}
 	for _, tenant := range []string{"", "t"} {
@@ -188,7 +192,7 @@ var whole = regexp.MustCompile(`^SCAN [a-z]+( USING INDEX [a-z_]+)?$|USE TEMP B-
 
 // few are the indexes that hold, or are asked for, a few rows only: what needs attention, the deliveries of an export.
 var few = regexp.MustCompile(`deliveries_held|exports_undispatched|exports_unsettled_of_all|exports_quarantined|` +
-	`deliveries_by_export \(export_id=\?\)|SCAN (waiting|failed|expired|ended)$`)
+	`deliveries_by_export \(export_id=\?\)|SCAN (waiting|failed|expired|ended|counted)$`)
 
 func TestListsUseIndexesOfSQLite(t *testing.T) {
 	t.Parallel()

@@ -129,7 +129,7 @@ func TestNodesShareADatabase(t *testing.T) {
 		page, next, err := nodes[0].ListExports(t.Context(), f)
 		require.NoError(t, err)
 		all += len(page)
-		if f.Before = next; next == 0 {
+		if f.Cursor = next; next == 0 {
 			break
 		}
 	}

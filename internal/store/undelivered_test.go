@@ -65,7 +65,7 @@ func TestUndeliveredExports(t *testing.T) {
 				if next == 0 {
 					return keys
 				}
-				f.Before = next
+				f.Cursor = next
 			}
 		}
 		check := func() {

@@ -257,7 +257,7 @@ func (s *site) stored(c settings) (all []string) {
 			slices.Sort(all)
 			return all
 		}
-		filter.Before = next
+		filter.Cursor = next
 	}
 }
 

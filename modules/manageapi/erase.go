@@ -64,7 +64,7 @@ func eraseCandidate(r *rest.Request) (any, error) {
 			longestCandidate)
 	}
 	rows, next, err := r.DB.ListExports(r.Context(), store.ExportFilter{Tenant: r.PathValue("tenant"),
-		Candidate: in.Candidate, Before: before, Limit: r.Page.Limit})
+		Candidate: in.Candidate, Cursor: before, Limit: r.Page.Limit})
 	if err != nil {
 		return nil, err
 	}

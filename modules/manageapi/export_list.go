@@ -22,14 +22,15 @@ var outcomes = []model.Outcome{model.Retrying, model.Held, model.Delivered, mode
 var (
 	exports = rest.Resource[any]{
 		Path: inTenant + "/exports", ID: "uuid", Kind: "export", Scope: rest.Removed, Reader: model.Viewer, Personal: true,
-		Filters: exportFilters, List: listExports, Find: findExport, View: rest.Identity[any],
+		Filters: orderedFilters, List: listExports, Find: findExport, View: rest.Identity[any],
 	}
 	allExports = rest.Resource[any]{
-		Path: "/v1/exports", Kind: "export", Reader: model.Viewer, Personal: true, Filters: exportFilters,
+		Path: "/v1/exports", Kind: "export", Reader: model.Viewer, Personal: true, Filters: orderedFilters,
 		List: listExports, View: rest.Identity[any],
 	}
 	exportFilters = []string{"outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
 		"since", "until", "uuid"}
+	orderedFilters = append(slices.Clone(exportFilters), "order")
 )
 
 func listExports(r *rest.Request) ([]any, string, error) {
@@ -37,16 +38,11 @@ func listExports(r *rest.Request) ([]any, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	f.Tenant = r.Caller.Tenant
-	if name := r.PathValue("tenant"); name != "" {
-		if err := knownTenant(r, name); err != nil {
-			return nil, "", err
-		}
-		f.Tenant = name
-	}
-	if f.Tenant == "" && (f.Integration != "" || f.Candidate != "") {
-		return nil, "", problem.New(http.StatusBadRequest, "integration and candidate are names within a tenant: ask for "+
-			"the exports of one, at /v1/tenants/{tenant}/exports")
+	switch order := r.Query.Get("order"); order {
+	case "", "oldest":
+		f.Oldest = order != ""
+	default:
+		return nil, "", problem.New(http.StatusBadRequest, "order can only be oldest: leave it out for the newest first")
 	}
 	rows, next, err := r.DB.ListExports(r.Context(), f)
 	if err != nil {
@@ -98,8 +94,29 @@ func knownTenant(r *rest.Request, name string) error {
 	return nil
 }
 
-// exportFilterOf reads from the query which exports are asked for, of all tenants.
-func exportFilterOf(r *rest.Request) (f store.ExportFilter, err error) {
+// exportFilterOf reads which exports are asked for: those of the tenant that the path names, or of all that the caller
+// sees.
+func exportFilterOf(r *rest.Request) (store.ExportFilter, error) {
+	f, err := queriedExports(r)
+	if err != nil {
+		return f, err
+	}
+	f.Tenant = r.Caller.Tenant
+	if name := r.PathValue("tenant"); name != "" {
+		if err := knownTenant(r, name); err != nil {
+			return f, err
+		}
+		f.Tenant = name
+	}
+	if f.Tenant == "" && (f.Integration != "" || f.Candidate != "") {
+		return f, problem.New(http.StatusBadRequest, "integration and candidate are names within a tenant: ask for "+
+			"the exports of one, at /v1/tenants/{tenant}/exports")
+	}
+	return f, nil
+}
+
+// queriedExports reads from the query which exports are asked for, of all tenants.
+func queriedExports(r *rest.Request) (f store.ExportFilter, err error) {
 	q := r.Query
 	if prefix := q.Get("uuid"); prefix != "" {
 		return searchOf(r, prefix)
@@ -132,7 +149,7 @@ func exportFilterOf(r *rest.Request) (f store.ExportFilter, err error) {
 		f.Until, err = rest.Instant(q, "until")
 	}
 	if err == nil {
-		f.Before, err = r.Page.Number()
+		f.Cursor, err = r.Page.Number()
 	}
 	return f, err
 }
@@ -142,7 +159,7 @@ const minUUID = 8
 
 // searchOf returns the filter for exports whose UUID begins with a prefix.
 func searchOf(r *rest.Request, prefix string) (f store.ExportFilter, err error) {
-	for _, name := range exportFilters {
+	for _, name := range orderedFilters {
 		if name != "uuid" && r.Query.Get(name) != "" {
 			return f, problem.Newf(http.StatusBadRequest, "uuid finds exports by itself: leave out %s", name)
 		}

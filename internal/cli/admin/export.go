@@ -45,6 +45,7 @@ var exports = noun[api.ExportDetail]{
 			"waiting for documents or Temporal"},
 		{flag: "since", time: true, help: "exports received since then only: a time such as 2026-11-20T12:00:00Z, or how " +
 			"long ago, such as 24h"},
+		{flag: "order", help: "oldest: the oldest first, not the newest"},
 		{flag: "until", time: true, help: "exports received before then only, written like --since"},
 	},
 	columns: []string{"export", "received", "candidate", "documents", "deliveries"},
