@@ -79,14 +79,14 @@ func TestConsoleInABrowser(t *testing.T) {
 	c.task(console, 1, func() {
 		c.click(`.rail a[href="/console/exports"]`)
 		c.fill("#q", uuid+"\uE007")
-		c.awaitText(export, "Delivered to hris on attempt 1, ")
+		c.awaitText(export, "Delivered to hris.")
 	})
 	c.task(export, 2, func() {
 		c.click(`form[action$="/redeliver"] button`)
 		c.awaitText(export+"/redeliver", "It was received already. Deliver it once more?")
 		c.click(`section[aria-labelledby="again"] button`)
 		c.awaitText(export, "It is being delivered again.")
-		c.eventually(export, func() bool { return len(c.texts(".way li")) == 3 })
+		c.eventually(export, func() bool { return len(c.texts(".tries > li:not(.gap)")) == 2 })
 	})
 	c.task(export, 1, func() {
 		c.click(`form[action$="/body"] button`)
@@ -114,7 +114,7 @@ func TestConsoleInABrowser(t *testing.T) {
 		c.accessible("attention, when something needs it")
 	})
 	c.task(console+"/exports/globex/"+waits, 0, func() { // why
-		c.eventually(console+"/exports/globex/"+waits, func() bool { return c.has(".sentence [lang=en]") })
+		c.eventually(console+"/exports/globex/"+waits, func() bool { return c.has(".why [lang=en]") })
 		require.Contains(t, c.text("#main"), "disabled")
 	})
 	c.task(hris, 1, func() {

@@ -1,6 +1,14 @@
 package console
 
-import "github.com/hiregate/hiregate/internal/api"
+import (
+	"html/template"
+	"net/http"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/modules/console/chart"
+)
 
 // Head returns the beginning of an answer, which is enough to recognise it.
 func (view) Head(answer string) string {
@@ -11,33 +19,70 @@ func (view) Head(answer string) string {
 	return answer
 }
 
-// phase is a part of the time of an attempt, and where its bar is in one of 100 units.
-type phase struct {
-	Name     string
-	Ms       float64
-	X, Width float64
-}
+// StatusText returns the name of an HTTP status; empty where it has none.
+func (view) StatusText(status int) string { return http.StatusText(status) }
 
-// Timeline returns the phases of an attempt that took time, in their order, and the rest of its time.
-func (view) Timeline(a api.Attempt) (all []phase) {
-	rest := a.DurationMs
-	for _, p := range []phase{{Name: "dns", Ms: a.Phases.DNS}, {Name: "connect", Ms: a.Phases.Connect},
-		{Name: "tls", Ms: a.Phases.TLS}, {Name: "first_byte", Ms: a.Phases.FirstByte}} {
-		if p.Ms > 0 {
-			rest -= p.Ms
+// phasesOf returns the phases of an attempt that took time, in their order, and the rest of its time.
+func phasesOf(a api.Attempt) (all []chart.Phase) {
+	took := func(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
+	rest := took(a.DurationMs)
+	for _, p := range []chart.Phase{{Name: "dns", Took: took(a.Phases.DNS)}, {Name: "connect", Took: took(a.Phases.Connect)},
+		{Name: "tls", Took: took(a.Phases.TLS)}, {Name: "first", Took: took(a.Phases.FirstByte)}} {
+		if p.Took > 0 {
+			rest -= p.Took
 			all = append(all, p)
 		}
 	}
 	if len(all) > 0 && rest > 0 {
-		all = append(all, phase{Name: "rest", Ms: rest})
-	}
-	total, x := 0.0, 0.0
-	for _, p := range all {
-		total += p.Ms
-	}
-	for n := range all {
-		all[n].X, all[n].Width = x, 100*all[n].Ms/total
-		x += all[n].Width
+		all = append(all, chart.Phase{Name: "rest", Took: rest})
 	}
 	return all
+}
+
+// PhaseNames returns the names of the phases, for their legend.
+func (view) PhaseNames() []string { return []string{"dns", "connect", "tls", "first"} }
+
+// timeline is the template data of the phases of an attempt.
+type timeline struct {
+	Plot  chart.Plot
+	Parts []chart.Phase
+}
+
+// Timeline returns the phases of an attempt; nil: it came to nothing.
+func (p view) Timeline(a api.Attempt) (*timeline, error) {
+	parts := phasesOf(a)
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	label, err := p.T("PhasesOf", "n", a.Number, "ms", p.Ms(a.DurationMs))
+	return &timeline{Plot: chart.Phases(parts, p.Ms(a.DurationMs), label), Parts: parts}, err
+}
+
+// Took returns a length of time as people read it.
+func (p view) Took(d time.Duration) string { return p.Ms(float64(d) / float64(time.Millisecond)) }
+
+// StandsAt returns how an export stands at an integration.
+func (p view) StandsAt(e *exportPage, d api.DeliveryDetail) (template.HTML, error) {
+	s := speaker{view: p}
+	words := p.Word("outcome", d.Outcome)
+	switch {
+	case d.Outcome == model.Delivered:
+		words = s.say("StandsDelivered", "after", p.Between(e.ReceivedAt, d.UpdatedAt))
+	case p.Left(d.NextAt):
+		words = s.say("StandsNext", "outcome", words, "at", p.clock(d.NextAt))
+	}
+	l := lookOf("outcome", d.Outcome)
+	return p.As(l.tone+" pill", l.mark, words), s.err
+}
+
+// attempts are those of a round of an integration. Those before the last ones are folded.
+type attempts struct{ Early, Late []api.Attempt }
+
+// Attempts returns the attempts of a delivery.
+func (view) Attempts(d api.DeliveryDetail) attempts {
+	const most, late = 5, 3
+	if n := len(d.History); n > most {
+		return attempts{d.History[:n-late], d.History[n-late:]}
+	}
+	return attempts{Late: d.History}
 }

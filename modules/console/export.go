@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/modules/console/chart"
 )
 
 // exportPage is the template data of an export.
@@ -74,6 +76,80 @@ func (v *visitor) exportPage(status int, put func(*exportPage)) error {
 	}
 	put(&shown)
 	return v.page(status, "export", "Export", &shown)
+}
+
+// triedAt is what was tried of an export at one integration.
+type triedAt struct {
+	*exportPage
+	Tried tried
+}
+
+// Of returns the template data of what was tried at an integration.
+func (e *exportPage) Of(t tried) triedAt { return triedAt{e, t} }
+
+// Page returns the template data of the page.
+func (t triedAt) Page() *exportPage { return t.exportPage }
+
+// DocumentsByNeed returns the documents, those that are not here first.
+func (e *exportPage) DocumentsByNeed() []api.ExportDocument {
+	var missing, fetched []api.ExportDocument
+	for _, d := range e.Documents {
+		if d.State == model.Fetched {
+			fetched = append(fetched, d)
+		} else {
+			missing = append(missing, d)
+		}
+	}
+	return append(missing, fetched...)
+}
+
+// URLMeter draws how long the URLs of the documents still work.
+func (p view) URLMeter(e *exportPage) (chart.Plot, error) {
+	whole, left := e.DocumentsTill.Sub(e.ReceivedAt), e.DocumentsTill.Sub(p.Now)
+	label, err := p.T("URLMeter", "left", p.Span(left), "of", p.Span(whole))
+	fill := chart.Received
+	if left < whole/5 {
+		fill = chart.Warn
+	}
+	return chart.Meter(whole.Seconds(), label, chart.Share{Of: left.Seconds(), Fill: fill}), err
+}
+
+// Headline says in a sentence for each outcome how an export stands.
+func (p view) Headline(e *exportPage) (string, error) {
+	s := speaker{view: p}
+	current := e.Current()
+	switch {
+	case !e.ErasedAt.IsZero():
+		return s.say("HeadErased"), s.err
+	case e.Quarantined:
+		return s.say("HeadQuarantined"), s.err
+	case e.Fault != "":
+		return s.say("HeadFault"), s.err
+	case len(current) == 0:
+		return s.say("HeadWaits"), s.err
+	}
+	var sentences []string
+	for _, outcome := range []model.Outcome{model.Delivered, model.Failed, model.Expired, model.Held, model.Pending} {
+		var to []string
+		for _, d := range current {
+			if d.Outcome == outcome {
+				to = append(to, d.Integration)
+			}
+		}
+		if len(to) > 0 {
+			sentences = append(sentences, s.say("Head_"+string(outcome), "integrations", s.list(to)))
+		}
+	}
+	for _, d := range current {
+		if d.Outcome == model.Retrying {
+			key := "Head_retrying"
+			if !p.Left(d.NextAt) {
+				key = "HeadRetryingNow"
+			}
+			sentences = append(sentences, s.say(key, "integrations", d.Integration, "in", p.near(d.NextAt.Sub(p.Now))))
+		}
+	}
+	return strings.Join(sentences, " "), s.err
 }
 
 // APIPath returns the path of the export in the management API.

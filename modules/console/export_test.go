@@ -6,11 +6,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/modules/console/chart"
 )
 
 // An attempt is shown with all that is known of it. The body is only shown to those who may see it, by a POST that is
@@ -22,7 +24,7 @@ func TestExportPage(t *testing.T) {
 	export := "/exports/acme/" + uuid(1)
 	for _, who := range []string{ops, viewer, operator} {
 		text := b.see(who, export, http.StatusOK)
-		for _, want := range []string{"attempt 1, 1 ms, automatic", "500: the partner&#39;s fault", "/candidate", "object",
+		for _, want := range []string{"Attempt 1: 500 <span lang=\"en\">Internal Server Error</span>", "the partner&#39;s fault", "/candidate", "object",
 			"/v1/tenants/acme/exports/" + uuid(1), "$HIREGATE_API_KEY"} {
 			require.Contains(t, text, want, who)
 		}
@@ -48,14 +50,16 @@ func TestExportPage(t *testing.T) {
 	require.Equal(t, http.StatusGone, b.send(ops, http.MethodPost, export+"/body", nil).Code)
 }
 
-func TestTimeline(t *testing.T) {
+func TestPhases(t *testing.T) {
 	t.Parallel()
 	a := api.Attempt{DurationMs: 100}
-	require.Empty(t, view{}.Timeline(a), "an attempt that came to nothing")
+	require.Empty(t, phasesOf(a), "an attempt that came to nothing")
 	a.Phases.DNS, a.Phases.FirstByte = 25, 50
-	require.Equal(t, []phase{{"dns", 25, 0, 25}, {"first_byte", 50, 25, 50}, {"rest", 25, 75, 25}}, view{}.Timeline(a))
+	ms := time.Millisecond
+	require.Equal(t, []chart.Phase{{Name: "dns", Took: 25 * ms}, {Name: "first", Took: 50 * ms},
+		{Name: "rest", Took: 25 * ms}}, phasesOf(a))
 	a.DurationMs = 50 // a clock that went back
-	require.Equal(t, 100.0, view{}.Timeline(a)[1].X+view{}.Timeline(a)[1].Width)
+	require.Len(t, phasesOf(a), 2)
 }
 
 // The id of a candidate leads to the exports about them, within the tenant that is named or the visitor's.

@@ -95,13 +95,14 @@ func (t *texts) Time(at time.Time) template.HTML { return t.stamp(at, at.UTC().F
 func (t *texts) Day(at time.Time) template.HTML { return t.stamp(at, at.UTC().Format(days[t.Lang])) }
 
 // Clock returns the time of the day, in UTC, with the day unless it is today's.
-func (p view) Clock(at time.Time) template.HTML {
+func (p view) Clock(at time.Time) template.HTML { return p.stamp(at, p.clock(at)) }
+
+func (p view) clock(at time.Time) string {
 	at = at.UTC()
-	words := at.Format("15:04:05")
 	if y, m, d := at.Date(); y != p.Now.Year() || m != p.Now.Month() || d != p.Now.Day() {
-		words = at.Format(soonDays[p.Lang] + " 15:04")
+		return at.Format(soonDays[p.Lang] + " 15:04")
 	}
-	return p.stamp(at, words)
+	return at.Format("15:04:05")
 }
 
 // Ago returns how long ago a time was, as words of a sentence.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -143,6 +144,11 @@ func (view) Once() string { return rand.Text() }
 
 // Path returns an address of the console; each part is escaped.
 func (p view) Path(parts ...string) template.URL { return template.URL(p.Mount + pathOf(parts...)) }
+
+// Within returns an address of a list, of one tenant.
+func (p view) Within(tenant, list string) template.URL {
+	return p.Path(list) + template.URL("?"+url.Values{"tenant": {tenant}}.Encode())
+}
 
 // ExportPath returns the address of an export in the console, or of something below it.
 func (p view) ExportPath(tenant, uuid string, below ...string) template.URL {

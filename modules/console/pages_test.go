@@ -151,15 +151,20 @@ func TestOneExport(t *testing.T) {
 	b.export("acme", uuid(3), model.Retrying)
 	b.export("acme", uuid(4), model.Held, func(e *model.Export) { e.Quarantined = true })
 	for n, want := range map[int]string{
-		1: "Delivered to hris on attempt 1, 2 min 41 s after it came.",
-		2: "hris: failed, after 1 attempt.",
-		3: "hris: retrying, after 1 attempt; the next one in 5 min.",
-		4: "It breaks the schema and is held until somebody releases it.",
+		1: "<h1>Delivered to hris.</h1>",
+		2: "<h1>Not delivered to hris: failed.</h1>",
+		3: "<h1>Not yet to hris: the next attempt is in 5 min.</h1>",
+		4: "<h1>In quarantine: it goes nowhere until it is released.</h1>",
 	} {
 		text := b.see(ops, "/exports/acme/"+uuid(n), http.StatusOK)
 		require.Contains(t, text, want)
 		require.Contains(t, text, "&lt;script&gt;alert(1)", "the head of the answer")
 	}
+	german := b.send(ops, http.MethodGet, "/exports/acme/"+uuid(1), nil, func(r *http.Request) {
+		r.Header.Set("Accept-Language", "de")
+	}).Body.String()
+	require.Contains(t, german, "Zugestellt, 2 min 41 s nachdem er kam")
+	require.Contains(t, german, `aria-label="hris: Versuch 1 nach 0 ms: 500"`)
 }
 
 // A UUID in the search box leads to its export, with and without its tenant.

@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"html/template"
+	"strings"
 )
 
 // look is how a state is shown: its tone (ok, bad, warn, idle or off) is its colour, its mark is its shape.
@@ -32,10 +33,17 @@ var looks = map[string]look{
 	"scan_pending": {"idle", "wait"}, "scan_clean": {"ok", "ok"}, "scan_refused": {"warn", "box"},
 }
 
-// Mark returns a mark, such as ok, bad, warn, held, off, again, wait, todo, here, box, lost or in.
-func (view) Mark(name string) template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg class="mark" aria-hidden="true"><use href="#m-%s"/></svg>`,
-		template.HTMLEscapeString(name)))
+// Mark returns a mark, such as ok, bad, warn, held, off, again, wait, todo, here, box, lost or in. It may have a tone
+// of its own.
+func (view) Mark(name string, tone ...string) template.HTML {
+	return template.HTML(fmt.Sprintf(`<svg class="%s" aria-hidden="true"><use href="#m-%s"/></svg>`,
+		strings.Join(append([]string{"mark"}, tone...), " "), template.HTMLEscapeString(name)))
+}
+
+// StateMark returns the mark of a state in its tone.
+func (p view) StateMark(kind string, word any) template.HTML {
+	l := lookOf(kind, word)
+	return p.Mark(l.mark, l.tone)
 }
 
 // Icon returns an icon, such as menu or find.

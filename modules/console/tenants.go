@@ -80,7 +80,7 @@ func listIntegrations(v *visitor) error {
 type integrationPage struct {
 	api.IntegrationHours
 	Retry  api.Retry
-	Charts []chart
+	Charts []bars
 	Trial  *api.Trial // nil: none was just sent
 }
 
@@ -99,7 +99,7 @@ func (v *visitor) integration(status int, sent *api.Trial) error {
 		return err
 	}
 	now := v.console.Gateway.Now()
-	shown.Charts = []chart{chartOf("Day", shown.Hours, now, 24, time.Hour),
+	shown.Charts = []bars{chartOf("Day", shown.Hours, now, 24, time.Hour),
 		chartOf("Week", shown.Hours, now, 7*8, 3*time.Hour)}
 	return v.page(status, "integration", "Integration", &shown)
 }
@@ -129,8 +129,8 @@ func testIntegration(v *visitor) error {
 	return v.integration(http.StatusOK, &sent)
 }
 
-// chart is the attempts of some time, with a bar for each part of it.
-type chart struct {
+// bars holds the attempts of some time, with a bar for each part of it.
+type bars struct {
 	Of                  string // Day or Week: the end of the keys of its texts
 	Attempts, Delivered int64
 	Most                int64 // attempts of a bar
@@ -145,15 +145,15 @@ type bar struct {
 	Attempts, Received int64
 }
 
-func chartOf(of string, hours []api.Hour, now time.Time, bars int, each time.Duration) chart {
+func chartOf(of string, hours []api.Hour, now time.Time, count int, each time.Duration) bars {
 	end := now.UTC().Truncate(each).Add(each)
-	c := chart{Of: of, Bars: make([]bar, bars)}
+	c := bars{Of: of, Bars: make([]bar, count)}
 	for n := range c.Bars {
-		c.Bars[n].X, c.Bars[n].Begin = n, end.Add(time.Duration(n-bars)*each)
+		c.Bars[n].X, c.Bars[n].Begin = n, end.Add(time.Duration(n-count)*each)
 	}
 	for _, h := range hours {
-		n := bars - 1 - int(end.Add(-time.Nanosecond).Sub(h.Begin)/each)
-		if n >= 0 && n < bars {
+		n := count - 1 - int(end.Add(-time.Nanosecond).Sub(h.Begin)/each)
+		if n >= 0 && n < count {
 			c.Attempts += h.Attempts
 			c.Delivered += h.Delivered
 			c.Bars[n].Attempts += h.Attempts

@@ -149,8 +149,8 @@ func TestWay(t *testing.T) {
 		t.Fatal("there is no line of now")
 	}
 	near(t, "now", p.Lines[now].X1, 87.71)
-	if p.Texts[0].Text != "79 min" || p.Texts[1].Class != "end thin" {
-		t.Errorf("the texts are %+v: a wait without space has none, and what is at the end is before its mark", p.Texts)
+	if p.Texts[0].Text != "79 min" || p.Texts[1].Class != "thin" {
+		t.Errorf("the texts are %+v: a wait without space has none, and what is to come stands beside its mark", p.Texts)
 	}
 	if p.Marks[1].Symbol != "" || p.Marks[0].Class != "bad" {
 		t.Errorf("the marks are %+v", p.Marks)

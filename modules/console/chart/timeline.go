@@ -51,8 +51,8 @@ func (w Way) Scale(name func(time.Duration) string) Plot {
 			class = ""
 		case d == w.end:
 			class = "end"
-		case d == 100*time.Millisecond || d == 10*time.Second || d == 10*time.Minute || d == 4*time.Hour:
-			class = "mid thin"
+		case d == 100*time.Millisecond || d == 10*time.Second || d == 10*time.Minute || x > 85:
+			class = "mid thin" // there is no space for it on a phone
 		}
 		p.Texts = append(p.Texts, Text{X: x, Y: 62, Class: class, Text: name(d)})
 	}
@@ -104,8 +104,9 @@ func (w Way) Lane(l Lane, label string) Plot {
 		}
 	}
 	for _, i := range l.Spans {
-		from := w.X(i.From)
-		p.Rects = append(p.Rects, Rect{from, 34, max(0.5, w.X(i.To)-from), 32, Span})
+		if from, to := w.X(i.From), w.X(i.To); to-from > 1.5 { // a shorter one is below its mark
+			p.Rects = append(p.Rects, Rect{from, 34, to - from, 32, Span})
+		}
 	}
 	if w.now >= 0 {
 		p.Lines = append(p.Lines, Line{X1: w.now, X2: w.now, Y2: 100, Class: "now"})
@@ -115,7 +116,7 @@ func (w Way) Lane(l Lane, label string) Plot {
 		p.Marks = append(p.Marks, Mark{X: x, Y: 50, Symbol: e.Mark, Class: e.Class})
 		if e.Text != "" {
 			text := Text{X: x, Y: 50, DX: 12, DY: -6, Text: e.Text, Class: "thin"}
-			if x > 80 {
+			if x > 94 {
 				text.DX, text.Class = -12, "end thin"
 			}
 			p.Texts = append(p.Texts, text)
