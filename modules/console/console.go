@@ -82,7 +82,7 @@ type route struct {
 }
 
 var routes = []route{
-	{"GET /{$}", 0, startPage},
+	{"GET /{$}", 0, showStart},
 	{"POST /find", 0, find},
 	{"GET /exports", 0, listExports},
 	{"GET /exports/{tenant}/{uuid}", 0, showExport},

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/modules/console/chart"
 )
 
 // failures counts deliveries of the last day that ended without being received, for the same reason.
@@ -36,39 +38,236 @@ func (f failures) List() string {
 	return q.Encode()
 }
 
-// fewRows is the number of exports of each kind that the start page shows.
+// fewRows is the number of exports of each kind that a page shows beside other things.
 const fewRows = "10"
 
-// startPage shows what needs a person. It leads visitors of a portal to their tenant.
-func startPage(v *visitor) error {
+// mostStrips bounds the integrations that the start page shows: the worst ones. The list of integrations has all.
+const mostStrips = 30
+
+// startPage is the template data of the start page.
+type startPage struct {
+	Needs        []need
+	Integrations []api.StatusIntegration // the worst first, at most mostStrips
+	All          int                     // how many integrations there are
+	Failures     []failures
+	Lost         []lost
+	First        *firstRun // nil: an export has come
+}
+
+// need is what a person has to look at; Of is how its integration does, nil: it concerns none.
+type need struct {
+	model.Need
+	Of *api.StatusIntegration
+}
+
+// Held reports whether the exports that it concerns wait without an end.
+func (n need) Held() bool {
+	return n.LostAt.IsZero() && slices.Contains([]model.NeedKind{model.NeedDisabled, model.NeedQuarantine}, n.Kind)
+}
+
+// List returns the query of the list of the exports that it concerns.
+func (n need) List() string {
+	q := url.Values{"tenant": {n.Tenant}}
+	switch {
+	case n.Kind == model.NeedQuarantine:
+		q.Set("quarantined", "true")
+	case n.Kind == model.NeedUnreadable:
+		q.Set("outcome", string(model.Failed))
+		q.Set("class", string(model.ClassOurFault))
+	default:
+		q.Set("undelivered", "true")
+	}
+	if n.Integration != "" {
+		q.Set("integration", n.Integration)
+	}
+	return q.Encode()
+}
+
+// Action returns what helps: retry or enable, its integration, or the list of its exports; empty: only a command does.
+func (p view) Action(n need) string {
+	switch {
+	case n.Kind == model.NeedDisabled && p.May.Administer:
+		return "enable"
+	case n.Kind == model.NeedFailing && n.Count > 0 && p.May.Operate:
+		return "retry"
+	case n.Kind == model.NeedQuarantine || n.Kind == model.NeedUndelivered || n.Kind == model.NeedUnreadable:
+		return "list"
+	case n.Integration != "" && n.Kind != model.NeedUnknown:
+		return "integration"
+	}
+	return ""
+}
+
+// lost counts the exports of a tenant that went out without a document, in the last day.
+type lost struct {
+	Tenant string
+	Count  int
+	Since  string // the begin of the day, as in the filter of the list
+}
+
+// showStart shows what needs a person. It leads visitors of a portal to their tenant.
+func showStart(v *visitor) error {
 	if v.portal {
 		return v.redirect(pathOf("tenants", v.person.Tenant))
 	}
-	var shown struct {
-		Status            api.GatewayStatus
-		Needing           []api.IntegrationHealth
-		Failures          api.List[failures]
-		Quarantined, Lost api.List[export]
-	}
-	if err := v.get("/v1/status", nil, &shown.Status); err != nil {
+	var status api.GatewayStatus
+	if err := v.get("/v1/status", url.Values{"hours": {"24"}}, &status); err != nil {
 		return err
 	}
-	for _, h := range shown.Status.Integrations {
-		if h.Need != nil {
-			shown.Needing = append(shown.Needing, h.IntegrationHealth)
+	of := v.URL.Query().Get("tenant")
+	within := func(tenant string) bool { return of == "" || tenant == "" || tenant == of }
+	shown := startPage{All: status.Omitted}
+	for n, i := range status.Integrations {
+		if within(i.Tenant) {
+			shown.Integrations = append(shown.Integrations, status.Integrations[n])
 		}
 	}
-	day := v.console.Gateway.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)
-	if err := v.get("/v1/failures", nil, &shown.Failures); err != nil {
+	shown.All += len(shown.Integrations)
+	for _, one := range status.Needs {
+		if !within(one.Tenant) {
+			continue
+		}
+		shown.Needs = append(shown.Needs, need{Need: one})
+		if n := slices.IndexFunc(shown.Integrations, func(i api.StatusIntegration) bool {
+			return i.Tenant == one.Tenant && i.Name == one.Integration
+		}); n >= 0 {
+			shown.Needs[len(shown.Needs)-1].Of = &shown.Integrations[n]
+		}
+	}
+	shown.Integrations = shown.Integrations[:min(mostStrips, len(shown.Integrations))]
+	var failed api.List[failures]
+	if err := v.get("/v1/failures", nil, &failed); err != nil {
 		return err
 	}
-	for list, query := range map[*api.List[export]]url.Values{
-		&shown.Quarantined: {"quarantined": {"true"}, "limit": {fewRows}},
-		&shown.Lost:        {"lostDocuments": {"true"}, "since": {day}, "limit": {fewRows}},
-	} {
-		if err := v.get("/v1/exports", query, list); err != nil {
-			return err
+	shown.Failures = slices.DeleteFunc(failed.Items, func(f failures) bool { return !within(f.Tenant) })
+	var err error
+	if shown.Lost, err = v.lostDocuments(of); err != nil {
+		return err
+	}
+	if shown.First, err = v.firstRun(&status); err != nil {
+		return err
+	}
+	return v.page(http.StatusOK, "start", "Attention", &shown)
+}
+
+// lostDocuments counts the exports of the last day that went out without a document, by tenant: of the last ones.
+func (v *visitor) lostDocuments(tenant string) (all []lost, err error) {
+	day := v.console.Gateway.Now().Add(-24 * time.Hour).UTC()
+	path := "/v1/exports"
+	if tenant != "" {
+		path = at("tenants", tenant, "exports")
+	}
+	var list api.List[export]
+	err = v.get(path, url.Values{"lostDocuments": {"true"}, "since": {day.Format(time.RFC3339)}, "limit": {mostOfEach}},
+		&list)
+	for _, e := range list.Items {
+		n := slices.IndexFunc(all, func(l lost) bool { return l.Tenant == e.Tenant })
+		if n < 0 {
+			n, all = len(all), append(all, lost{Tenant: e.Tenant, Since: day.Format(fieldTime)})
+		}
+		all[n].Count++
+	}
+	return all, err
+}
+
+// List returns the query of the list of the exports.
+func (l lost) List() string {
+	return url.Values{"tenant": {l.Tenant}, "lostDocuments": {"true"}, "since": {l.Since}}.Encode()
+}
+
+// firstRun says how far the way to the first export is.
+type firstRun struct {
+	Tenant      string // the first one; empty: there is none
+	Integration string // the first one; empty: there is none
+}
+
+// firstRun returns how far the way to the first export is; nil: one has come, or the visitor sees one tenant only.
+func (v *visitor) firstRun(status *api.GatewayStatus) (*firstRun, error) {
+	if v.person.Tenant != "" {
+		return nil, nil
+	}
+	var exports api.List[export]
+	if err := v.get("/v1/exports", url.Values{"limit": {"1"}}, &exports); err != nil || len(exports.Items) > 0 {
+		return nil, err
+	}
+	first := &firstRun{}
+	var tenants api.List[api.Tenant]
+	if err := v.get("/v1/tenants", url.Values{"limit": {"1"}}, &tenants); err != nil {
+		return nil, err
+	}
+	for _, t := range tenants.Items {
+		first.Tenant = t.ID
+	}
+	for _, i := range status.Integrations {
+		first.Tenant, first.Integration = i.Tenant, i.Name
+		break
+	}
+	return first, nil
+}
+
+// StartTitle says in a sentence how much needs a person.
+func (p view) StartTitle(d *startPage) (string, error) {
+	switch {
+	case d.First != nil && len(d.Needs) == 0:
+		return p.T("FirstRun")
+	case len(d.Needs) == 1 && d.Needs[0].Integration != "":
+		n := d.Needs[0]
+		return n.Tenant + "/" + n.Integration + ": " + p.Word("need", n.Kind), nil
+	}
+	return p.Many("NeedYou", len(d.Needs))
+}
+
+// Strip draws the attempts of an integration in the last 24 hours.
+func (p view) Strip(i api.StatusIntegration) (chart.Plot, error) {
+	var all []chart.Attempts
+	for _, h := range i.Hours {
+		all = append(all, attemptsOf(h.Begin, h.Tally))
+	}
+	columns := chart.Columns(all, p.Now, time.Hour, 24)
+	var total, failed int64
+	for _, c := range columns {
+		total += c.Total()
+		failed += c.Failed()
+	}
+	label, err := p.T("StripLabel", "n", p.Num(total), "failed", p.Num(failed))
+	return chart.Strip(columns, label), err
+}
+
+// attemptsOf returns the attempts of some time for a chart.
+func attemptsOf(begin time.Time, t api.Tally) chart.Attempts {
+	return chart.Attempts{Begin: begin, Received: t.Delivered, PartnerFault: t.PartnerFault, DataFault: t.DataFault,
+		OurFault: t.OurFault}
+}
+
+// Rest says how the integrations do that need nobody.
+func (p view) Rest(d *startPage) (string, error) {
+	needing := map[string]bool{}
+	for _, n := range d.Needs {
+		if n.Integration != "" {
+			needing[n.Tenant+"/"+n.Integration] = true
 		}
 	}
-	return v.page(200, "start", "Attention", shown)
+	switch rest := d.All - len(needing); {
+	case rest <= 0:
+		return "", nil
+	case rest == 1 && len(needing) == 0:
+		return p.T("RestOneAll")
+	case rest == 1:
+		return p.T("RestOneOther")
+	case len(needing) == 0:
+		return p.T("RestAll", "n", p.Num(rest))
+	default:
+		return p.T("RestOthers", "n", p.Num(rest))
+	}
+}
+
+// Counted says how many exports a need concerns, and what they do.
+func (p view) Counted(n need) (string, error) {
+	switch {
+	case n.Held() && n.Integration != "":
+		return p.T("HeldN", "n", p.Num(n.Count))
+	case n.Integration != "":
+		return p.T("WaitingN", "n", p.Num(n.Count))
+	}
+	return p.Many("Exports", int(n.Count))
 }

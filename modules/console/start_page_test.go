@@ -2,6 +2,8 @@ package console
 
 import (
 	"net/http"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,4 +33,39 @@ func TestAnIntegrationThatRefusesIsSaidToDo(t *testing.T) {
 	}
 	german := func(r *http.Request) { r.Header.Set("Accept-Language", "de") }
 	require.Contains(t, b.send(ops, http.MethodGet, "/", nil, german).Body.String(), "Nimmt nicht an, was es bekommt")
+}
+
+// Needs are a list with what helps: who may not do it gets no button. A page of one tenant has those of that tenant.
+func TestNeedsAreAList(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.export("acme", uuid(1), model.Held, func(e *model.Export) { e.Quarantined = true })
+	b.export("acme", uuid(2), model.Held)
+	b.post(ops, "/tenants/acme/integrations/hris/disable", url.Values{"reason": {"maintenance"}}, http.StatusSeeOther)
+	b.Clock.Advance(2 * time.Hour)
+	text := b.see(ops, "/", http.StatusOK)
+	require.Contains(t, text, "<h1>2 things need you</h1>")
+	require.Equal(t, 2, strings.Count(text, `<li class="need">`))
+	require.Contains(t, text, `action="/console/tenants/acme/integrations/hris/enable"`)
+	require.Contains(t, text, "2 held")
+	require.Contains(t, text, "<dt>First one lost</dt><dd>never</dd>", "what is held does not expire")
+	require.Contains(t, text, `href="/console/exports?quarantined=true&amp;tenant=acme"`)
+	require.Contains(t, text, `aria-label="Attempts of 24 hours: 0, not received: 0"`)
+	require.NotContains(t, b.see(viewer, "/", http.StatusOK), `action="/console/tenants`)
+	require.Contains(t, b.see(ops, "/?tenant=globex", http.StatusOK), "<h1>Nothing needs you</h1>")
+}
+
+// Before the first export the page says what to do next.
+func TestFirstRun(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	text := b.see(ops, "/", http.StatusOK)
+	require.Contains(t, text, "<h1>Four steps to the first export</h1>")
+	require.Contains(t, text, `<li class="current">`)
+	require.Contains(t, text, `action="/console/tenants/acme/integrations/hris/test"`)
+	require.NotContains(t, b.see(viewer, "/", http.StatusOK), "Four steps", "others set the gateway up")
+	b.export("acme", uuid(1), model.Delivered)
+	text = b.see(ops, "/", http.StatusOK)
+	require.Contains(t, text, "<h1>Nothing needs you</h1>")
+	require.NotContains(t, text, "Four steps")
 }

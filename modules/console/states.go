@@ -30,6 +30,12 @@ var looks = map[string]look{
 
 	"breaker_open": {"idle", "held"}, "breaker_closed": {"ok", "ok"},
 
+	"need_integration_unknown": {"bad", "bad"}, "need_integration_failing": {"bad", "bad"},
+	"need_integration_refusing": {"bad", "bad"}, "need_integration_not_configured": {"warn", "todo"},
+	"need_integration_disabled": {"warn", "off"}, "need_exports_undelivered": {"warn", "wait"},
+	"need_exports_quarantined": {"warn", "box"}, "need_exports_undispatched": {"bad", "wait"},
+	"need_exports_unreadable": {"bad", "lost"}, "need_namespace_foreign": {"bad", "bad"},
+
 	"scan_pending": {"idle", "wait"}, "scan_clean": {"ok", "ok"}, "scan_refused": {"warn", "box"},
 }
 
@@ -39,6 +45,9 @@ func (view) Mark(name string, tone ...string) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg class="%s" aria-hidden="true"><use href="#m-%s"/></svg>`,
 		strings.Join(append([]string{"mark"}, tone...), " "), template.HTMLEscapeString(name)))
 }
+
+// Tone returns the tone of a state.
+func (view) Tone(kind string, word any) string { return lookOf(kind, word).tone }
 
 // StateMark returns the mark of a state in its tone.
 func (p view) StateMark(kind string, word any) template.HTML {
