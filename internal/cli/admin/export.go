@@ -22,9 +22,10 @@ erases what they hold. After the restore of an older backup, strays are the work
 it lacks.`,
 		Example: `  hiregate export list --tenant acme --outcome failed
   hiregate export list --undelivered --since 24h
+  hiregate export list --follow
   hiregate export show acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11
   hiregate export redeliver acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --integration hris`,
-	}, exports.list, exportShow, exportRedeliver, exportRelease, exportErase, exportStrays)
+	}, exportList, exportShow, exportRedeliver, exportRelease, exportErase, exportStrays)
 }
 
 var exports = noun[api.ExportDetail]{

@@ -50,6 +50,15 @@ const (
 // State is the cell of a state or an outcome, which has a colour on a terminal that shows colours.
 type State string
 
+// Paint returns text as it is printed, in the colour of a state where the screen shows colours.
+func (s *Screen) Paint(state State, text string) string {
+	text = Printable(text)
+	if color := colors[state]; s.Colors && color != "" {
+		return color + text + plain
+	}
+	return text
+}
+
 // colors maps each state, of anything, to its color.
 var colors = map[State]string{
 	"delivered": green, "configured": green, "fetched": green, "dispatched": green, "open": green,
