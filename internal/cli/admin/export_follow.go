@@ -163,7 +163,9 @@ func (f *follower) read(ctx context.Context, now time.Time) (lines []string, err
 		}
 	}
 	query := maps.Clone(f.query)
-	query.Set("since", since.Format(time.RFC3339Nano))
+	if !since.IsZero() {
+		query.Set("since", since.Format(time.RFC3339Nano))
+	}
 	query.Set("limit", strconv.Itoa(maxPage))
 	for n := 0; ; {
 		page, err := f.page(ctx, http.MethodGet, f.path, query, nil)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/cli/admin"
 	"github.com/hiregate/hiregate/internal/cli/clitest"
@@ -84,18 +85,16 @@ func TestExportListFollow(t *testing.T) {
 	require.Equal(t, 4, strings.Count(f.out.String(), "\n"), "each has one line:\n"+f.out.String())
 	require.Empty(t, f.hints.String())
 
-	f = b.follow("--tenant", "acme", "--json") // from now on
-	minute := 5
+	f = b.follow("--tenant", "idle", "--json") // which has none yet
 	require.Eventually(t, func() bool {
-		b.Delivery(t, b.Export(t, "acme", fmt.Sprint("later-", minute), at(minute)), "hris", model.Delivered, 200)
-		minute++
-		return strings.Contains(f.out.String(), "\n")
-	}, time.Minute, time.Second)
+		return b.Logged.FilterMessage("exports read").FilterField(zap.String("tenant", "idle")).Len() > 0
+	}, time.Minute, 10*time.Millisecond)
+	b.Export(t, "idle", "first")
+	f.says(&f.out, "\n")
 	f.interrupt()
 	require.NoError(t, f.end())
-	for line := range strings.Lines(f.out.String()) {
-		require.Regexp(t, `^\{"id":"later-\d+","tenant":"acme",`, line)
-	}
+	require.Regexp(t, `^\{"id":"first","tenant":"idle",.*\}\n$`, f.out.String())
+	require.Empty(t, f.hints.String())
 }
 
 // Who follows is told when the gateway goes and comes, and misses nothing.
