@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
@@ -200,13 +202,18 @@ func (r *Runtime) Waits(ctx context.Context, c *config.Config, now time.Time,
 // measureEvery is how often the gauges of integrations are set, at most.
 const measureEvery = 10 * time.Second
 
-// measure sets the gauges of integrations. While very much waits, counting takes a while: a tenth of the time at most.
+// measure sets the gauges of integrations, and stores what the overview shows. While very much waits, counting takes a while: a tenth of the time at most.
 func (r *Runtime) measure(ctx context.Context) {
+	var seen overview
 	for pause := time.Second; wait.For(ctx, pause); {
 		began := time.Now()
 		if c := r.InForce.Current(); c != nil {
 			if all, err := r.Standings(ctx, c, time.Time{}); err == nil {
 				metrics.Integrations(measured(all, r.now()), States)
+				seen.add(all, r.now())
+				if err := seen.store(ctx, r.Store(), r.now()); err != nil && ctx.Err() == nil {
+					r.log.Warn("what came and waited could not be stored; it is stored in a moment", zap.Error(err))
+				}
 			}
 		}
 		pause = max(measureEvery, 9*time.Since(began))

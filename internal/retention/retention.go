@@ -71,12 +71,16 @@ func (r *Retention) Run(ctx context.Context) {
 	}
 }
 
-// DeleteHours deletes the counts of attempts and of refused answers that are older than 90 days.
+// DeleteHours deletes the counts of attempts, of what waited, and of refused answers that are older than 90 days.
 func (r *Retention) DeleteHours(ctx context.Context) error {
 	for deleted := int64(1); deleted > 0; {
 		err := r.Store.Write(ctx, func(tx *store.Tx) (err error) {
 			before := r.Now().Add(-store.HealthKept)
 			deleted, err = tx.DeleteHours(before)
+			if err != nil || deleted > 0 {
+				return err
+			}
+			deleted, err = tx.DeleteQuarters(before)
 			if err != nil || deleted > 0 {
 				return err
 			}

@@ -253,6 +253,9 @@ func TestHoursAreDeletedAfter90Days(t *testing.T) {
 			return nil
 		})
 		require.NoError(t, b.DeleteHours(t.Context()))
+		quarters, err := b.Store.ListQuarters(t.Context(), "acme", time.Unix(0, 0))
+		require.NoError(t, err)
+		require.Len(t, quarters, 2)
 		kept, err := b.Store.ListHours(t.Context(), at, time.Unix(0, 0))
 		require.NoError(t, err)
 		require.Len(t, kept, 2)

@@ -24,13 +24,15 @@ type placeAndHour struct {
 	hour time.Time
 }
 
-// healthBatch gathers the attempts of a transaction by integration. All closures of a batch share it, so that it costs
-// two statements for each integration, however many attempts there are; one more while the integration refuses any.
+// healthBatch gathers the attempts of a transaction by integration, and its quarters of an hour by tenant. All closures
+// of a batch share it, so that it costs two statements for each integration and one for each tenant, however many
+// attempts there are; one more while the integration refuses any.
 type healthBatch struct {
 	tx       *Tx
 	hours    map[placeAndHour]*model.Tally
 	health   map[model.Place]*model.Health
 	attempts map[model.Place][]judged // in their order
+	quarters map[quarterOf]*Quarter
 }
 
 // judged is an attempt as far as the refusals of an integration are concerned.
@@ -41,12 +43,17 @@ type judged struct {
 	ended  time.Time
 }
 
+// healthBatch returns what the closures of the transaction count.
+func (tx *Tx) healthBatch() *healthBatch {
+	return tx.sql.Collect("health", func() database.Collection {
+		return &healthBatch{tx, map[placeAndHour]*model.Tally{}, map[model.Place]*model.Health{},
+			map[model.Place][]judged{}, map[quarterOf]*Quarter{}}
+	}).(*healthBatch)
+}
+
 // CountAttempt counts an attempt for an export at an integration.
 func (tx *Tx) CountAttempt(at model.Place, export int64, a *model.Attempt) {
-	batch := tx.sql.Collect("health", func() database.Collection {
-		return &healthBatch{tx, map[placeAndHour]*model.Tally{}, map[model.Place]*model.Health{},
-			map[model.Place][]judged{}}
-	}).(*healthBatch)
+	batch := tx.healthBatch()
 	hour := placeAndHour{at, a.StartedAt.UTC().Truncate(time.Hour)}
 	if batch.hours[hour] == nil {
 		batch.hours[hour] = new(model.Tally)
@@ -57,6 +64,9 @@ func (tx *Tx) CountAttempt(at model.Place, export int64, a *model.Attempt) {
 	batch.hours[hour].Add(a.Fault, a.Duration)
 	ended := a.StartedAt.Add(a.Duration)
 	batch.health[at].Add(a.Fault, a.Error, ended)
+	if a.Fault == "" {
+		batch.quarter(at.Tenant, ended).Delivered++
+	}
 	batch.attempts[at] = append(batch.attempts[at], judged{export, a.Fault, a.Status, ended})
 }
 
@@ -81,7 +91,7 @@ func (b *healthBatch) Write() error {
 			return fmt.Errorf("writing the health of an integration: %w", err)
 		}
 	}
-	return nil
+	return b.writeQuarters()
 }
 
 // addRefusals adds the attempts at an integration to what it refused before, whose row the transaction has locked.

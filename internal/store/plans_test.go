@@ -125,6 +125,14 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, _, err = db.ListCauses(ctx, model.Place{Tenant: "t", Integration: "i"}, at)
 	note(err)
+	for _, tenant := range []string{"", "t"} {
+		_, err = db.ListQuarters(ctx, tenant, at)
+		note(err)
+	}
+	_, err = db.LastQuarter(ctx)
+	note(err)
+	_, err = db.CountReceived(ctx, at, at)
+	note(err)
 	_, err = db.ListHoursOfAll(ctx, at)
 	note(err)
 	_, err = db.ListHours(ctx, model.Place{Tenant: "t", Integration: "i"}, at)

@@ -105,7 +105,7 @@ func (tx *Tx) raiseDirectoryVersion() error {
 // DeleteTenant removes a stored tenant, which must have no integration any more; ErrStale when it was changed
 // meanwhile. Its exports and resources stay; see Remains.
 func (tx *Tx) DeleteTenant(t *model.Tenant) error {
-	if err := cmp.Or(tx.deleteSignatures(t.Name), tx.deleteEventCounts(t.Name)); err != nil {
+	if err := cmp.Or(tx.deleteSignatures(t.Name), tx.deleteEventCounts(t.Name), tx.deleteQuarters(t.Name)); err != nil {
 		return err
 	}
 	return tx.writeDirectory(`DELETE FROM tenants WHERE name = $1 AND version = $2 AND created_at = $3`,

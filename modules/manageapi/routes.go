@@ -55,6 +55,8 @@ func actions() []rest.Route {
 			Query: []string{"since"}, Personal: true},
 		{Method: get, Path: "/v1/status", Role: model.Viewer, Status: ok, Serve: showStatus,
 			Query: []string{"hours"}},
+		{Method: get, Path: "/v1/overview", Role: model.Viewer, Status: ok, Serve: showOverview,
+			Query: []string{"since"}},
 		{Method: get, Path: "/v1/failures", Role: model.Viewer, Status: ok, Serve: showFailures,
 			Query: []string{"since"}},
 		{Method: get, Path: inTenant + "/export-counts", Role: model.Viewer, Status: ok, Scope: rest.Removed,
