@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hiregate/hiregate/internal/api"
@@ -72,7 +73,7 @@ func (v *visitor) frame() (f frame, err error) {
 		return f, nil
 	}
 	var all api.List[api.Tenant]
-	err = v.get("/v1/tenants", url.Values{"limit": {fmt.Sprint(maxTenants)}}, &all)
+	err = v.get("/v1/tenants", url.Values{"limit": {strconv.Itoa(maxTenants)}}, &all)
 	f.Tenants, f.More = all.Items, all.Next != nil
 	return f, err
 }
