@@ -216,6 +216,9 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request, to route) {
 	role, _, _ := strings.Cut(s.Role, " ")
 	v := &visitor{Request: r, w: w, console: c, person: person, duties: duties, role: role, portal: s.Portal != nil,
 		email: s.Email, issuer: s.issuer, subject: s.subject, texts: textsFor(r)}
+	if v.portal {
+		v.texts = v.texts.forPartner()
+	}
 	if s.ours() {
 		v.user = s.subject
 	}

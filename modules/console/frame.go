@@ -148,8 +148,12 @@ type sectionLink struct {
 	Current   string // page: it is this page; true: this page belongs to it; empty: neither
 }
 
-// Groups returns the links to the sections that the visitor may see.
+// recruiterSections are the sections of a recruiter, the most frequent first.
+var recruiterSections = []string{"Candidates", "Jobs", "Exports", "Integrations", "Audit"}
+
+// Groups returns the links to the sections that the visitor may see. Those of a recruiter are one group.
 func (p view) Groups() (all []group) {
+	recruiter := group{Links: make([]sectionLink, len(recruiterSections))}
 	for _, g := range sections {
 		shown := group{Key: g.Key}
 		for _, s := range g.Sections {
@@ -167,10 +171,16 @@ func (p view) Groups() (all []group) {
 				l.Current = "true"
 			}
 			shown.Links = append(shown.Links, l)
+			if n := slices.Index(recruiterSections, s.Key); n >= 0 {
+				recruiter.Links[n] = l
+			}
 		}
 		if len(shown.Links) > 0 {
 			all = append(all, shown)
 		}
+	}
+	if p.Role == recruiterRole {
+		return []group{recruiter}
 	}
 	return all
 }
@@ -212,5 +222,24 @@ func (p view) Crumbs(way ...any) (template.HTML, error) {
 		fmt.Fprintf(&b, `<li><bdi>%s</bdi></li>`, text)
 	}
 	b.WriteString(`</ol></nav>`)
+	return template.HTML(b.String()), nil
+}
+
+// Columns returns the head of a table, of the keys of its columns. Before a key, # makes it a column of numbers, and -
+// one that is left out where there is little room.
+func (p view) Columns(keys ...string) (template.HTML, error) {
+	class := map[string]string{"": "", "#": ` class="n"`, "-": ` class="wide"`, "#-": ` class="n wide"`}
+	var b strings.Builder
+	b.WriteString(`<thead role="rowgroup"><tr role="row">`)
+	for _, key := range keys {
+		name := strings.TrimLeft(key, "#-")
+		text, err := p.T(name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, `<th role="columnheader" scope="col"%s>%s</th>`, class[strings.TrimSuffix(key, name)],
+			template.HTMLEscapeString(text))
+	}
+	b.WriteString(`</tr></thead>`)
 	return template.HTML(b.String()), nil
 }

@@ -33,10 +33,13 @@ type Role struct {
 	duties duty
 }
 
+// recruiterRole is the role of those who work with candidates and not with the gateway.
+const recruiterRole = "recruiter"
+
 // Roles are the roles of the console. Each may look at exports and at how integrations do.
 var Roles = map[string]Role{
 	"viewer":        {model.Viewer, oversees},
-	"recruiter":     {model.Operator, oversees | redelivers | recruits},
+	recruiterRole:   {model.Operator, oversees | redelivers | recruits},
 	"operator":      {model.Operator, oversees | redelivers | reads | operates},
 	"administrator": {model.Admin, oversees | redelivers | reads | operates | recruits | administers},
 }

@@ -70,7 +70,7 @@ func TestJobIsPreviewed(t *testing.T) {
 	b.job("globex", "a/b c", "Ward")
 	const page, check = "/jobs/globex/a%2Fb%20c", "/jobs/globex/a%2Fb%20c/check"
 	text := b.see(recruiter, page, http.StatusOK)
-	require.Contains(t, text, "4711")
+	require.Contains(t, text, "4,711")
 	require.Contains(t, text, `type="file"`)
 	own, first := strings.Index(text, `name="answer.7 Ward"`), strings.Index(text, "<h3>")
 	require.Less(t, own, first, "the questions of compliance groups come behind the job's own")

@@ -149,7 +149,7 @@ func TestTheConsoleRegistersItself(t *testing.T) {
 			return err
 		})
 	}
-	require.Equal(t, 1, strings.Count(b.see(ops, "/audit", http.StatusOK), own.ClientID))
+	require.Equal(t, 1, strings.Count(b.see(ops, "/audit", http.StatusOK), own.ClientID+"</bdi>"))
 
 	// Somebody disables it, and enables it again with another secret.
 	b.Write(t, func(tx *store.Tx) error {

@@ -105,10 +105,13 @@ type lost struct {
 	Since  string // the begin of the day, as in the filter of the list
 }
 
-// showStart shows what needs a person. It leads visitors of a portal to their tenant.
+// showStart shows what needs a person. It leads visitors of a portal to their tenant, and recruiters to candidates.
 func showStart(v *visitor) error {
-	if v.portal {
+	switch {
+	case v.portal:
 		return v.redirect(pathOf("tenants", v.person.Tenant))
+	case v.role == recruiterRole:
+		return v.redirect("/candidates")
 	}
 	var status api.GatewayStatus
 	if err := v.get("/v1/status", url.Values{"hours": {"24"}}, &status); err != nil {

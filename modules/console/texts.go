@@ -14,6 +14,7 @@ import (
 // texts holds the texts of the pages in one language, by key. Names in braces are filled in.
 type texts struct {
 	Lang string
+	you  bool // the reader is the partner: a text whose key ends with _you takes the place of the other one
 	all  map[string]string
 }
 
@@ -51,11 +52,17 @@ func textsFor(r *http.Request) *texts {
 	return translations[n]
 }
 
+// forPartner returns the texts as the partner reads them.
+func (t *texts) forPartner() *texts { return &texts{Lang: t.Lang, you: true, all: t.all} }
+
 func (t *texts) has(key string) bool { return t.all[key] != "" }
 
 // T returns a text. Pairs of a name and a value are filled in.
 func (t *texts) T(key string, pairs ...any) (string, error) {
 	text, ok := t.all[key]
+	if you := t.all[key+"_you"]; t.you && you != "" {
+		text = you
+	}
 	if !ok || len(pairs)%2 != 0 {
 		return "", fmt.Errorf("the console has no text %q in %s, or it is filled in wrongly", key, t.Lang)
 	}
@@ -67,7 +74,7 @@ func (t *texts) T(key string, pairs ...any) (string, error) {
 
 // Word returns the text of a fixed word of the management API, such as an outcome; the word itself where there is none.
 func (t *texts) Word(kind string, word any) string {
-	if text := t.all[fmt.Sprintf("%s_%v", kind, word)]; text != "" {
+	if text, err := t.T(fmt.Sprintf("%s_%v", kind, word)); err == nil {
 		return text
 	}
 	return fmt.Sprint(word)
