@@ -1,8 +1,10 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
@@ -58,15 +60,22 @@ type integrationsOf struct {
 // listIntegrations shows how all integrations do, by tenant.
 func listIntegrations(v *visitor) error {
 	var all api.GatewayStatus
-	if err := v.get("/v1/status", nil, &all); err != nil {
+	if err := v.get("/v1/status", url.Values{"hours": {"24"}}, &all); err != nil {
 		return err
 	}
-	var shown struct{ Tenants []integrationsOf }
-	only := v.URL.Query().Get("tenant")
+	shown := struct {
+		Tenants []integrationsOf
+		Omitted int
+	}{Omitted: all.Omitted}
+	if only := v.URL.Query().Get("tenant"); only != "" {
+		all.Integrations = slices.DeleteFunc(all.Integrations, func(one api.StatusIntegration) bool {
+			return one.Tenant != only
+		})
+	}
+	slices.SortFunc(all.Integrations, func(a, b api.StatusIntegration) int {
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Name, b.Name))
+	})
 	for _, one := range all.Integrations {
-		if only != "" && one.Tenant != only {
-			continue
-		}
 		if n := len(shown.Tenants); n == 0 || shown.Tenants[n-1].ID != one.Tenant {
 			shown.Tenants = append(shown.Tenants, integrationsOf{ID: one.Tenant})
 		}
