@@ -269,6 +269,28 @@ func TestDevInterruptedWhileItStarts(t *testing.T) {
 	}
 }
 
+// Every export that comes while the sample partner fails and is slow is delivered in the end.
+func TestDevShowsAPartnerThatBreaks(t *testing.T) {
+	t.Parallel()
+	ports := newDevPorts(t)
+	p := dev(t, t.TempDir(), ports, "--break=3s")
+	p.line(`^break    \| The sample partner fails: .*: ` + ports.url("/console") + `$`)
+	p.line(`^partner  \| .* answered 503`)
+	p.line(`^break    \| The sample partner is slow: .*: ` + ports.url("/console/tenants/acme/integrations/hris") + `$`)
+	p.line(`^break    \| The sample partner is well again: `)
+	p.line(`^break    \| It is over\. Of 9 exports that came meanwhile, 9 are delivered: `)
+	p.interrupt()
+	require.Zero(t, p.exitCode())
+
+	for flag, want := range map[string]string{
+		"--break=1ms": "--break must be at least 1s", "--break --no-partner": "leave out --no-partner",
+	} {
+		out, code := run(t, nil, hiregate(t), append([]string{"dev", "--dir", t.TempDir()}, strings.Fields(flag)...)...)
+		require.Equal(t, 2, code, out)
+		require.Contains(t, out, want)
+	}
+}
+
 func TestDevWithoutAnythingToRun(t *testing.T) {
 	t.Parallel()
 	out, code := run(t, []string{"TEMPORAL_DEV_BIN=/nowhere/temporal-dev"}, hiregate(t), "dev", "--dir", t.TempDir())

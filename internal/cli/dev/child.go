@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -26,6 +27,7 @@ type child struct {
 	answers func(context.Context) error // whether it is ready
 	grace   time.Duration               // how long it may take to stop
 
+	stdin io.Writer // its lifeline
 	ended chan struct{}
 	err   error // how it ended
 }
@@ -45,9 +47,11 @@ func (c *crew) start(ch *child) error {
 	ch.cmd.ExtraFiles = []*os.File{c.inherit}
 	ch.cmd.WaitDelay = 2 * time.Second // in case processes that it started still hold its output
 	platform.OwnGroup(ch.cmd)
-	if _, err := ch.cmd.StdinPipe(); err != nil {
+	stdin, err := ch.cmd.StdinPipe()
+	if err != nil {
 		return fmt.Errorf("starting %s: %w", ch.name, err)
 	}
+	ch.stdin = stdin
 	if err := ch.cmd.Start(); err != nil {
 		return fmt.Errorf("%s can't be started from %s: %w", ch.name, ch.cmd.Path, terminal.Cause(err))
 	}

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,7 @@ type flags struct {
 	http, temporal, ui, partner, admin int // ports
 	noPartner, reset, verbose          bool
 	dir                                string
+	breaks                             time.Duration // that each act of --break lasts; 0: without it
 }
 
 // Command returns the command `hiregate dev`, which runs the gateway with everything it needs on this machine.
@@ -64,6 +66,7 @@ Ctrl-C stops all of it: first the gateway, which finishes what it is sending, th
 ends everything at once.`,
 		Example: `  hiregate dev
   hiregate dev --reset        # begin again, with only the sample data
+  hiregate dev --break        # the sample partner fails for a minute, is slow for one, and heals
   hiregate dev --http 9080 --dir /tmp/hiregate
   hiregate dev --no-partner   # and, from another terminal: hiregate listen --secret hris-secret --fail-rate 0.5`,
 		SilenceUsage: true, // it would hide the error
@@ -90,6 +93,9 @@ ends everything at once.`,
 	fl.IntVar(&f.admin, "admin", 2019, "port of Caddy's admin API")
 	fl.BoolVar(&f.noPartner, "no-partner", false, "leave the sample partner out; deliveries still go to its port")
 	fl.BoolVar(&f.verbose, "verbose", false, "show all that the gateway logs")
+	fl.DurationVar(&f.breaks, "break", 0, "show what becomes of exports while the sample partner fails for so "+
+		"long, is slow for as long, and is well again (without a value: 1m)")
+	fl.Lookup("break").NoOptDefVal = "1m"
 	fl.StringVar(&f.dir, "dir", ".hiregate", "folder of the data")
 	fl.BoolVar(&f.reset, "reset", false, "remove the data of earlier runs first: exports, documents, people, workflows")
 	return cmd
@@ -115,6 +121,12 @@ func (f *flags) run(ctx context.Context, out, hints io.Writer) error {
 	began := time.Now()
 	if f.dir == "" { // it would be the folder one is in
 		return terminal.Usage(errors.New("--dir is empty: name the folder of the data, or leave --dir out for .hiregate"))
+	}
+	switch {
+	case f.breaks != 0 && f.breaks < time.Second:
+		return terminal.Usage(errors.New("--break must be at least 1s: it is how long the sample partner fails"))
+	case f.breaks != 0 && f.noPartner:
+		return terminal.Usage(errors.New("--break has the sample partner fail: leave out --no-partner"))
 	}
 	if err := checkPorts(f.ports()); err != nil {
 		return terminal.Usage(err)
@@ -155,7 +167,8 @@ func (f *flags) run(ctx context.Context, out, hints io.Writer) error {
 	console := newConsole(out)
 	console.verbose = f.verbose
 	defer console.close()
-	if err := f.start(ctx, c, server, config, console, log); err != nil {
+	partner, err := f.start(ctx, c, server, config, console, log)
+	if err != nil {
 		return err
 	}
 	if err := f.sampleData(ctx); err != nil {
@@ -165,6 +178,13 @@ func (f *flags) run(ctx context.Context, out, hints io.Writer) error {
 		return err
 	}
 	console.release()
+	if f.breaks > 0 {
+		playing, end := context.WithCancel(ctx)
+		var play sync.WaitGroup
+		play.Go(func() { f.play(playing, partner, console) })
+		defer play.Wait()
+		defer end()
+	}
 	return c.wait(ctx)
 }
 
@@ -184,42 +204,42 @@ func (f *flags) prepareDir() error {
 	return nil
 }
 
-// start starts the children and waits until each answers: the gateway last, because it asks for the others at once.
+// start starts the children and waits until each answers: the gateway last, because it asks for the others at once. It
+// returns the sample partner; nil with --no-partner.
 func (f *flags) start(
 	ctx context.Context, c *crew, server temporalProgram, config string, console *console, log *logFile,
-) error {
+) (partner *child, err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("finding the program itself: %w", err)
+		return nil, fmt.Errorf("finding the program itself: %w", err)
 	}
 	temporal := server.child(f.dir, f.temporal, f.ui, console.lines("temporal", 35))
 	if err := c.start(temporal); err != nil {
-		return err
+		return nil, err
 	}
-	var receiver *child
 	if !f.noPartner {
-		receiver = f.partnerChild(self, console.lines("partner", 32))
-		if err := c.start(receiver); err != nil {
-			return err
+		partner = f.partnerChild(self, console.lines("partner", 32))
+		if err := c.start(partner); err != nil {
+			return nil, err
 		}
-		if err := c.await(ctx, receiver); err != nil {
-			return err
+		if err := c.await(ctx, partner); err != nil {
+			return nil, err
 		}
 	}
 	if err := c.await(ctx, temporal); err != nil {
-		return err
+		return nil, err
 	}
 	key, err := f.signinKey()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	lines := console.lines("gateway", 36)
 	lines.log = log
 	gateway := f.gatewayChild(self, config, key, lines)
 	if err := c.start(gateway); err != nil {
-		return err
+		return nil, err
 	}
-	return c.await(ctx, gateway)
+	return partner, c.await(ctx, gateway)
 }
 
 func (f *flags) partnerChild(self string, lines *lines) *child {

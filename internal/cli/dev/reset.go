@@ -14,7 +14,8 @@ import (
 const configName = "dev.Caddyfile"
 
 // leftovers lists patterns of the files that earlier runs leave in the folder of the data, except the locks.
-var leftovers = []string{"hiregate.db*", "documents", "temporal.db*", "temporal-cli.db*", "caddy", "signin.key", logName + "*"}
+var leftovers = []string{"hiregate.db*", "documents", "temporal.db*", "temporal-cli.db*", "caddy", "signin.key",
+	logName + "*"}
 
 // reset removes what earlier runs left in the folder of the data. What else is there stays, and so does all of a folder
 // in which no hiregate dev ran: the folder may be another one than was meant.

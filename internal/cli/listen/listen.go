@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hiregate/hiregate/internal/cli/lifeline"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
@@ -87,13 +86,16 @@ With --json every line is a JSON object: "kind" is "listening" (the first), "ver
 	fl.StringVar(&f.clientSecret, "client-secret", "",
 		"secret of that client (or the environment variable "+ClientSecretVariable+")")
 	fl.StringVar(&f.serviceName, "service-name", "Service", "the maker's name in headers and fixed strings")
-	fl.BoolVar(&f.lifeline, "lifeline", false, "end as soon as standard input ends")
+	fl.BoolVar(&f.lifeline, "lifeline", false, "end as soon as standard input ends; a line there, such as 503 2s, "+
+		"sets --status and --slow")
 	fl.BoolVar(&f.json, "json", false, "print JSON, one object a line")
 	return cmd
 }
 
+// answerable reports whether a status can be answered with.
+func answerable(status int) bool { return 200 <= status && status <= 599 }
+
 func (f *flags) check() error {
-	answerable := func(status int) bool { return 200 <= status && status <= 599 }
 	switch {
 	case !(f.failRate >= 0 && f.failRate <= 1):
 		return errors.New("--fail-rate must be from 0 (never) to 1 (always)")
@@ -131,10 +133,11 @@ func (f *flags) run(ctx context.Context, cmd *cobra.Command) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	p := &partner{
-		names: names, secret: secret, verifyStatus: f.verifyStatus, status: f.status, failRate: f.failRate, slow: f.slow,
+		names: names, secret: secret, verifyStatus: f.verifyStatus, failRate: f.failRate,
 		archive: archive(f.save), journal: newJournal(cmd.OutOrStdout(), f.json), seen: newMemory(rememberedExports),
 		ctx: ctx,
 	}
+	p.manner.Store(&manner{status: f.status, slow: f.slow})
 	if p.signIn, err = f.signIn(l.Addr()); err != nil {
 		l.Close()
 		return err
@@ -148,7 +151,7 @@ func (f *flags) run(ctx context.Context, cmd *cobra.Command) error {
 	}
 	var cut <-chan struct{}
 	if f.lifeline {
-		cut = lifeline.Of(cmd.InOrStdin())
+		cut = p.directed(cmd.InOrStdin())
 	}
 	return p.serve(ctx, end, l, cut)
 }

@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,8 +11,10 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/webhook"
@@ -31,11 +34,10 @@ const (
 type partner struct {
 	names        webhook.Names
 	secret       string
-	verifyStatus int           // answered to VERIFY
-	status       int           // answered to exports
-	failRate     float64       // share of exports that is answered 500 instead
-	slow         time.Duration // before an export is answered
-	downloads    *downloader   // nil: documents are not downloaded
+	verifyStatus int // answered to VERIFY
+	manner       atomic.Pointer[manner]
+	failRate     float64     // share of exports that is answered 500 instead
+	downloads    *downloader // nil: documents are not downloaded
 	archive      archive
 	journal      *journal
 	seen         *memory
@@ -43,6 +45,32 @@ type partner struct {
 
 	ctx        context.Context // ends the downloads and, with --slow, the waiting
 	background sync.WaitGroup  // downloads
+}
+
+// manner is how exports are answered.
+type manner struct {
+	status int
+	slow   time.Duration // before the answer
+}
+
+// directed returns a channel that is closed when r ends, as lifeline.Of does. Each line until then is a manner, such as
+// "503 2s", which holds from then on.
+func (p *partner) directed(r io.Reader) <-chan struct{} {
+	cut := make(chan struct{})
+	go func() {
+		defer close(cut)
+		for lines := bufio.NewScanner(r); lines.Scan(); {
+			status, slow, _ := strings.Cut(lines.Text(), " ")
+			m := new(manner)
+			var wrong, malformed error
+			m.status, wrong = strconv.Atoi(status)
+			m.slow, malformed = time.ParseDuration(slow)
+			if wrong == nil && malformed == nil && answerable(m.status) && m.slow >= 0 {
+				p.manner.Store(m)
+			}
+		}
+	}()
+	return cut
 }
 
 func (p *partner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -122,8 +150,9 @@ func (p *partner) export(w http.ResponseWriter, r *http.Request, e *Entry, body 
 	if e.UUID != "" {
 		e.Attempt, e.Duplicate = p.seen.arrive(key)
 	}
+	m := p.manner.Load()
 	select {
-	case <-time.After(p.slow):
+	case <-time.After(m.slow):
 	case <-r.Context().Done():
 		e.Note = "the sender hung up before the answer"
 		p.journal.record(e)
@@ -134,7 +163,7 @@ func (p *partner) export(w http.ResponseWriter, r *http.Request, e *Entry, body 
 		p.refuse(w, e, http.StatusServiceUnavailable, "the partner ended before the answer")
 		return
 	}
-	e.Status = p.status
+	e.Status = m.status
 	if rand.Float64() < p.failRate {
 		e.Status = http.StatusInternalServerError
 	}

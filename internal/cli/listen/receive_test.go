@@ -104,12 +104,14 @@ func TestInterruptDoesNotWaitForASlowAnswer(t *testing.T) {
 	var out clitest.Buffer
 	p := newPartner(t, &out)
 	ctx, interrupt := context.WithCancel(t.Context())
-	p.ctx, p.slow = ctx, time.Hour
+	p.ctx = ctx
+	p.manner.Store(&manner{status: 200, slow: time.Hour})
 	answered := make(chan int)
 	go func() { answered <- p.post(webhook.EventExport, "u-1", bareExport) }()
 	interrupt()
 	require.Equal(t, 503, <-answered)
-	p.ctx, p.slow = t.Context(), 0
+	p.ctx = t.Context()
+	p.manner.Store(&manner{status: 200})
 	require.Equal(t, 200, p.post(webhook.EventExport, "u-1", bareExport))
 	require.False(t, clitest.JSONLines[Entry](t, out.String(), "export")[1].Duplicate)
 }
@@ -118,9 +120,34 @@ func TestInterruptDoesNotWaitForASlowAnswer(t *testing.T) {
 func newPartner(t *testing.T, out io.Writer) *partner {
 	names, err := webhook.NamesFor("Service")
 	require.NoError(t, err)
-	return &partner{
-		names: names, secret: secret, verifyStatus: 200, status: 200,
+	p := &partner{
+		names: names, secret: secret, verifyStatus: 200,
 		downloads: newDownloader(), journal: newJournal(out, true), seen: newMemory(10), ctx: t.Context(),
+	}
+	p.manner.Store(&manner{status: 200})
+	return p
+}
+
+// A line on the lifeline changes how exports are answered; what is none changes nothing.
+func TestPartnerIsDirected(t *testing.T) {
+	t.Parallel()
+	p := newPartner(t, new(clitest.Buffer))
+	lines, directions := io.Pipe()
+	cut := p.directed(lines)
+	answers := func(status int) {
+		t.Helper()
+		require.Eventually(t, func() bool { return p.post(webhook.EventExport, "u-1", bareExport) == status },
+			10*time.Second, 10*time.Millisecond)
+	}
+	fmt.Fprint(directions, "503 0s\n")
+	answers(503)
+	fmt.Fprint(directions, "no\n99 0s\n503\n204 -1s\n200 0s\n")
+	answers(200)
+	require.NoError(t, directions.Close())
+	select {
+	case <-cut:
+	case <-time.After(10 * time.Second):
+		require.FailNow(t, "the lifeline is not cut")
 	}
 }
 
