@@ -15,14 +15,16 @@ type Causes struct {
 
 // Cause counts attempts that were not received for the same reason, retries included.
 type Cause struct {
-	Status   int         `json:"status,omitzero"` // absent: no answer came
-	Class    model.Class `json:"class,omitempty" schema:"enum=partner_fault|data_fault"`
-	Reason   string      `json:"reason"`
-	Attempts int64       `json:"attempts"`
-	Exports  int64       `json:"exports"` // that these attempts were made for
-	First    time.Time   `json:"first"`
-	Last     time.Time   `json:"last"`
-	Sample   CauseSample `json:"sample"`
+	Status int         `json:"status,omitzero"` // absent: no answer came
+	Class  model.Class `json:"class,omitempty" schema:"enum=partner_fault|data_fault"`
+	Reason string      `json:"reason"`
+	// the reason taken apart; absent: there is none, or it has no code
+	Why      *model.Reason `json:"why,omitempty"`
+	Attempts int64         `json:"attempts"`
+	Exports  int64         `json:"exports"` // that these attempts were made for
+	First    time.Time     `json:"first"`
+	Last     time.Time     `json:"last"`
+	Sample   CauseSample   `json:"sample"`
 }
 
 // CauseSample is the last attempt of a cause.

@@ -21,11 +21,13 @@ type Export struct {
 	SHA256      string    `json:"sha256" schema:"pattern=^[0-9a-f]{64}$"`
 	Round       int       `json:"round"` // 0 at first; each redelivery or release begins the next
 	// the id of its workflow in Temporal, or of the workflow of its group
-	Workflow     string      `json:"workflow"`
-	State        ExportState `json:"state"`                 // of the current round
-	Reason       string      `json:"reason,omitempty"`      // why it waits, while its state is waiting
-	DispatchedAt time.Time   `json:"dispatchedAt,omitzero"` // when its workflow started
-	Fault        string      `json:"fault,omitempty"`       // why Temporal will never have it
+	Workflow string      `json:"workflow"`
+	State    ExportState `json:"state"`            // of the current round
+	Reason   string      `json:"reason,omitempty"` // why it waits, while its state is waiting
+	// the reason taken apart; absent: there is none, or it has no code
+	Why          *model.Reason `json:"why,omitempty"`
+	DispatchedAt time.Time     `json:"dispatchedAt,omitzero"` // when its workflow started
+	Fault        string        `json:"fault,omitempty"`       // why Temporal will never have it
 	// it breaks the schema, and is not delivered before it is released
 	Quarantined bool `json:"quarantined"`
 	// when its personal data was erased, by retention or on request; it can't be redelivered
@@ -55,6 +57,8 @@ type Delivery struct {
 	Class    model.Class   `json:"class"` // who has to do something about it
 	Attempts int           `json:"attempts"`
 	Reason   string        `json:"reason,omitempty"` // why it is not delivered, or what it waits for
+	// the reason taken apart; absent: there is none, or it has no code
+	Why *model.Reason `json:"why,omitempty"`
 	// when it was changed last
 	UpdatedAt time.Time `json:"updatedAt"`
 	// of the next attempt, at the earliest; absent: the delivery is final, or a person has to do something first
@@ -95,6 +99,7 @@ type Attempt struct {
 	// what the status says; absent: no answer came
 	Class   model.Class   `json:"class,omitempty" schema:"enum=delivered|partner_fault|data_fault"`
 	Error   string        `json:"error,omitempty"`
+	Why     *model.Reason `json:"why,omitempty"`     // the error taken apart; absent: it has no code
 	Answer  string        `json:"answer"`            // the head of the answer, at most 64 KiB
 	Header  string        `json:"header,omitempty"`  // of the answer, a line each, at most 8 KiB and without Set-Cookie
 	Address string        `json:"address,omitempty"` // the IP address and port that it was sent to, or was to be
@@ -117,6 +122,7 @@ type ExportDocument struct {
 	Position  int                 `json:"position"`
 	State     model.DocumentState `json:"state"`
 	Reason    string              `json:"reason,omitempty"`
+	Why       *model.Reason       `json:"why,omitempty"`
 	Tries     int                 `json:"tries"`
 	Size      int64               `json:"size"`
 	MimeType  string              `json:"mimeType,omitempty"`

@@ -12,10 +12,12 @@ type Integration struct {
 	Tenant string `json:"tenant" schema:"ref=ShortName"`
 	Name   string `json:"name" schema:"ref=ShortName"`
 	// exports go to a configured one only; for the others they are held
-	State     model.IntegrationState `json:"state"`
-	Reason    string                 `json:"reason,omitempty"` // why it is not configured, or disabled
-	Attempts  int                    `json:"attempts"`         // verifications sent with this setting
-	UpdatedAt time.Time              `json:"updatedAt,omitzero"`
+	State  model.IntegrationState `json:"state"`
+	Reason string                 `json:"reason,omitempty"` // why it is not configured, or disabled
+	// the reason taken apart; absent: there is none, or it has no code
+	Why       *model.Reason `json:"why,omitempty"`
+	Attempts  int           `json:"attempts"` // verifications sent with this setting
+	UpdatedAt time.Time     `json:"updatedAt,omitzero"`
 	// who disabled it; a partner does so by answering 410; absent: it is not disabled
 	DisabledBy string             `json:"disabledBy,omitempty" schema:"enum=operator|partner"`
 	URL        string             `json:"url"` // scheme and host only: the rest may be a credential

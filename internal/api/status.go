@@ -29,9 +29,11 @@ type IntegrationHealth struct {
 	// its last three attempts failed, or more, without those that it refused for their data. refusing: it refused ten
 	// different exports for their data and received none since, or most of at least ten attempts in an hour; it ends
 	// with the first export that it receives, or with three in a row while most of the hour was refused
-	State  string    `json:"state" schema:"enum=configured|unproven|refusing|failing|not_configured|disabled|removed"`
-	Reason string    `json:"reason,omitempty"`
-	Since  time.Time `json:"since,omitzero"` // when the state began; absent: nothing was sent yet
+	State  string `json:"state" schema:"enum=configured|unproven|refusing|failing|not_configured|disabled|removed"`
+	Reason string `json:"reason,omitempty"`
+	// the reason taken apart; absent: there is none, or it has no code
+	Why   *model.Reason `json:"why,omitempty"`
+	Since time.Time     `json:"since,omitzero"` // when the state began; absent: nothing was sent yet
 	// how many exports are not delivered to it yet: pending, retrying, held, or waiting for Temporal
 	Waiting int64 `json:"waiting"`
 	// since when the oldest of them waits: since it came, or was redelivered

@@ -22,7 +22,7 @@ func showCauses(r *rest.Request) (any, error) {
 	shown := api.Causes{Items: []api.Cause{}, More: more}
 	for _, c := range causes {
 		one := attemptOf(c.Sample)
-		shown.Items = append(shown.Items, api.Cause{Status: c.Status, Class: one.Class, Reason: c.Error,
+		shown.Items = append(shown.Items, api.Cause{Status: c.Status, Class: one.Class, Reason: c.Error, Why: model.ParseReason(c.Error),
 			Attempts: c.Attempts, Exports: c.Exports, First: c.First, Last: c.Last,
 			Sample: api.CauseSample{UUID: c.SampleKey, Answer: textUpTo(c.Sample.Answer, shortAnswer)}})
 	}

@@ -40,6 +40,7 @@ func itemOf(r *rest.Request, e *model.Export) api.Export {
 	}
 	if item.State == api.ExportWaiting {
 		item.Reason = r.Gateway.Runtime.Dispatcher.Undispatched(e, r.Gateway.Config)
+		item.Why = model.ParseReason(item.Reason)
 	}
 	return item
 }
@@ -47,7 +48,7 @@ func itemOf(r *rest.Request, e *model.Export) api.Export {
 func deliveryOf(d *model.Delivery) api.Delivery {
 	return api.Delivery{
 		Integration: d.Integration, Round: d.Round, Outcome: d.Outcome, Class: d.Class(), Attempts: d.Attempts,
-		Reason:    d.Reason,
+		Reason: d.Reason, Why: model.ParseReason(d.Reason),
 		UpdatedAt: d.UpdatedAt, NextAt: d.NextAt, BegunBy: d.BegunBy, Redelivery: d.Redelivery,
 	}
 }
@@ -55,7 +56,7 @@ func deliveryOf(d *model.Delivery) api.Delivery {
 func attemptOf(a model.Attempt) api.Attempt {
 	shown := api.Attempt{
 		Number: a.Number, StartedAt: a.StartedAt, DurationMs: milliseconds(a.Duration), Status: a.Status,
-		Error: a.Error, Answer: text(a.Answer), Header: text(a.Header), Address: a.Address, Manual: a.Manual,
+		Error: a.Error, Why: model.ParseReason(a.Error), Answer: text(a.Answer), Header: text(a.Header), Address: a.Address, Manual: a.Manual,
 		Phases: api.AttemptPhases{DNS: milliseconds(a.Phases.DNS), Connect: milliseconds(a.Phases.Connect),
 			TLS: milliseconds(a.Phases.TLS), FirstByte: milliseconds(a.Phases.FirstByte)},
 	}
@@ -76,7 +77,7 @@ func waitingOf(e *model.Export, d *model.Delivery, all []*model.Delivery, waits 
 	shown.Current = d == model.LatestDelivery(all, d.Integration)
 	if !d.Outcome.Final() {
 		wait := waits.For(e, d)
-		shown.Reason, shown.NextAt = wait.Reason, wait.NextAt
+		shown.Reason, shown.Why, shown.NextAt = wait.Reason, model.ParseReason(wait.Reason), wait.NextAt
 	}
 	return shown
 }
@@ -141,7 +142,8 @@ func findExport(r *rest.Request) (any, error) {
 			detail.Fetched++
 		}
 		detail.Documents = append(detail.Documents, api.ExportDocument{
-			Position: d.Position, State: d.State, Reason: d.Reason, Tries: d.Tries, Size: d.Size, MimeType: d.MediaType(),
+			Position: d.Position, State: d.State, Reason: d.Reason,
+			Why: model.ParseReason(d.Reason), Tries: d.Tries, Size: d.Size, MimeType: d.MediaType(),
 			SHA256: hex.EncodeToString(d.SHA256), FetchedAt: d.FetchedAt,
 		})
 	}

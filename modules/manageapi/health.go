@@ -36,6 +36,7 @@ func healthOf(s *gateway.Standing, now time.Time) api.IntegrationHealth {
 		Day: ratesOf(s.Rates.Day), Week: ratesOf(s.Rates.Week), Need: s.Need(now),
 	}
 	h.Reason = cmp.Or(s.Reason(now), h.Integration.Reason)
+	h.Why = model.ParseReason(h.Reason)
 	if s.Gate.BreakerOpen {
 		h.Breaker = api.Breaker{State: "open", NextProbe: s.Gate.Probe}
 	}

@@ -35,7 +35,7 @@ func disable(r *rest.Request) (any, error) {
 	status := store.IntegrationStatus{State: model.Disabled, Reason: "an operator disabled it", ByOperator: true,
 		UpdatedAt: r.Now()}
 	if reason != "" {
-		status.Reason += ", because: " + reason
+		status.Reason = "an operator disabled it, because: " + reason
 	}
 	err = r.Update(func(tx *store.Tx) error {
 		before, err := tx.IntegrationStatus(i)

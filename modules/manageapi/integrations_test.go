@@ -25,18 +25,19 @@ func TestIntegrationsAreListed(t *testing.T) {
 	status, _, answer := b.ask(http.MethodGet, "/v1/integrations", "")
 	require.Equal(t, http.StatusOK, status)
 	require.JSONEq(t, strings.ReplaceAll(`{"items":[
-		{"id":"crm","tenant":"acme","name":"crm","state":"not_configured","reason":"VERIFY was not sent yet",
+		{"id":"crm","tenant":"acme","name":"crm","state":"not_configured","reason":"VERIFY was not sent yet","why":{"code":"verify_not_sent"},
 			"need":{"kind":"integration_not_configured","tenant":"acme","integration":"crm",
 				"sentence":"acme/crm: it is not configured: VERIFY was not sent yet",
 				"action":"hiregate integration show acme/crm"},"attempts":0,
 			"url":"https://crm.acme.example:8443","documents":"passthrough",UNUSED,
 		{"id":"hris","tenant":"acme","name":"hris","state":"disabled",
-			"reason":"it answered 410","attempts":2,"updatedAt":"2026-11-20T12:00:00Z","since":"2026-11-20T12:00:00Z",
+			"reason":"it answered 410","why":{"code":"answered_gone"},"attempts":2,"updatedAt":"2026-11-20T12:00:00Z","since":"2026-11-20T12:00:00Z",
 			"disabledBy":"partner","url":"https://hr.acme.example","documents":"rehost",UNUSED,
 		{"id":"own","tenant":"acme","name":"own","state":"unproven",
-			"reason":"verify off: it is trusted without VERIFY; nothing sent yet","attempts":0,
+			"reason":"verify off: it is trusted without VERIFY; nothing sent yet","why":{"code":"trusted_nothing_sent"},"attempts":0,
 			"url":"https://own.acme.example","documents":"passthrough",UNUSED,
-		{"id":"hris","tenant":"globex","name":"hris","state":"unproven","reason":"verified, nothing sent yet","attempts":1,
+		{"id":"hris","tenant":"globex","name":"hris","state":"unproven","reason":"verified, nothing sent yet",
+			"why":{"code":"nothing_sent"},"attempts":1,
 			"updatedAt":"2026-11-20T12:00:00Z","since":"2026-11-20T12:00:00Z",
 			"url":"https://hr.globex.example","documents":"rehost",UNUSED],
 		"next":null}`, "UNUSED", unused), answer)

@@ -31,6 +31,7 @@ func TestListShowsAllOfAnItem(t *testing.T) {
 		"workflow":"export/acme/u-1","state":"dispatched","quarantined":false,"dispatchedAt":"2026-11-20T12:00:01Z","deliveries":[
 			{"integration":"crm","round":0,"current":true,"outcome":"retrying","class":"retrying","attempts":1,"updatedAt":"2026-11-20T12:00:02Z","nextAt":"2026-11-20T12:01:00Z"},
 			{"integration":"hris","round":0,"current":true,"outcome":"failed","class":"partner_fault","attempts":2,"reason":"answered 500; only 2xx means received",
+				"why":{"code":"answered","params":{"status":"500"}},
 				"updatedAt":"2026-11-20T12:00:02Z"}]}],"next":null}`, sum), answer)
 }
 

@@ -1,0 +1,133 @@
+package model
+
+import "strings"
+
+// Reason is a sentence that says why something is as it is, taken apart: readers of other languages word it from the
+// code. Sentences are stored in English.
+type Reason struct {
+	Code   string            `json:"code"`             // which sentence it is
+	Params map[string]string `json:"params,omitempty"` // the parts of the sentence that vary, by their names
+	Cause  *Reason           `json:"cause,omitempty"`  // the parameter cause taken apart, where that is a sentence as well
+}
+
+// Reasons are the sentences that have a code, with the names of what varies. The first one that fits counts.
+var Reasons = []struct{ Code, Sentence string }{
+	// attempts
+	{"gone", "answered 410: the partner wants no more exports here"},
+	{"answered", "answered {status}; only 2xx means received"},
+	{"egress_refused", "nothing was sent to {host}: {detail}"},
+	{"host_unknown", "the host name of {host} could not be resolved ({detail}): check the spelling in the URL and its DNS " +
+		"records"},
+	{"no_connection", "no connection to {host} could be made ({detail}): check that it runs and is open to us"},
+	{"tls_failed", "the TLS handshake with {host} failed ({detail}): check its certificate"},
+	{"timeout", "{host} did not answer in time ({most} at most): it should acknowledge first and work afterwards"},
+	{"closed", "{host} closed the connection before it answered: look into its log"},
+	{"no_http", "{host} gave an answer that is not HTTP: check that the URL leads to an HTTP server"},
+	{"not_sent", "nothing was sent: {detail}"},
+
+	// deliveries
+	{"time_over", "its time was over before its turn came: the gateway, Temporal or the integration was down, or had too " +
+		"much to do; {then}"},
+	{"workflow_ended", "its workflow was terminated or cancelled in Temporal; it can be redelivered"},
+	{"workflow_lost", "Temporal has lost its workflow, as after it was emptied or an older backup of it was restored: it " +
+		"goes on in another one at {at}; hiregate export redeliver does so at once"},
+	{"documents_awaited", "it waits for its documents, until {until} at the latest: {here} of {of} are here"},
+	{"breaker_open", "integration {integration} has failed since {since}; next probe {probe}: {cause}"},
+	{"in_turn", "integration {integration} has failed since {since}; the next attempt is made in its turn: {cause}"},
+	{"full", "integration {integration} has as many attempts under way as it takes, {most}: it waits for its turn"},
+	{"configured_again", "integration {integration} is configured again: it goes out in a moment"},
+	{"first_attempt", "its first attempt is made in a moment, or under way"},
+	{"quarantined", "the export is in quarantine, because its body breaks the schema: release it with hiregate export " +
+		"release {export}"},
+	{"integration_unknown", "integration {integration} is not in this gateway's configuration"},
+	{"integration_removed", "integration {integration} was removed"},
+	{"integration_closed", "integration {integration} is {state}: {cause}; hiregate integration enable {name} {then}"},
+	{"tenant_unknown", "it waits for its tenant, which is not in this gateway's configuration"},
+	{"temporal_away", "it waits for Temporal, which does not answer, and goes out once that is back"},
+	{"temporal_barred", "it waits for Temporal: {detail}"},
+	{"temporal_starts", "it waits for Temporal to start its workflow, which happens in a moment"},
+	{"unreadable", "what is stored of this export can't be read: {detail}"},
+	{"erased", "what the export held was erased, as somebody asked"},
+
+	// integrations
+	{"refusing", "refuses what it gets since {since}: {refused} of {attempts} answered {status}"},
+	{"never_received", "nothing was received yet: the last attempt was answered {status}"},
+	{"never_reached", "nothing was received yet: {cause}"},
+	{"nothing_sent", "verified, nothing sent yet"},
+	{"trusted_nothing_sent", "verify off: it is trusted without VERIFY; nothing sent yet"},
+	{"trusted", "verify off: it is trusted without VERIFY"},
+	{"former_secret", "exports are signed with its former secret until VERIFY is answered 200 with the new one: {cause}"},
+	{"verify_not_sent", "VERIFY was not sent yet"},
+	{"verify_due", "it was enabled; VERIFY was not sent since"},
+	{"disabled_because", "an operator disabled it, because: {why}"},
+	{"disabled", "an operator disabled it"},
+	{"answered_gone", "it answered 410"},
+	{"removed", "it was removed"},
+	{"not_configured_here", "it is not in this gateway's configuration; what waits for it goes out once it is there again"},
+
+	// documents
+	{"document_url", "the document's URL is no http or https URL: its service has to send another one"},
+	{"document_url_ended", "the document's URL ended before the gateway could fetch it: have the candidate exported again"},
+	{"document_refused", "nothing was fetched from {host}, because egress refuses its address: if it is to be reached, " +
+		"allow it with egress allow"},
+	{"document_too_large", "the document at {host} is larger than {most} MiB and was not stored: ask for a smaller file"},
+	{"document_redirected", "{host} answered {status}, and redirects are not followed: its service has to send the " +
+		"address that has the document"},
+	{"document_gone", "{host} answered {status} instead of the document: the URL is wrong or has ended; have the " +
+		"candidate exported again"},
+	{"document_answered", "{host} answered {status} instead of the document: ask those who run it, if that does not pass"},
+	{"document_timeout", "{host} did not send the whole document in time: look whether it answers, and how slow it is"},
+	{"document_interrupted", "the gateway stopped while it fetched the document from {host}: it is fetched again"},
+	{"document_no_connection", "the connection to {host} failed or broke off: look whether it can be reached from the " +
+		"gateway"},
+	{"document_encoding", "{host} sent the document with a Content-Encoding that the gateway can't read: it has to send " +
+		"it as it is, or with gzip"},
+	{"document_not_stored", "the document from {host} could not be stored: look into the gateway's log, and at the space " +
+		"on its disk"},
+	{"document_harmful", "a scanner found something harmful in it"},
+	{"document_deleted", "it was deleted before it was scanned"},
+}
+
+// ParseReason takes a sentence apart; nil: it is none of Reasons.
+func ParseReason(sentence string) *Reason {
+	if sentence == "" {
+		return nil
+	}
+	for _, known := range Reasons {
+		params, ok := matchReason(known.Sentence, sentence)
+		if !ok {
+			continue
+		}
+		return &Reason{Code: known.Code, Params: params, Cause: ParseReason(params["cause"])}
+	}
+	return nil
+}
+
+// matchReason reports whether a sentence is made of a pattern, and returns what is in the place of its names.
+func matchReason(pattern, sentence string) (params map[string]string, ok bool) {
+	for {
+		literal, rest, varies := strings.Cut(pattern, "{")
+		if sentence, ok = strings.CutPrefix(sentence, literal); !ok {
+			return nil, false
+		}
+		if !varies {
+			return params, sentence == ""
+		}
+		name, after, _ := strings.Cut(rest, "}")
+		next, _, more := strings.Cut(after, "{")
+		end := len(sentence)
+		switch {
+		case more:
+			end = strings.Index(sentence, next)
+		case next != "":
+			end = strings.LastIndex(sentence, next)
+		}
+		if end <= 0 {
+			return nil, false
+		}
+		if params == nil {
+			params = map[string]string{}
+		}
+		params[name], sentence, pattern = sentence[:end], sentence[end:], after
+	}
+}
