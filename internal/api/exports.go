@@ -121,12 +121,14 @@ type AttemptPhases struct {
 type ExportDocument struct {
 	Position  int                 `json:"position"`
 	State     model.DocumentState `json:"state"`
-	Reason    string              `json:"reason,omitempty"`
+	Reason    string              `json:"reason,omitempty"` // why it was given up, or how the last try ended
 	Why       *model.Reason       `json:"why,omitempty"`
 	Tries     int                 `json:"tries"`
 	Size      int64               `json:"size"`
 	MimeType  string              `json:"mimeType,omitempty"`
 	SHA256    string              `json:"sha256,omitempty"`
+	BegunAt   time.Time           `json:"begunAt"`         // when its download began
+	NextAt    time.Time           `json:"nextAt,omitzero"` // of the next try, while it is fetched
 	FetchedAt time.Time           `json:"fetchedAt,omitzero"`
 }
 

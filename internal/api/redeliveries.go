@@ -60,6 +60,8 @@ type Redelivery struct {
 	Class       model.Class          `json:"class,omitempty" schema:"enum=partner_fault|data_fault|our_fault"`
 	Status      int                  `json:"status,omitzero"`
 	Rate        int                  `json:"rate"` // exports a second
+	// exports a second that it reached so far, since it was asked for
+	ReachedRate float64 `json:"reachedRate"`
 	// finished: it reached every export; waiting counts those still under way
 	State     model.RedeliveryState `json:"state"`
 	Reason    string                `json:"reason,omitempty"` // why it waits, chose nothing, or was cancelled by itself

@@ -144,7 +144,8 @@ func findExport(r *rest.Request) (any, error) {
 		detail.Documents = append(detail.Documents, api.ExportDocument{
 			Position: d.Position, State: d.State, Reason: d.Reason,
 			Why: model.ParseReason(d.Reason), Tries: d.Tries, Size: d.Size, MimeType: d.MediaType(),
-			SHA256: hex.EncodeToString(d.SHA256), FetchedAt: d.FetchedAt,
+			SHA256: hex.EncodeToString(d.SHA256), BegunAt: d.CreatedAt, NextAt: d.NextAt,
+			FetchedAt: d.FetchedAt,
 		})
 	}
 	about := store.AuditFilter{Tenant: e.Tenant, Object: model.ExportObject(e)}

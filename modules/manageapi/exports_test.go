@@ -64,8 +64,8 @@ func TestShowHasAttemptsAndDocuments(t *testing.T) {
 			{"number":2,"startedAt":"2026-11-20T12:00:00Z","durationMs":5000,"error":"the connection was refused",
 				"answer":"","phases":{},"manual":false}]}]`, string(shown["deliveries"]))
 	require.JSONEq(t, `[
-		{"position":0,"state":"fetched","tries":1,"size":3,"mimeType":"application/pdf","sha256":"abcd","fetchedAt":"2026-11-20T12:00:03Z"},
-		{"position":1,"state":"fetching","tries":0,"size":0}]`, string(shown["documents"]))
+		{"position":0,"state":"fetched","tries":1,"size":3,"mimeType":"application/pdf","sha256":"abcd","begunAt":"2026-11-20T12:00:00Z","fetchedAt":"2026-11-20T12:00:03Z"},
+		{"position":1,"state":"fetching","tries":0,"size":0,"begunAt":"2026-11-20T12:00:00Z"}]`, string(shown["documents"]))
 	b.requireCleanLog()
 }
 

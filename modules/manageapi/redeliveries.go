@@ -64,6 +64,13 @@ func shownRedelivery(r *rest.Request, j *model.Redelivery) (*api.Redelivery, err
 		Total: j.Total, Done: j.Delivered, Failed: j.Failed, Waiting: j.Waiting, Skipped: j.Skipped,
 		BegunBy: j.BegunBy, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt, EndedAt: j.EndedAt,
 	}
+	until := r.Now()
+	if !j.EndedAt.IsZero() {
+		until = j.EndedAt
+	}
+	if took := until.Sub(j.CreatedAt); took > 0 {
+		shown.ReachedRate = float64(shown.Reached()) / took.Seconds()
+	}
 	if j.State != model.RedeliveryRunning {
 		return shown, nil
 	}

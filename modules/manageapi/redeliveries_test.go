@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -226,4 +227,16 @@ func TestRedeliverySaysWhatArrivesTwiceAndWhatIsLeftOut(t *testing.T) {
 	_, hints, err = b.cli("export", "redeliver", "acme/u-delivered", "--integration", "hris", "--wait", "0s")
 	require.NoError(t, err)
 	require.Contains(t, hints, "hris received this export at 2026-11-20T12:00:02Z: it arrives there once more")
+}
+
+// A redelivery says how fast it went, of the exports that it came to.
+func TestRedeliveryHasItsRateSoFar(t *testing.T) {
+	t.Parallel()
+	b := ranges(t)
+	j := &model.Redelivery{ID: "r-1", State: model.RedeliveryFinished, Rate: 8, Total: 20, Skipped: 20,
+		CreatedAt: gatewaytest.Noon, UpdatedAt: gatewaytest.Noon, EndedAt: gatewaytest.Noon.Add(10 * time.Second),
+		Selection: model.Selection{Tenant: "acme", Integration: "hris", Since: gatewaytest.Noon.Add(-time.Hour),
+			Until: gatewaytest.Noon, Mode: model.RedeliverFailed}}
+	b.Write(t, func(tx *store.Tx) error { return tx.InsertRedelivery(j) })
+	require.InDelta(t, 2, get[api.Redelivery](b, redeliveries+"/r-1").ReachedRate, 0.001)
 }
