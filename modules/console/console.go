@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 
 	"go.uber.org/zap"
 
@@ -42,6 +43,7 @@ type Console struct {
 	cookie string // of the session; those of visits begin with it
 	mount  string // the path of URL, escaped
 	mux    *http.ServeMux
+	counts *sync.Map // needCounts by the tenant that visitors see; empty: all
 }
 
 // The addresses of sign-in, below the console's.
@@ -61,6 +63,7 @@ func New(c Console) (*Console, error) {
 	sum := sha256.Sum256([]byte(c.URL))
 	c.cookie = "__Host-console-" + hex.EncodeToString(sum[:4]) // sites of one host don't share it
 	c.mount, c.guard, c.mux = u.EscapedPath(), http.NewCrossOriginProtection(), http.NewServeMux()
+	c.counts = new(sync.Map)
 	c.mux.HandleFunc("GET "+signInPath, gateway.IdleHead(c.signIn))
 	c.mux.HandleFunc("GET "+callbackPath, gateway.IdleHead(c.callback))
 	c.mux.HandleFunc("POST "+signOutPath, c.signOut)

@@ -11,8 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/welcome"
 )
 
@@ -51,6 +53,7 @@ type frame struct {
 	Tenant  string       // the tenant that it is about; empty: all
 	Tenants []api.Tenant // to choose from
 	More    bool         // there are more of them
+	Needs   needCounts
 }
 
 // intervals are the seconds after which a page may be asked for again, by its parameter every.
@@ -69,6 +72,9 @@ func (v *visitor) frame() (f frame, err error) {
 			f.Every = every
 		}
 	}
+	if v.duties&oversees != 0 && v.role != recruiterRole {
+		f.Needs = v.needCounts()
+	}
 	if v.person.Tenant != "" || v.person.ID == "" {
 		return f, nil
 	}
@@ -76,6 +82,40 @@ func (v *visitor) frame() (f frame, err error) {
 	err = v.get("/v1/tenants", url.Values{"limit": {strconv.Itoa(maxTenants)}}, &all)
 	f.Tenants, f.More = all.Items, all.Next != nil
 	return f, err
+}
+
+// needCounts says how many things need a person, in all and by tenant.
+type needCounts struct {
+	All int
+	Of  map[string]int
+	at  time.Time // when they were counted
+}
+
+// countsLast is how long counts are shown before they are taken again: pages that show something else wait for none.
+const countsLast = 10 * time.Second
+
+// needCounts returns the counts for those whom the same tenants exist for. None are shown while they can't be taken.
+func (v *visitor) needCounts() needCounts {
+	c := v.console
+	stored, _ := c.counts.Load(v.person.Tenant) // as many as the configuration's roles name tenants
+	if known, ok := stored.(needCounts); ok && c.Gateway.Now().Sub(known.at) < countsLast {
+		return known
+	}
+	var status api.GatewayStatus
+	if err := v.get("/v1/status", nil, &status); err != nil {
+		return needCounts{}
+	}
+	return c.count(v.person.Tenant, status.Needs)
+}
+
+// count stores the counts of needs for those who see a tenant, or all where it is empty.
+func (c *Console) count(tenant string, needs []model.Need) needCounts {
+	counted := needCounts{All: len(needs), Of: map[string]int{}, at: c.Gateway.Now()}
+	for _, n := range needs {
+		counted.Of[n.Tenant]++
+	}
+	c.counts.Store(tenant, counted)
+	return counted
 }
 
 // Set returns the address of this page with a query parameter changed, or left out where the value is empty. It

@@ -148,3 +148,16 @@ func TestPartnerReadsYou(t *testing.T) {
 	require.NotContains(t, b.see(ops, "/exports", http.StatusOK), "delivered to you")
 	require.NotEmpty(t, strings.TrimSpace(text))
 }
+
+// The navigation counts what needs a person, in all and by tenant, for those whom it concerns.
+func TestNeedsAreCounted(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	for n := range 2 {
+		b.export("acme", uuid(n), model.Held, func(e *model.Export) { e.Quarantined = true })
+	}
+	require.Contains(t, b.see(ops, "/", http.StatusOK), `<span class="count">1<`)
+	text := b.see(ops, "/people", http.StatusOK)
+	require.Equal(t, 5, strings.Count(text, `<span class="count">1<`), "the menu, and twice Attention and acme")
+	require.NotContains(t, b.see(recruiter, "/exports", http.StatusOK), `class="count"`)
+}

@@ -117,6 +117,7 @@ func showStart(v *visitor) error {
 	if err := v.get("/v1/status", url.Values{"hours": {"24"}}, &status); err != nil {
 		return err
 	}
+	v.console.count(v.person.Tenant, status.Needs)
 	of := v.URL.Query().Get("tenant")
 	within := func(tenant string) bool { return of == "" || tenant == "" || tenant == of }
 	shown := startPage{All: status.Omitted}
