@@ -75,7 +75,7 @@ func (p view) StandsAt(e *exportPage, d api.DeliveryDetail) (template.HTML, erro
 	return p.As(l.tone+" pill", l.mark, words), s.err
 }
 
-// attempts are those of a round of an integration. Those before the last ones are folded.
+// attempts holds a round of an integration. The attempts before the last ones are folded.
 type attempts struct{ Early, Late []api.Attempt }
 
 // Attempts returns the attempts of a delivery.

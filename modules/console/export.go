@@ -78,7 +78,7 @@ func (v *visitor) exportPage(status int, put func(*exportPage)) error {
 	return v.page(status, "export", "Export", &shown)
 }
 
-// triedAt is what was tried of an export at one integration.
+// triedAt has the rounds of an export at one integration.
 type triedAt struct {
 	*exportPage
 	Tried tried

@@ -54,7 +54,7 @@ type startPage struct {
 	First        *firstRun // nil: an export has come
 }
 
-// need is what a person has to look at; Of is how its integration does, nil: it concerns none.
+// need adds to a need of the status how its integration does: Of is nil where it concerns none.
 type need struct {
 	model.Need
 	Of *api.StatusIntegration

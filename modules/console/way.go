@@ -163,7 +163,7 @@ func short(d time.Duration) string {
 	return fmt.Sprintf("%d ms", d.Milliseconds())
 }
 
-// tried is what was tried at an integration, in all rounds: the first one first.
+// tried holds all attempts at an integration, of all rounds: the first one first.
 type tried struct {
 	Integration string
 	Rounds      []api.DeliveryDetail
