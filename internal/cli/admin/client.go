@@ -35,7 +35,7 @@ type Client struct {
 	keyFile string
 	json    bool
 	wide    bool
-	named   bool // whether the person at the terminal has seen which gateway this is
+	Named   bool // whether the person at the terminal knows which gateway this is
 	asked   bool // whether a request was sent: an error before that is one of the command line
 }
 
@@ -128,8 +128,8 @@ func (a *Client) Send(ctx context.Context, method, path string, header http.Head
 		return nil, a.unreached(err)
 	}
 	defer answer.Body.Close()
-	if !a.named && terminal.IsTerminal(os.Stderr) {
-		a.named = true
+	if !a.Named && terminal.IsTerminal(os.Stderr) {
+		a.Named = true
 		fmt.Fprint(os.Stderr, a.peer(answer.Header.Get("Server")))
 	}
 	if answer.StatusCode/100 != 2 {

@@ -82,7 +82,7 @@ func (a *Client) propose(cmd *cobra.Command, k *kind, typed string) ([]string, c
 func (a *Client) names(cmd *cobra.Command, k *kind, list, prefix, typed, suffix string) (names []string) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionPatience)
 	defer cancel()
-	a.named = true // nothing but names may be printed
+	a.Named = true // nothing but names may be printed
 	query := url.Values{"limit": {"500"}}
 	for {
 		page, err := a.page(ctx, http.MethodGet, list, query, nil)

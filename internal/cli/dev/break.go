@@ -71,7 +71,7 @@ func (f *flags) play(ctx context.Context, partner *child, console *console) {
 
 // settled counts the exports of acme since a time, once all of them are delivered, or after settleTimeout.
 func (f *flags) settled(ctx context.Context, since time.Time) (counts api.ExportCounts, err error) {
-	client := &admin.Client{Address: loopback(f.admin)}
+	client := &admin.Client{Address: loopback(f.admin), Named: true}
 	query := url.Values{"since": {since.UTC().Format(time.RFC3339Nano)}}
 	for deadline := time.Now().Add(settleTimeout); ; {
 		err = client.Call(ctx, http.MethodGet, "/v1/tenants/acme/export-counts?"+query.Encode(), nil, &counts)

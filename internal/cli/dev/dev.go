@@ -70,7 +70,12 @@ ends everything at once.`,
   hiregate dev --http 9080 --dir /tmp/hiregate
   hiregate dev --no-partner   # and, from another terminal: hiregate listen --secret hris-secret --fail-rate 0.5`,
 		SilenceUsage: true, // it would hide the error
-		Args:         terminal.Exactly(0, "dev takes no arguments: `hiregate dev --help` lists the flags"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && cmd.Flags().Changed("break") {
+				return fmt.Errorf("dev takes no arguments: write --break=%s, without a space", args[0])
+			}
+			return terminal.Exactly(0, "dev takes no arguments: `hiregate dev --help` lists the flags")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if runtime.GOOS == "windows" {
 				return errors.New("hiregate dev runs on Linux and macOS: on Windows use WSL, or start a gateway with hiregate run")

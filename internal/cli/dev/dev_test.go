@@ -311,15 +311,16 @@ func TestWhereTemporalIsLookedFor(t *testing.T) {
 func TestDevRefusesArguments(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"--dir=":    "--dir is empty: name the folder of the data, or leave --dir out for .hiregate",
-		"now":       "dev takes no arguments: `hiregate dev --help` lists the flags",
-		"--http=no": "invalid argument \"no\" for \"--http\" flag; `hiregate dev --help` lists the flags",
+		"--dir=":     "--dir is empty: name the folder of the data, or leave --dir out for .hiregate",
+		"now":        "dev takes no arguments: `hiregate dev --help` lists the flags",
+		"--break 5s": "dev takes no arguments: write --break=5s, without a space",
+		"--http=no":  "invalid argument \"no\" for \"--http\" flag; `hiregate dev --help` lists the flags",
 	} {
 		cmd := Command()
 		var out, log clitest.Buffer
 		cmd.SetOut(&out)
 		cmd.SetErr(&log)
-		cmd.SetArgs([]string{args})
+		cmd.SetArgs(strings.Fields(args))
 		require.ErrorContains(t, cmd.ExecuteContext(t.Context()), want)
 		require.NotContains(t, out.String()+log.String(), "Usage:")
 	}

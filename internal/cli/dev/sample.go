@@ -28,7 +28,7 @@ func (f *flags) sampleData(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &seeding{Client: &admin.Client{Address: loopback(f.admin)}, data: data,
+	s := &seeding{Client: &admin.Client{Address: loopback(f.admin), Named: true}, data: data,
 		base: "/v1/tenants/" + terminal.PathSegment(data.Tenant)}
 	for _, step := range []func(context.Context) error{s.tenant, s.integration(loopback(f.http)), s.workflow, s.people,
 		s.documents, s.partners} {
