@@ -24,10 +24,9 @@ func (view) StatusText(status int) string { return http.StatusText(status) }
 
 // phasesOf returns the phases of an attempt that took time, in their order, and the rest of its time.
 func phasesOf(a api.Attempt) (all []chart.Phase) {
-	took := func(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
-	rest := took(a.DurationMs)
-	for _, p := range []chart.Phase{{Name: "dns", Took: took(a.Phases.DNS)}, {Name: "connect", Took: took(a.Phases.Connect)},
-		{Name: "tls", Took: took(a.Phases.TLS)}, {Name: "first", Took: took(a.Phases.FirstByte)}} {
+	rest := milliseconds(a.DurationMs)
+	for _, p := range []chart.Phase{{Name: "dns", Took: milliseconds(a.Phases.DNS)}, {Name: "connect", Took: milliseconds(a.Phases.Connect)},
+		{Name: "tls", Took: milliseconds(a.Phases.TLS)}, {Name: "first", Took: milliseconds(a.Phases.FirstByte)}} {
 		if p.Took > 0 {
 			rest -= p.Took
 			all = append(all, p)

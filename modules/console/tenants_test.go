@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +66,26 @@ func TestChartInNumbers(t *testing.T) {
 	text := b.see(viewer, hris, http.StatusOK)
 	require.Contains(t, text, "In numbers")
 	require.Regexp(t, `data-label="Attempts">3</td><td[^>]+>2</td><td[^>]+>1</td>`, text)
+	require.Contains(t, text, `aria-label="Attempts of 7 days: 3. Received: 2; not received by the partner’s fault: 1;`)
+	require.Contains(t, text, ">Attempts of 7 days</h2>")
+	require.Contains(t, b.see(viewer, hris+"?days=1", http.StatusOK), ">Attempts of 24 hours</h2>")
+	text = b.see(viewer, hris+"?days=90", http.StatusOK)
+	require.Contains(t, text, ">Attempts of 90 days</h2>")
+	require.Equal(t, 2, strings.Count(text, ` x="99.01%" y=`), "the two parts of the column of today")
+	require.Contains(t, b.see(viewer, hris+"?days=9000", http.StatusOK), ">Attempts of 7 days</h2>")
+}
+
+// An integration says why it fails, with an example of an export.
+func TestCausesOfAnIntegration(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	const hris = "/tenants/acme/integrations/hris"
+	require.NotContains(t, b.see(viewer, hris, http.StatusOK), "Why it fails")
+	b.export("acme", uuid(1), model.Failed)
+	text := b.see(viewer, hris, http.StatusOK)
+	require.Contains(t, text, "Why it fails")
+	require.Contains(t, text, "500 Internal Server Error")
+	require.Contains(t, text, `href="/console/exports/acme/`+uuid(1)+`"`)
 }
 
 // A test export shows what was sent and what a partner answered, good or bad, but not where its URL leads to.
@@ -98,7 +119,7 @@ func TestTrial(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
 		text := w.Body.String()
 		require.Contains(t, text, want.sentence)
-		require.Contains(t, text, fmt.Sprintf("<dt>Answer</dt><dd>%d</dd>", want.status))
+		require.Contains(t, text, fmt.Sprintf("<dt>Answer</dt><dd>%d <span", want.status))
 		require.Contains(t, text, "X-Service-Signature")
 		require.NotContains(t, text, "client=1")
 		require.NotContains(t, text, "<script")

@@ -66,7 +66,7 @@ func (e *export) lastMoment(now time.Time) time.Time {
 }
 
 func endOf(a api.Attempt) time.Time {
-	return a.StartedAt.Add(time.Duration(a.DurationMs * float64(time.Millisecond)))
+	return a.StartedAt.Add(milliseconds(a.DurationMs))
 }
 
 func (s *speaker) documents(e *exportPage, axis chart.Way) lane {

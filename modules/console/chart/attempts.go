@@ -26,6 +26,14 @@ func (a *Attempts) add(b Attempts) {
 	a.P50, a.P95 = max(a.P50, b.P50), max(a.P95, b.P95)
 }
 
+// Sum adds attempts up. Its durations are the longest.
+func Sum(all []Attempts) (sum Attempts) {
+	for _, a := range all {
+		sum.add(a)
+	}
+	return sum
+}
+
 // Columns sorts attempts into columns of the same length of time. end is in the last one. Durations of a column are the
 // longest of its parts.
 func Columns(all []Attempts, end time.Time, each time.Duration, columns int) []Attempts {
