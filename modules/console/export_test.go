@@ -118,3 +118,28 @@ func TestFailuresOfTheLastDay(t *testing.T) {
 	require.Contains(t, b.see(viewer, "/", http.StatusOK), ">See the 7</a>")
 	require.Equal(t, "/console/candidates", b.send(recruiter, http.MethodGet, "/", nil).Header().Get("Location"))
 }
+
+// The frequent questions about exports are links with counts; what else is chosen is a link that removes it.
+func TestFiltersOfExports(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.export("acme", uuid(1), model.Failed)
+	b.export("acme", uuid(2), model.Retrying)
+	b.export("acme", uuid(3), model.Held, func(e *model.Export) { e.Quarantined = true })
+	text := b.see(ops, "/exports?tenant=acme&outcome=failed&since=2026-11-01T00:00", http.StatusOK)
+	for _, want := range []string{
+		`<a class="chip" href="/console/exports?since=2026-11-01T00%3A00&amp;tenant=acme">All</a>`,
+		`href="/console/exports?since=2026-11-01T00%3A00&amp;tenant=acme&amp;undelivered=true">Undelivered <b>2</b></a>`,
+		`aria-current="true">Failed <b>1</b></a>`,
+		`href="/console/exports?outcome=failed&amp;tenant=acme"><bdi>since 2026-11-01 00:00</bdi>`,
+		`<option>hris</option>`,
+	} {
+		require.Contains(t, text, want)
+	}
+	require.NotContains(t, text, uuid(2))
+	oldest := b.see(viewer, "/exports?order=oldest", http.StatusOK)
+	require.Contains(t, oldest, "the oldest first · ")
+	require.Contains(t, oldest, "Quarantined <b>1</b>")
+	visitor := b.portal("acme", url.Values{})
+	require.Contains(t, b.send("", http.MethodGet, "/exports", nil, visitor).Body.String(), "Failed <b>1</b>")
+}

@@ -3,6 +3,8 @@ package console
 import (
 	"cmp"
 	"errors"
+	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -51,7 +53,7 @@ func (e *export) Attempts() (n int) {
 
 // filters lists the query parameters of the list that the management API knows as well.
 var filters = []string{"outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
-	"since", "until"}
+	"since", "until", "order"}
 
 // outcomes lists the outcomes that exports are found by.
 var outcomes = []string{"retrying", "held", "delivered", "failed", "expired"}
@@ -59,12 +61,89 @@ var outcomes = []string{"retrying", "held", "delivered", "failed", "expired"}
 // listing is the template data of the list of exports.
 type listing struct {
 	api.List[export]
-	Query    map[string]string
-	Outcomes []string
-	Classes  []model.Class
-	More     string // the query of the next page; empty: this is the last one
-	Range    string // the query of a redelivery of all that match; empty: no redelivery has that range
-	Wrong    string // why nothing is shown; empty: something is
+	Query        map[string]string
+	Outcomes     []string
+	Classes      []model.Class
+	Integrations []string          // of the tenant; nil: no tenant is chosen
+	Counts       *api.ExportCounts // of the frequent questions, with the other filters; nil: they were not counted
+	More         string            // the query of the next page; empty: this is the last one
+	Range        string            // the query of a redelivery of all that match; empty: no redelivery has that range
+	Wrong        string            // why nothing is shown; empty: something is
+}
+
+// questions are the filters of the frequent questions about exports. One of them is asked at a time.
+var questions = []string{"outcome", "class", "quarantined", "undelivered", "lostDocuments"}
+
+// chip is a link that sets a filter.
+type chip struct {
+	Text    string
+	To      template.URL
+	Count   string // empty: it has none
+	Current bool
+}
+
+// Chips returns the frequent questions about exports, with the other filters as they are.
+func (p view) Chips(l *listing) ([]chip, error) {
+	if l.Counts == nil {
+		return nil, nil
+	}
+	s := speaker{view: p}
+	others, asked := url.Values{}, 0
+	for name, value := range l.Query {
+		switch {
+		case value == "" || name == "q":
+		case slices.Contains(questions, name):
+			asked++
+		default:
+			others.Set(name, value)
+		}
+	}
+	var chips []chip
+	for _, one := range []struct {
+		text, name, value string
+		count             *api.Count
+	}{
+		{s.say("AllExports"), "", "", nil}, {s.say("Undelivered"), "undelivered", "true", &l.Counts.Undelivered},
+		{s.say("FailedExports"), "outcome", "failed", &l.Counts.Failed},
+		{s.say("Quarantined"), "quarantined", "true", &l.Counts.Quarantined},
+		{s.say("DocumentLost"), "lostDocuments", "true", &l.Counts.LostDocuments},
+	} {
+		query := maps.Clone(others)
+		c := chip{Text: one.text, Current: asked == 0}
+		if one.name != "" {
+			query.Set(one.name, one.value)
+			c.Current = asked == 1 && l.Query[one.name] == one.value
+			c.Count = p.Num(one.count.Count)
+			if one.count.More {
+				c.Count += "+"
+			}
+		}
+		c.To = p.Path("exports")
+		if len(query) > 0 {
+			c.To += template.URL("?" + query.Encode())
+		}
+		chips = append(chips, c)
+	}
+	return chips, s.err
+}
+
+// Chosen returns the other filters that are set, as links that remove them.
+func (p view) Chosen(l *listing) (chips []chip, err error) {
+	s := speaker{view: p}
+	for _, name := range []string{"integration", "candidate", "outcome", "class", "since", "until"} {
+		value := l.Query[name]
+		text := value
+		switch {
+		case value == "" || name == "outcome" && value == "failed" && l.Query["class"] == "":
+			continue
+		case name == "outcome" || name == "class":
+			text = s.Word(name, value)
+		case name == "since" || name == "until":
+			text = s.say("Chosen_"+name) + " " + strings.Replace(strings.TrimSuffix(value, ":00Z"), "T", " ", 1)
+		}
+		chips = append(chips, chip{Text: text, To: p.Set(name, "")})
+	}
+	return chips, s.err
 }
 
 // listExports shows exports, the newest first. A UUID in the search box, alone or behind its tenant, leads to it, and
@@ -124,7 +203,28 @@ func listExports(v *visitor) error {
 		return err
 	}
 	shown.Range = rangeLike(asked, tenant)
+	if err := v.countExports(shown, tenant, query); err != nil {
+		return err
+	}
 	return v.page(http.StatusOK, "exports", "Exports", shown)
+}
+
+// countExports counts what answers the frequent questions, with the other filters of a list.
+func (v *visitor) countExports(shown *listing, tenant string, query url.Values) error {
+	path := "/v1/export-counts"
+	if tenant != "" {
+		path = at("tenants", tenant, "export-counts")
+		var t api.Tenant
+		if err := v.get(at("tenants", tenant), nil, &t); err != nil && !errors.Is(err, errNotFound) { // removed meanwhile
+			return err
+		}
+		shown.Integrations = t.Integrations
+	}
+	query = maps.Clone(query)
+	for _, name := range append([]string{"order", "cursor"}, questions...) {
+		query.Del(name)
+	}
+	return v.get(path, query, &shown.Counts)
 }
 
 // rangeLike returns the query that asks for a redelivery of the exports of a list: of all from some time on, or of
