@@ -124,9 +124,9 @@ func TestConsoleInABrowser(t *testing.T) {
 		"since": {time.Now().UTC().Add(-time.Hour).Format("2006-01-02T15:04")}}.Encode()
 	c.task(redelivery, 2, func() {
 		c.click("button[name=preview]")
-		c.awaitText(console, "1 exports, ")
-		c.click(".card button")
-		c.awaitText(console+"/redeliveries/acme/", "Refresh")
+		c.awaitText(console, "1 export would go to acme / hris")
+		c.click(".preview button")
+		c.awaitText(console+"/redeliveries/acme/", "The redelivery has begun.")
 		c.eventually(c.address(), func() bool { return c.texts("main .pill span")[0] == "finished" })
 	})
 

@@ -6,26 +6,36 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/modules/console/chart"
 )
+
+// redeliveriesPage is the template data of the list of redeliveries, with the form for another one.
+type redeliveriesPage struct {
+	api.List[api.Redelivery]
+	Query   map[string]string
+	Choices []string // tenants and integrations, as in acme/hris
+	To      string   // the chosen one; empty: none is
+	Modes   []model.RedeliveryMode
+	Classes []model.Class
+	Preview *api.RedeliveryPreview
+	More    string
+}
 
 // listRedeliveries shows the redeliveries, and the form for another one. The form asks for a preview; only what was
 // previewed can be started.
 func listRedeliveries(v *visitor) error {
-	shown := struct {
-		api.List[api.Redelivery]
-		Query   map[string]string
-		Modes   []model.RedeliveryMode
-		Classes []model.Class
-		Preview *api.RedeliveryPreview
-		More    string
-	}{Query: map[string]string{}, Modes: model.RedeliveryModes, Classes: model.Faults}
+	shown := redeliveriesPage{Query: map[string]string{}, Modes: model.RedeliveryModes, Classes: model.Faults}
 	asked := v.URL.Query()
 	for _, name := range []string{"tenant", "integration", "mode", "since", "until", "class", "status", "rate"} {
 		shown.Query[name] = asked.Get(name)
+	}
+	if tenant, integration, chosen := strings.Cut(asked.Get("to"), "/"); chosen {
+		shown.Query["tenant"], shown.Query["integration"] = tenant, integration
 	}
 	if shown.Query["tenant"] == "" {
 		shown.Query["tenant"] = v.person.Tenant
@@ -34,18 +44,70 @@ func listRedeliveries(v *visitor) error {
 	if shown.More, err = pageOf(v, "/v1/redeliveries", url.Values{}, &shown.List); err != nil {
 		return err
 	}
+	if v.duties&operates != 0 {
+		if err := v.chooseIntegration(&shown); err != nil {
+			return err
+		}
+	}
 	if asked.Get("preview") != "" {
 		body, err := rangeOf(asked)
 		if err != nil {
 			return err
 		}
-		body.DryRun = true
+		body.Integration, body.DryRun = shown.Query["integration"], true
 		shown.Preview = new(api.RedeliveryPreview)
 		if err := v.post(at("tenants", shown.Query["tenant"], "redeliveries"), body, shown.Preview); err != nil {
 			return err
 		}
 	}
 	return v.page(http.StatusOK, "redeliveries", "Redeliveries", &shown)
+}
+
+// chooseIntegration gets the integrations to choose from. The one that is asked for is among them.
+func (v *visitor) chooseIntegration(shown *redeliveriesPage) error {
+	var all api.GatewayStatus
+	if err := v.get("/v1/status", nil, &all); err != nil {
+		return err
+	}
+	for _, i := range all.Integrations {
+		shown.Choices = append(shown.Choices, i.Tenant+"/"+i.Name)
+	}
+	if shown.Query["integration"] != "" {
+		shown.To = shown.Query["tenant"] + "/" + shown.Query["integration"]
+		if !slices.Contains(shown.Choices, shown.To) {
+			shown.Choices = append(shown.Choices, shown.To)
+		}
+	}
+	slices.Sort(shown.Choices)
+	return nil
+}
+
+// PreviewTitle says what a redelivery would do.
+func (p view) PreviewTitle(d *redeliveriesPage) (string, error) {
+	to := strings.Replace(d.To, "/", " / ", 1)
+	switch d.Preview.Count {
+	case 0:
+		return p.T("PreviewNone", "to", to)
+	case 1:
+		return p.T("PreviewOne", "to", to)
+	}
+	return p.T("PreviewMany", "n", p.Num(d.Preview.Count), "to", to, "in", p.Span(lasts(d.Preview.Count, d.Preview.Rate)))
+}
+
+// PreviewTwice says how many exports of a redelivery arrive twice.
+func (p view) PreviewTwice(r *api.RedeliveryPreview) (string, error) {
+	switch {
+	case r.Received == r.Count && r.Count == 1:
+		return p.T("TwiceOne")
+	case r.Received == r.Count:
+		return p.T("TwiceAll", "n", p.Num(r.Count))
+	}
+	return p.T("TwiceSome", "n", p.Num(r.Received), "of", p.Num(r.Count))
+}
+
+// lasts returns how long exports take to begin, at so many a second: a second at least.
+func lasts(exports int64, rate int) time.Duration {
+	return max(time.Second, time.Duration(exports)*time.Second/time.Duration(max(1, rate)))
 }
 
 // fieldTime is the format of a time in a field of type datetime-local. It has no zone: it is UTC.
@@ -93,17 +155,49 @@ func startRedelivery(v *visitor) error {
 	if err := v.post(at("tenants", of, "redeliveries"), body, &made); err != nil {
 		return err
 	}
-	return v.redirect(pathOf("redeliveries", of, made.ID))
+	return v.redirect(pathOf("redeliveries", of, made.ID) + "?done=begun")
 }
 
-// showRedelivery shows how far a redelivery is.
+// redelivery is the template data of a redelivery.
+type redelivery struct{ api.Redelivery }
+
+// Left returns the number of exports that it has not come to.
+func (r *redelivery) Left() int64 { return max(0, r.Total-r.Reached()) }
+
+// showRedelivery shows how far a redelivery is. Once it has ended, its page is not asked for again by itself.
 func showRedelivery(v *visitor) error {
-	var shown api.Redelivery
-	path := at("tenants", v.PathValue("tenant"), "redeliveries", v.PathValue("id"))
-	if err := v.get(path, nil, &shown); err != nil {
+	var shown redelivery
+	of, id := v.PathValue("tenant"), v.PathValue("id")
+	if err := v.get(at("tenants", of, "redeliveries", id), nil, &shown); err != nil {
 		return err
 	}
+	if v.URL.Query().Has("every") && !shown.EndedAt.IsZero() && shown.Waiting == 0 {
+		return v.redirect(pathOf("redeliveries", of, id))
+	}
 	return v.page(http.StatusOK, "redelivery", "Redelivery", &shown)
+}
+
+// RedeliveryTitle says how far a redelivery is.
+func (p view) RedeliveryTitle(r *redelivery) (string, error) {
+	return p.T("RedeliveryTitle", "n", p.Num(r.Done), "of", p.Num(r.Total), "to", r.Tenant+" / "+r.Integration)
+}
+
+// RedeliveryLead says since when and how fast a redelivery runs, or that it does not.
+func (p view) RedeliveryLead(r *redelivery) (string, error) {
+	if r.State == model.RedeliveryRunning {
+		return p.T("RedeliveryRuns", "at", p.clock(r.CreatedAt), "rate", p.Num(r.Rate), "in",
+			p.Span(lasts(r.Left(), r.Rate)))
+	}
+	return p.T("RedeliveryIs", "state", p.Word("redelivery", r.State), "at", p.clock(r.UpdatedAt))
+}
+
+// Meter draws the progress of a redelivery.
+func (p view) Meter(r *redelivery) (chart.Plot, error) {
+	label, err := p.T("RedeliveryLabel", "done", p.Num(r.Done), "waiting", p.Num(r.Waiting), "failed", p.Num(r.Failed),
+		"skipped", p.Num(r.Skipped), "left", p.Num(r.Left()))
+	return chart.Meter(float64(r.Total), label, chart.Share{Of: float64(r.Done), Fill: chart.Received},
+		chart.Share{Of: float64(r.Waiting), Fill: chart.OurFault}, chart.Share{Of: float64(r.Failed), Fill: chart.PartnerFault},
+		chart.Share{Of: float64(r.Skipped), Fill: chart.Nothing}), err
 }
 
 // actOnRedelivery pauses, resumes or cancels a redelivery.

@@ -123,10 +123,10 @@ func TestARangeSaysWhatArrivesTwiceAndWhatIsLeftOut(t *testing.T) {
 	const preview = "/redeliveries?preview=yes&tenant=acme&integration=hris&since=2026-11-01T00:00&mode="
 	b.Clock.Advance(time.Hour)
 	text := b.see(ops, preview+"all", http.StatusOK)
-	require.Contains(t, text, "Received already, and arriving once more: 1.")
+	require.Contains(t, text, "1 export, received already: it arrives twice.")
 	require.Contains(t, text, "<li>1 still being delivered, by themselves</li>")
 	text = b.see(ops, preview+"failed", http.StatusOK)
-	require.NotContains(t, text, "Received already, and")
+	require.NotContains(t, text, "arrives twice")
 	require.Contains(t, text, "<li>1 received already: choose “all” to deliver them once more</li>")
-	require.NotContains(t, text, ">Start<")
+	require.NotContains(t, text, ">Redeliver it<")
 }
