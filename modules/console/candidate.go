@@ -28,6 +28,7 @@ type candidatePage struct {
 	Steps        []model.Step
 	Integrations []api.IntegrationHealth
 	Exports      api.List[export]
+	Count        api.ExportCounts    // of their exports
 	Exported     *export             // that was just made; nil: none was
 	Refused      string              // why what was just asked for was refused, in English; empty: it was not
 	Tag          string              // of the candidate; a change is refused if somebody changed them meanwhile
@@ -60,6 +61,34 @@ type application struct {
 	Transitions api.List[api.Transition]
 }
 
+// stepOf is a step of a job application: entered before, the present one, or still to come.
+type stepOf struct {
+	model.Step
+	Mark, Tone string
+	EnteredAt  time.Time // zero: not yet, or long ago
+}
+
+// Stepper returns the steps of a job application in their order.
+func (c *candidatePage) Stepper(a application) (all []stepOf) {
+	present := slices.IndexFunc(c.Steps, func(s model.Step) bool { return s.ID == a.Status.Step })
+	for n, s := range c.Steps {
+		one := stepOf{Step: s, Mark: "todo", Tone: "off"}
+		switch {
+		case n == present:
+			one.Mark, one.Tone, one.EnteredAt = "here", "idle", a.Status.EnteredAt
+		case n < present:
+			one.Mark, one.Tone = "ok", "ok"
+			for _, t := range a.Transitions.Items {
+				if t.Step == s.ID && t.EnteredAt.After(one.EnteredAt) {
+					one.EnteredAt = t.EnteredAt
+				}
+			}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
 // showCandidate shows a candidate, and what became of an export that was just made.
 func showCandidate(v *visitor) error { return v.showCandidate(http.StatusOK, new(candidatePage)) }
 
@@ -89,6 +118,11 @@ func (v *visitor) showCandidate(status int, shown *candidatePage) error {
 	query := url.Values{"candidate": {id}, "limit": {fewRows}}
 	if err := v.get(at("tenants", of, "exports"), query, &shown.Exports); err != nil {
 		return err
+	}
+	if v.duties&operates != 0 {
+		if err := v.get(at("tenants", of, "export-counts"), url.Values{"candidate": {id}}, &shown.Count); err != nil {
+			return err
+		}
 	}
 	return v.page(status, "candidate", "Candidate", shown)
 }

@@ -40,6 +40,22 @@ func enterStep(v *visitor) error {
 	return v.redirect(profile(of, id) + "?" + query.Encode())
 }
 
+// eraseExports erases what the exports of a candidate hold, and ends what is still to come of them.
+func eraseExports(v *visitor) error {
+	of, id := v.PathValue("tenant"), v.PathValue("id")
+	if v.PostFormValue("sure") != "yes" {
+		return &failure{status: http.StatusBadRequest, Text: "NotSure"}
+	}
+	if err := v.get(at("tenants", of, "candidates", id), nil, nil); err != nil {
+		return err
+	}
+	body := api.EraseCandidateInput{Candidate: id, EraseInput: api.EraseInput{Cancel: true}}
+	if err := v.post(at("tenants", of, "erasures"), body, nil); err != nil {
+		return err
+	}
+	return v.redirect(profile(of, id) + "?done=erase-exports")
+}
+
 // applicationOfPath returns the job application that the path names, and its own path in the management API.
 func (v *visitor) applicationOfPath() (path string, a model.JobApplication, err error) {
 	path = at("tenants", v.PathValue("tenant"), "job-applications", v.PathValue("application"))

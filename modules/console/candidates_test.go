@@ -254,3 +254,24 @@ func TestLooksAtCandidatesAreLogged(t *testing.T) {
 		require.NotContains(t, fmt.Sprint(entry.Message, entry.ContextMap()), "Zoë")
 	}
 }
+
+// Erasing what was exported of a candidate says how much that is, and is for operators.
+func TestErasingWhatWasExported(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.candidate("acme", "c-1", "Zoë")
+	of := func(e *model.Export) { e.CandidateID = "c-1" }
+	require.NotContains(t, b.see(ops, "/candidates/acme/c-1", http.StatusOK), "Erase what was exported")
+	b.export("acme", uuid(1), model.Delivered, of)
+	b.export("acme", uuid(2), model.Retrying, of)
+	text := b.see(ops, "/candidates/acme/c-1", http.StatusOK)
+	require.Contains(t, text, "This erases the bodies and the documents of 2 exports.")
+	require.Contains(t, text, "1 of them is not delivered yet: its delivery ends.")
+	const erase = "/candidates/acme/c-1/erase"
+	b.post(ops, erase, url.Values{}, http.StatusBadRequest)
+	b.post(recruiter, erase, url.Values{"sure": {"yes"}}, http.StatusNotFound)
+	b.post(viewer, erase, url.Values{"sure": {"yes"}}, http.StatusForbidden)
+	b.post(ops, erase, url.Values{"sure": {"yes"}}, http.StatusSeeOther)
+	require.Contains(t, b.see(ops, "/exports/acme/"+uuid(1), http.StatusOK), "<dt>Erased</dt>")
+	require.Contains(t, b.see(ops, "/exports/acme/"+uuid(2), http.StatusOK), "<dt>Erased</dt>")
+}

@@ -120,6 +120,7 @@ var routes = []route{
 	{"POST /candidates/{tenant}/{id}/fields", recruits, saveFields},
 	{"POST /candidates/{tenant}/{id}/applications/{application}/step", recruits, enterStep},
 	{"POST /candidates/{tenant}/{id}/applications/{application}/start-date", recruits, saveStartDate},
+	{"POST /candidates/{tenant}/{id}/erase", recruits | operates, eraseExports},
 	{"GET /steps/{tenant}", recruits, listSteps},
 	{"POST /steps/{tenant}", recruits, addStep},
 	{"POST /steps/{tenant}/{step}", recruits, changeStep},

@@ -126,14 +126,15 @@ func (view) Query(encoded string) template.URL { return template.URL(encoded) }
 func (view) Next(n int) int { return n + 1 }
 
 // Many returns a number of things, in the words for none, for one or for many of them.
-func (p view) Many(key string, n int) (string, error) {
-	switch n {
-	case 0:
+func (p view) Many(key string, n any) (string, error) {
+	switch written := p.Num(n); written {
+	case "0":
 		return p.T(key + "None")
-	case 1:
+	case "1":
 		return p.T(key + "One")
+	default:
+		return p.T(key+"Many", "n", written)
 	}
-	return p.T(key+"Many", "n", n)
 }
 
 // Left reports whether a time is still to come.
