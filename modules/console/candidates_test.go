@@ -66,7 +66,7 @@ func TestProfile(t *testing.T) {
 	text := b.see(ops, "/candidates?tenant=acme", http.StatusOK)
 	require.Contains(t, text, `<a href="/console/candidates/acme/c-1"><bdi>Zoë Ødegård</bdi></a>`)
 	text = b.see(ops, "/candidates/acme/c-1", http.StatusOK)
-	for _, want := range []string{"xZoë Ødegård@example.org", "2026-11-03", "2026-12-07", "JOB-1", "4711",
+	for _, want := range []string{"xZoë Ødegård@example.org", "2026-11-03", "2026-12-07", "JOB-1", "4.7 kB",
 		"application/pdf", "Custom fields of the job", "Steps entered", "Every configured integration",
 		`<option value="hris">hris</option>`, `<option value="a-c-1">`, `<option value="hired" selected>`} {
 		require.Contains(t, text, want)

@@ -48,10 +48,14 @@ const mostStrips = 30
 type startPage struct {
 	Needs        []need
 	Integrations []api.StatusIntegration // the worst first, at most mostStrips
+	Waiting      int64                   // deliveries
+	Oldest       time.Time               // since when the oldest of them waits; zero: none does
+	Stuck        bool                    // some of them need a person
 	All          int                     // how many integrations there are
 	Failures     []failures
 	Lost         []lost
-	First        *firstRun // nil: an export has come
+	Quarters     []api.Quarter // of the last day; nil: the page is of one tenant
+	First        *firstRun     // nil: an export has come
 }
 
 // need adds to a need of the status how its integration does: Of is nil where it concerns none.
@@ -124,6 +128,11 @@ func showStart(v *visitor) error {
 	for n, i := range status.Integrations {
 		if within(i.Tenant) {
 			shown.Integrations = append(shown.Integrations, status.Integrations[n])
+			shown.Waiting += i.Waiting
+			shown.Stuck = shown.Stuck || i.Waiting > 0 && i.Need != nil
+			if i.Waiting > 0 && (shown.Oldest.IsZero() || i.OldestWaiting.Before(shown.Oldest)) {
+				shown.Oldest = i.OldestWaiting
+			}
 		}
 	}
 	shown.All += len(shown.Integrations)
@@ -147,6 +156,11 @@ func showStart(v *visitor) error {
 	var err error
 	if shown.Lost, err = v.lostDocuments(of); err != nil {
 		return err
+	}
+	if of == "" {
+		if shown.Quarters, err = v.overview(); err != nil {
+			return err
+		}
 	}
 	if shown.First, err = v.firstRun(&status); err != nil {
 		return err

@@ -69,3 +69,20 @@ func TestFirstRun(t *testing.T) {
 	require.Contains(t, text, "<h1>Nothing needs you</h1>")
 	require.NotContains(t, text, "Four steps")
 }
+
+// What flowed in the last day is four lines, each with a sentence.
+func TestWhatFlowed(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.export("acme", uuid(1), model.Delivered)
+	b.Write(t, func(tx *store.Tx) error {
+		tx.NoteQuarter("acme", store.Quarter{Begin: b.Clock.Now().Add(-time.Hour), Received: 1200, Delivered: 1100, Waiting: 3})
+		tx.NoteQuarter("acme", store.Quarter{Begin: b.Clock.Now(), Received: 34})
+		return nil
+	})
+	text := b.see(ops, "/", http.StatusOK)
+	require.Contains(t, text, `<p class="value">1,234</p>`)
+	require.Contains(t, text, `aria-label="Came in 24 hours: 1,234; at most 1,200 in a quarter of an hour"`)
+	require.Equal(t, 4, strings.Count(text, `<div class="spark">`))
+	require.NotContains(t, b.see(ops, "/?tenant=acme", http.StatusOK), `<div class="spark">`)
+}
