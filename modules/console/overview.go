@@ -40,6 +40,10 @@ func (p view) Figures(d *startPage) ([]figure, error) {
 		waiting[n], oldest[n] = float64(q.Waiting), q.Oldest
 		came, went = came+q.Received, went+q.Delivered
 	}
+	waiting[count-1] = max(waiting[count-1], float64(d.Waiting))
+	if d.Waiting > 0 {
+		oldest[count-1] = max(oldest[count-1], p.Now.Sub(d.Oldest).Seconds())
+	}
 	s := speaker{view: p}
 	counted := func(key string, value int64, of []float64, bad bool) figure {
 		top := chart.Ceiling(int64(most(of)))
