@@ -76,6 +76,7 @@ func TestConsoleInABrowser(t *testing.T) {
 	c := &clicks{chromium: startChromium(t, "--accept-lang=en")}
 	c.as(looks[0])
 	c.signInTo(console, "ops@example.com")
+	require.Equal(t, "development", c.text(".env"), "as the Caddyfile says")
 	c.task(console, 0, func() {
 		c.fill(".find input", uuid+"\uE007")
 		c.awaitText(export, "Delivered to hris.")
