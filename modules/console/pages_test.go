@@ -121,11 +121,13 @@ func TestExportsArePaged(t *testing.T) {
 	require.Len(t, seen, 120)
 }
 
-// Texts are there in both languages, and none is left over.
+// Texts are there in both languages, and none is left over. The gateway writes its reasons in English: see TestReasons.
 func TestTexts(t *testing.T) {
 	t.Parallel()
-	require.ElementsMatch(t, slices.Collect(maps.Keys(translations[0].all)),
-		slices.Collect(maps.Keys(translations[1].all)))
+	german := slices.DeleteFunc(slices.Collect(maps.Keys(translations[1].all)), func(key string) bool {
+		return strings.HasPrefix(key, "reason_")
+	})
+	require.ElementsMatch(t, slices.Collect(maps.Keys(translations[0].all)), german)
 	var markups strings.Builder
 	files, err := markup.ReadDir("pages")
 	require.NoError(t, err)
