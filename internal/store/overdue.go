@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
@@ -34,7 +35,7 @@ func (db *DB) ListUnfinished(ctx context.Context, after int64, before time.Time)
 	if err != nil {
 		return nil, 0, err
 	}
-	until := model.FirstID(before)
+	until := int64(math.MaxInt64) // the clock may have gone back, and then IDs are of a later time than their rows
 	if len(last) == 1 {
 		next, until = last[0], last[0]
 	}
