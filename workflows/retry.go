@@ -13,18 +13,20 @@ import (
 // RetryAfter is the error with which an activity asks Temporal to run it again after a delay. class says why, in a
 // fixed word; status is the HTTP status of the answer, or 0.
 func RetryAfter(class string, status int, delay time.Duration) error {
-	text := class
-	if status != 0 {
-		text = fmt.Sprintf("%s: status %d", class, status)
-	}
-	return retryAfter(text, class, delay)
+	return RetryAfterText(class, Reason(class, status), delay)
 }
 
-// RetryGroupAfter is RetryAfter for an activity that waits for several things. text says for which, in fixed words and
-// counters.
-func RetryGroupAfter(text string, delay time.Duration) error { return retryAfter(text, "group", delay) }
+// Reason formats why something waits: its class, in a fixed word, and the HTTP status of the answer, or 0.
+func Reason(class string, status int) string {
+	if status == 0 {
+		return class
+	}
+	return fmt.Sprintf("%s: status %d", class, status)
+}
 
-func retryAfter(text, class string, delay time.Duration) error {
+// RetryAfterText is RetryAfter for an activity that may wait for several things. text says for which, in fixed words and
+// counters.
+func RetryAfterText(class, text string, delay time.Duration) error {
 	return temporal.NewApplicationErrorWithOptions(text, class, temporal.ApplicationErrorOptions{
 		NextRetryDelay: max(delay, time.Millisecond),
 		Category:       temporal.ApplicationErrorCategoryBenign, // it is waiting, not broken: the SDK need not log it

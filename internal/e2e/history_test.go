@@ -155,7 +155,7 @@ func (s *system) groupOf(c client.Client, members []string) (id string) {
 	for _, member := range members {
 		require.Eventually(s.t, func() bool {
 			list, err := c.ListWorkflow(s.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{
-				Query: fmt.Sprintf("WorkflowType = 'exports' AND HiregateTenant = 'acme' AND HiregateExport = '%s'", member)})
+				Query: fmt.Sprintf("WorkflowType = 'export' AND HiregateTenant = 'acme' AND HiregateExport = '%s'", member)})
 			if err != nil || len(list.Executions) != 1 || id != "" && id != list.Executions[0].Execution.WorkflowId {
 				return false
 			}
@@ -183,7 +183,6 @@ func (s *system) history(c client.Client, words []string, name, workflowID strin
 	}
 	replayer := worker.NewWorkflowReplayer()
 	replayer.RegisterWorkflowWithOptions(export.Workflow, workflow.RegisterOptions{Name: export.WorkflowName})
-	replayer.RegisterWorkflowWithOptions(export.GroupWorkflow, workflow.RegisterOptions{Name: export.GroupWorkflowName})
 	replayer.RegisterWorkflowWithOptions(verification.Workflow, workflow.RegisterOptions{Name: verification.WorkflowName})
 	replayer.RegisterWorkflowWithOptions(redelivery.Workflow, workflow.RegisterOptions{Name: redelivery.WorkflowName})
 	replayer.RegisterWorkflowWithOptions(scan.Workflow, workflow.RegisterOptions{Name: scan.WorkflowName})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -111,33 +110,6 @@ func turnOf(e *model.Export) int64 {
 func (tx *Tx) MarkGroupDispatched(group int64, at time.Time) error {
 	return tx.sql.Run(`UPDATE exports SET dispatched_at = $1 WHERE group_id = $2 AND round = 0 AND dispatched_at IS NULL
 		AND fault = ''`, rows.Micros(at), group)
-}
-
-// Member is an export in a group, and its deliveries of round 0: those that were begun, and those that were not.
-type Member struct {
-	Export     *model.Export
-	Deliveries []*model.Delivery
-}
-
-// Members reads exports, at most MaxPage, with their deliveries of round 0, by ID.
-func (db *DB) Members(ctx context.Context, ids []int64) ([]Member, error) {
-	exports, err := db.ExportsByID(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	deliveries, err := db.ListDeliveriesOf(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	members := make([]Member, len(exports))
-	for n, e := range exports {
-		of := slices.DeleteFunc(deliveries[e.ID], func(d *model.Delivery) bool { return d.Round != 0 })
-		if e.Round == 0 {
-			of = append(of, e.Missing(of)...)
-		}
-		members[n] = Member{e, of}
-	}
-	return members, nil
 }
 
 // ExportsByID reads exports, at most MaxPage, without their bodies, by ID.

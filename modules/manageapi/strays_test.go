@@ -34,8 +34,8 @@ func TestStraysAreListedAndEnded(t *testing.T) {
 	here := b.export("acme", "here")
 	for id, e := range map[string]int64{"export/acme/here": here.ID, "export/acme/gone": 7} {
 		o := client.StartWorkflowOptions{ID: id, TaskQueue: workflows.DeliverQueue}
-		_, err := c.ExecuteWorkflow(t.Context(), o, export.WorkflowName, export.Input{Tenant: "acme", Export: e,
-			DeliverTill: time.Now().Add(time.Hour), To: []export.Target{{Integration: "hris"}}})
+		_, err := c.ExecuteWorkflow(t.Context(), o, export.WorkflowName, export.Input{Exports: []int64{e},
+			DeliverTill: time.Now().Add(time.Hour), To: []string{"hris"}})
 		require.NoError(t, err)
 	}
 	b.Clock.Advance(time.Since(b.Clock.Now()) + time.Hour)

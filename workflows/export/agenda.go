@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// agendaLingers is for how long an agenda waits for its next step by itself. For a longer time it ends, and
-	// Temporal waits.
+	// agendaLingers is for how long the agenda of a group waits for its next step by itself. For a longer time it ends,
+	// and Temporal waits.
 	agendaLingers = 2 * time.Second
 	// agendaReads is how often an agenda that goes on asks the store what changed: somebody may hurry a delivery, or
 	// erase an export.
@@ -19,7 +19,8 @@ const (
 
 // agenda does steps side by side, each when it is due: those that take long, or come again, keep no others waiting.
 type agenda[K comparable] struct {
-	now func() time.Time
+	now     func() time.Time
+	lingers time.Duration // for how long it waits for its next step by itself
 	// read returns what is open by what the store says, and when each is due; a zero time means now.
 	read func(context.Context) (map[K]time.Time, error)
 	// lane names what a step shares with others, and how many of these may be under way.
@@ -76,7 +77,7 @@ func (g *agenda[K]) run(ctx context.Context) (next time.Time, err error) {
 		}
 		open := now.Before(last)
 		next := g.launch(ctx, now, open)
-		if len(g.flying) == 0 && (next.IsZero() || next.Sub(now) > agendaLingers || !open) {
+		if len(g.flying) == 0 && (next.IsZero() || next.Sub(now) > g.lingers || !open) {
 			if fresh {
 				return next, ctx.Err()
 			}

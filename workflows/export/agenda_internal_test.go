@@ -27,7 +27,7 @@ type errands struct {
 func (e *errands) agenda(lane func(string) (string, int)) *agenda[string] {
 	e.at, e.flying = map[string]int{}, map[string]int{}
 	return &agenda[string]{
-		now: time.Now,
+		now: time.Now, lingers: agendaLingers,
 		read: func(context.Context) (map[string]time.Time, error) {
 			e.mu.Lock()
 			defer e.mu.Unlock()

@@ -270,7 +270,7 @@ func (r *Redeliverer) awaitPage(ctx context.Context, c *model.CatchUp, page []*m
 	}
 }
 
-// wake has Temporal run the activities of deliveries now. Those of a group share one. A delivery without a workflow is
+// wake has Temporal run the activities of deliveries now. Those of a workflow share one. A delivery without a workflow is
 // left to FindLost. The error says that Temporal does not answer.
 func (r *Redeliverer) wake(ctx context.Context, waiting []*model.Delivery) error {
 	ids := make([]int64, len(waiting))
@@ -290,7 +290,7 @@ func (r *Redeliverer) wake(ctx context.Context, waiting []*model.Delivery) error
 	wakes.SetLimit(wakesAtOnce)
 	for _, d := range waiting {
 		e := of[d.ExportID]
-		key := e.RoundWorkflowID(d.Round) + " " + activityOf(e, d)
+		key := e.RoundWorkflowID(d.Round)
 		if woken[key] {
 			continue
 		}

@@ -19,6 +19,14 @@ import (
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
+// of returns results of deliveries of an export.
+func of(e *model.Export, all []export.DeliverResult) []export.DeliverResult {
+	for n := range all {
+		all[n].Export = e.ID
+	}
+	return all
+}
+
 // The store was restored from a backup: a workflow that ended after it tells what was delivered. All else that it tells is no reason
 // to take an export for delivered.
 func TestCompletedWorkflowTellsWhatWasDelivered(t *testing.T) {
@@ -40,7 +48,7 @@ func TestCompletedWorkflowTellsWhatWasDelivered(t *testing.T) {
 			b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
 			b.temporal.unread = errors.New("it is no result of ours")
 			if c.deliveries != nil {
-				b.temporal.results = map[string]export.Result{"export/acme/u-1": {Deliveries: c.deliveries}}
+				b.temporal.results = map[string]export.Result{"export/acme/u-1": {Deliveries: of(e, c.deliveries)}}
 			}
 			b.advance(20 * time.Minute)
 			now, d := b.look(e)
@@ -66,7 +74,7 @@ func TestWhatCompletedIsAskedUntilItAnswers(t *testing.T) {
 		now, err := b.Store.Export(t.Context(), e.ID)
 		require.NoError(t, err)
 		require.Zero(t, now.Round)
-		b.temporal.results = map[string]export.Result{"export/acme/u-1": {Deliveries: []export.DeliverResult{{Integration: "hris", Class: model.ClassDelivered}}}}
+		b.temporal.results = map[string]export.Result{"export/acme/u-1": {Deliveries: of(e, []export.DeliverResult{{Integration: "hris", Class: model.ClassDelivered}})}}
 		_, d := b.look(e)
 		require.Equal(t, model.Delivered, d.Outcome)
 		require.Zero(t, b.temporal.unbounded)

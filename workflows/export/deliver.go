@@ -67,8 +67,8 @@ func (a *Activities) deliver(ctx context.Context, m member, patience time.Durati
 
 // unstoredState returns when a delivery looks again that must not be attempted now, since outcomes of attempts wait to
 // be stored; the zero state: it may be. Ask before the delivery is read: one that is stored in between is then read.
-func (a *Activities) unstoredState(part Part) nextState {
-	if delay := a.unstored.delay(place{part.Export, part.Integration, part.Round}, a.Now()); delay > 0 {
+func (a *Activities) unstoredState(of place) nextState {
+	if delay := a.unstored.delay(of, a.Now()); delay > 0 {
 		return a.waitFor(storeUnavailable, delay)
 	}
 	return nextState{}
@@ -85,44 +85,12 @@ func (a *Activities) planned(d *model.Delivery) nextState {
 	return nextState{}
 }
 
-// read reads a delivery with its export.
-func (a *Activities) read(ctx context.Context, part Part) (member, error) {
-	e, err := a.Store.Export(ctx, part.Export)
-	if err != nil {
-		return member{}, err
-	}
-	if part.Round > e.Round {
-		return member{}, fmt.Errorf("round %d: %w", part.Round, store.ErrNotFound)
-	}
-	d, err := a.delivery(ctx, e, part)
-	if err != nil {
-		return member{}, err
-	}
-	d.Till = part.Till
-	return member{e, d}, nil
-}
-
-// delivery reads a delivery, or begins it. Before its first attempt it takes the document mode of the rounds before: a
-// redelivery has the same bytes.
-func (a *Activities) delivery(ctx context.Context, e *model.Export, part Part) (*model.Delivery, error) {
-	d, err := a.Store.Delivery(ctx, part.Export, part.Integration, part.Round)
-	if errors.Is(err, store.ErrNotFound) {
-		d, err = model.NewDelivery(e, part.Integration, part.Round, a.begunAt(e, part.Round)), nil
-	}
-	if err != nil || part.Round == 0 || d.Documents != "" {
-		return d, err
-	}
-	all, err := a.Store.ListDeliveries(ctx, part.Export)
-	d.Documents = triedIn(all, d.Integration)
-	return d, err
-}
-
-// begunAt returns since when a delivery that is not stored yet is for its integration.
-func (a *Activities) begunAt(e *model.Export, round int) time.Time {
+// begunAt returns since when a delivery of the current round that is not stored yet is for its integration.
+func (a *Activities) begunAt(e *model.Export) time.Time {
 	switch {
-	case e.Origin == model.Triggered && round == 0:
+	case e.Origin == model.Triggered && e.Round == 0:
 		return e.ReceivedAt // however late it is dispatched
-	case round == e.Round && !e.DispatchedAt.IsZero():
+	case !e.DispatchedAt.IsZero():
 		return e.DispatchedAt
 	}
 	return a.Now()
@@ -322,7 +290,7 @@ func fail(d *model.Delivery, fault model.Class, reason string) nextState {
 	return nextState{changed: true}
 }
 
-// unreadable ends a delivery of whose export what is stored can't be read. The others of its group go on.
+// unreadable ends a delivery of whose export what is stored can't be read. The others of its workflow go on.
 func (a *Activities) unreadable(e *model.Export, d *model.Delivery, cause error) nextState {
 	next := fail(d, model.ClassOurFault, store.UnreadableReason)
 	next.stored = func() {

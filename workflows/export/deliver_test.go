@@ -62,8 +62,8 @@ func TestNothingIsSentForWhatTheStoreDoesNotKnow(t *testing.T) {
 	b := newFixture(t)
 	e := b.accept("u-1")
 	for name, part := range map[string]export.Part{
-		"export": {Export: e.ID + 1, Integration: "hris", Till: e.DeliverTill},
-		"round":  {Export: e.ID, Round: e.Round + 1, Integration: "hris", Till: e.DeliverTill},
+		"export": {Exports: []int64{e.ID + 1}, To: []string{"hris"}, Till: e.DeliverTill},
+		"round":  {Exports: []int64{e.ID}, Round: e.Round + 1, To: []string{"hris"}, Till: e.DeliverTill},
 	} {
 		_, err := b.env.ExecuteActivity(export.DeliverName, part)
 		var waits *temporal.ApplicationError

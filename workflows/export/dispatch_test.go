@@ -249,7 +249,7 @@ func TestWhatIsStartedAlreadyIsNoted(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	e := b.accept("u-1")
-	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Tenant: "acme", Export: e.ID, To: []export.Target{{Integration: "crm"}, {Integration: "old"}}})
+	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Exports: []int64{e.ID}, To: []string{"crm", "old"}})
 	require.NoError(t, err)
 	b.advance(time.Minute)
 	b.run(starter{first: first, start: func(client.StartWorkflowOptions) error {
@@ -335,7 +335,9 @@ func TestRedeliveryIsStartedInItsMode(t *testing.T) {
 	b.advance(time.Minute)
 	started := make(chan export.Input, 1)
 	b.run(starter{start: func(client.StartWorkflowOptions) error { return nil }, input: func(in export.Input) { started <- in }}, false)
-	require.Equal(t, []export.Target{{Integration: "hris", Wait: time.Minute}}, (<-started).To)
+	in := <-started
+	require.Equal(t, []string{"hris"}, in.To)
+	require.Equal(t, time.Minute, in.Wait)
 }
 
 // Exports of a tenant that was taken out of the configuration wait for it to come back, and hold up nobody.

@@ -126,17 +126,38 @@ func (b *fixture) accept(key string) *model.Export {
 	return e
 }
 
-// deliver runs the activity once. It gives the result, or how long the activity asks to wait and why.
+// part is the input of the activities for an export.
+func part(e *model.Export) export.Part {
+	return export.Part{Exports: []int64{e.ID}, Round: e.Round, To: []string{"hris"}, Till: e.DeliverTill}
+}
+
+// deliver runs the activity once, for one integration, when the next attempt is due. It gives the result, without the
+// export, or how long the activity asks to wait and why.
 func (b *fixture) deliver(e *model.Export) (res export.DeliverResult, wait time.Duration, class string) {
 	b.t.Helper()
-	value, err := b.env.ExecuteActivity(export.DeliverName, export.Part{Export: e.ID, Round: e.Round, Integration: "hris", Till: e.DeliverTill})
+	if d, err := b.Store.Delivery(b.t.Context(), e.ID, "hris", e.Round); err == nil && d.NextAt.After(b.Clock()) {
+		b.advance(d.NextAt.Sub(b.Clock()))
+	}
+	all, wait, retry := b.deliverAll(part(e))
+	if retry != nil {
+		return res, wait, retry.Type()
+	}
+	require.Len(b.t, all, 1)
+	res = all[0]
+	res.Export = 0
+	return res, 0, ""
+}
+
+// deliverAll runs the activity once. It gives the results, or how long the activity asks to wait and why.
+func (b *fixture) deliverAll(part export.Part) (res []export.DeliverResult, wait time.Duration, why *temporal.ApplicationError) {
+	b.t.Helper()
+	value, err := b.env.ExecuteActivity(export.DeliverName, part)
 	if err == nil {
 		require.NoError(b.t, value.Get(&res))
-		return res, 0, ""
+		return res, 0, nil
 	}
-	var retry *temporal.ApplicationError
-	require.True(b.t, errors.As(err, &retry), "%v", err)
-	return res, retry.NextRetryDelay(), retry.Type()
+	require.True(b.t, errors.As(err, &why), "%v", err)
+	return res, why.NextRetryDelay(), why
 }
 
 func (b *fixture) delivery(e *model.Export) *model.Delivery {

@@ -2,7 +2,6 @@ package export_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,7 +17,6 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/hiregate/hiregate/internal/model"
@@ -31,13 +29,13 @@ import (
 type groups struct {
 	starter
 	mu      sync.Mutex
-	started map[string]export.GroupInput
+	started map[string]export.Input
 }
 
 func (g *groups) ExecuteWorkflow(
 	_ context.Context, o client.StartWorkflowOptions, _ any, args ...any,
 ) (client.WorkflowRun, error) {
-	if in, ok := args[0].(export.GroupInput); ok {
+	if in := args[0].(export.Input); len(in.Exports) > 1 {
 		g.mu.Lock()
 		g.started[o.ID] = in
 		g.mu.Unlock()
@@ -69,19 +67,14 @@ func (b *fixture) grouped(n int) (all []*model.Export, ids []int64) {
 	return all, ids
 }
 
-// deliverGroup runs the activity of a group once. It gives the result, or how long the activity asks to wait and why.
-func (b *fixture) deliverGroup(ids []int64) (res export.GroupResult, wait time.Duration, why string) {
+// deliverGroup is deliverAll for a group.
+func (b *fixture) deliverGroup(ids []int64) (res []export.DeliverResult, wait time.Duration, why string) {
 	b.t.Helper()
-	b.env.RegisterActivityWithOptions(b.DeliverGroup, activity.RegisterOptions{Name: export.DeliverGroupName,
-		DisableAlreadyRegisteredCheck: true})
-	value, err := b.env.ExecuteActivity(export.DeliverGroupName, export.GroupPart{Exports: ids})
-	if err == nil {
-		require.NoError(b.t, value.Get(&res))
-		return res, 0, ""
+	res, wait, retry := b.deliverAll(export.Part{Exports: ids, Began: b.Clock()})
+	if retry != nil {
+		why = retry.Message()
 	}
-	var retry *temporal.ApplicationError
-	require.True(b.t, errors.As(err, &retry), "%v", err)
-	return res, retry.NextRetryDelay(), retry.Message()
+	return res, wait, why
 }
 
 func TestManyThatWaitAreStartedAsAGroup(t *testing.T) {
@@ -89,7 +82,7 @@ func TestManyThatWaitAreStartedAsAGroup(t *testing.T) {
 	b := newFixture(t)
 	all, ids := b.acceptMany(20)
 	b.advance(time.Minute)
-	g := &groups{started: map[string]export.GroupInput{},
+	g := &groups{started: map[string]export.Input{},
 		starter: starter{start: func(client.StartWorkflowOptions) error { return nil }}}
 	b.run(g, false)
 	id := model.GroupWorkflowID(ids[0])
@@ -99,7 +92,7 @@ func TestManyThatWaitAreStartedAsAGroup(t *testing.T) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	require.Equal(t, map[string]export.GroupInput{id: {Exports: ids, DocumentsTill: noon.Add(model.DocumentWindow),
+	require.Equal(t, map[string]export.Input{id: {Exports: ids, DocumentsTill: noon.Add(model.DocumentWindow),
 		DeliverTill: noon.Add(model.DeliveryWindow)}}, g.started)
 }
 
@@ -113,7 +106,7 @@ func TestInterruptedGroupIsStartedAsItWasMade(t *testing.T) {
 	var away atomic.Bool
 	away.Store(true)
 	asked := make(chan struct{}, 1000)
-	g := &groups{started: map[string]export.GroupInput{}, starter: starter{start: func(client.StartWorkflowOptions) error {
+	g := &groups{started: map[string]export.Input{}, starter: starter{start: func(client.StartWorkflowOptions) error {
 		asked <- struct{}{}
 		if away.Load() {
 			return serviceerror.NewUnavailable("connection refused")
@@ -141,7 +134,7 @@ func TestGroupOfAnotherDatabase(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	all, ids := b.acceptMany(9)
-	first, err := converter.GetDefaultDataConverter().ToPayloads(export.GroupInput{Exports: ids[:5]})
+	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Exports: ids[:5]})
 	require.NoError(t, err)
 	b.advance(time.Minute)
 	b.run(starter{first: first, start: func(o client.StartWorkflowOptions) error {
@@ -167,7 +160,7 @@ func TestGroupIsDelivered(t *testing.T) {
 	all, ids := b.grouped(50)
 	res, _, why := b.deliverGroup(ids)
 	require.Empty(t, why)
-	require.Len(t, res.Deliveries, 50)
+	require.Len(t, res, 50)
 	require.EqualValues(t, 50, b.asked.Load())
 	for _, e := range all {
 		require.Equal(t, model.Delivered, b.delivery(e).Outcome)
@@ -192,7 +185,7 @@ func TestGroupWaitsForItsNextMember(t *testing.T) {
 		return http.StatusOK
 	}
 	_, wait, why := b.deliverGroup(ids)
-	require.Equal(t, "1 of 8 deliveries wait: 1 partner_fault 503", why)
+	require.Equal(t, "1 of 8 deliveries wait: 1 partner_fault: status 503", why)
 	require.InDelta(t, time.Minute, wait, float64(13*time.Second))
 	_, again, _ := b.deliverGroup(ids)
 	require.Equal(t, wait, again, "nothing was due: a run that was lost makes no attempt")
@@ -200,7 +193,7 @@ func TestGroupWaitsForItsNextMember(t *testing.T) {
 	b.advance(wait)
 	res, _, why := b.deliverGroup(ids)
 	require.Empty(t, why)
-	require.Len(t, res.Deliveries, 8)
+	require.Len(t, res, 8)
 	require.EqualValues(t, 9, b.asked.Load())
 	require.Equal(t, 2, b.delivery(all[3]).Attempts)
 }
@@ -225,9 +218,9 @@ func TestGroupMembersGoTheirWays(t *testing.T) {
 	b.advance(2 * time.Hour)
 	res, _, why := b.deliverGroup(ids)
 	require.Empty(t, why)
-	require.Len(t, res.Deliveries, 8)
-	require.Equal(t, 7, len(slices.DeleteFunc(slices.Clone(res.Deliveries),
-		func(d export.GroupDelivery) bool { return d.Class != model.ClassHeld })))
+	require.Len(t, res, 8)
+	require.Equal(t, 7, len(slices.DeleteFunc(slices.Clone(res),
+		func(d export.DeliverResult) bool { return d.Class != model.ClassHeld })))
 	require.Equal(t, model.Failed, b.delivery(all[0]).Outcome)
 	require.True(t, b.delivery(all[1]).Parked)
 	require.Zero(t, b.asked.Load())
@@ -348,10 +341,10 @@ func TestGroupWaitsForDocuments(t *testing.T) {
 		return tx.MarkGroupDispatched(ids[0], b.Clock())
 	}))
 	fetching := new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
-	fetching.RegisterActivityWithOptions(b.FetchGroupDocuments, activity.RegisterOptions{Name: export.FetchGroupDocumentsName})
+	fetching.RegisterActivityWithOptions(b.FetchDocuments, activity.RegisterOptions{Name: export.FetchDocumentsName})
 	fetched := make(chan error, 1)
 	go func() {
-		_, err := fetching.ExecuteActivity(export.FetchGroupDocumentsName, export.GroupPart{Exports: ids})
+		_, err := fetching.ExecuteActivity(export.FetchDocumentsName, export.Part{Exports: ids})
 		fetched <- err
 	}()
 	delivered := make(chan string, 1)

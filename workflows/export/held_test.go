@@ -20,7 +20,7 @@ import (
 
 // waiting is the activity of a delivery to hris that waits for its next run.
 func waiting() []*workflow.PendingActivityInfo {
-	return []*workflow.PendingActivityInfo{{ActivityId: "deliver/hris", State: enums.PENDING_ACTIVITY_STATE_SCHEDULED, NextAttemptScheduleTime: timestamppb.Now()}}
+	return []*workflow.PendingActivityInfo{{ActivityId: "deliver", State: enums.PENDING_ACTIVITY_STATE_SCHEDULED, NextAttemptScheduleTime: timestamppb.Now()}}
 }
 
 // held accepts an export, has its workflow run, and its delivery to hris wait at a closed gate.
@@ -80,7 +80,7 @@ func TestWhatNoReleaseCameToIsReleased(t *testing.T) {
 		b.temporal.running["export/acme/u-1"] = waiting()
 		require.Empty(t, b.tend(), "%s: its gate is closed", name)
 		change.opens(b)
-		require.Equal(t, []string{"export/acme/u-1 deliver/hris"}, b.tend(), name)
+		require.Equal(t, []string{"export/acme/u-1 deliver"}, b.tend(), name)
 		b.temporal.running["export/acme/u-1"][0].NextAttemptScheduleTime = nil
 		require.Empty(t, b.tend(), "%s: a worker is about to take it", name)
 		res, _, _ := b.deliver(e)

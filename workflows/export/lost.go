@@ -203,11 +203,8 @@ func (r *Redeliverer) restart(ctx context.Context, e *model.Export, lost []*mode
 func (r *Redeliverer) delivered(ctx context.Context, e *model.Export, d *model.Delivery) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	var result interface{ delivered(*model.Delivery) bool } = &Result{}
-	if d.Round == 0 && e.Group != 0 {
-		result = &GroupResult{}
-	}
-	err := r.Client.GetWorkflow(ctx, e.RoundWorkflowID(d.Round), "").Get(ctx, result)
+	var result Result
+	err := r.Client.GetWorkflow(ctx, e.RoundWorkflowID(d.Round), "").Get(ctx, &result)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil, workflows.Unanswered(err):

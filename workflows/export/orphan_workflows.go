@@ -96,8 +96,8 @@ func (r *Redeliverer) TellOrphanWorkflows(ctx context.Context, now time.Time) er
 // FindOrphanWorkflows compares the open workflows of exports with the store. Younger ones than a minute are counted
 // alone.
 func (r *Redeliverer) FindOrphanWorkflows(ctx context.Context, now time.Time) (res OrphanWorkflows, err error) {
-	open := fmt.Sprintf("TaskQueue = '%s' AND ExecutionStatus = 'Running' AND WorkflowType IN ('%s', '%s') AND StartTime ",
-		workflows.DeliverQueue, WorkflowName, GroupWorkflowName)
+	open := fmt.Sprintf("TaskQueue = '%s' AND ExecutionStatus = 'Running' AND WorkflowType = '%s' AND StartTime ",
+		workflows.DeliverQueue, WorkflowName)
 	since := "'" + now.Add(-orphanAge).UTC().Format(time.RFC3339Nano) + "'"
 	if res.Young, err = r.countWorkflows(ctx, open+">= "+since); err != nil {
 		return OrphanWorkflows{}, fmt.Errorf("counting open workflows: %w", err)
@@ -182,7 +182,7 @@ func (r *Redeliverer) exportsOf(ctx context.Context, workflow string) ([]int64, 
 	if err != nil && !errors.As(err, &gone) {
 		return nil, err
 	}
-	return in.all(), nil
+	return in.Exports, nil
 }
 
 // EndOrphanWorkflows terminates those of some workflows that are orphans still, and counts them. What the store has of

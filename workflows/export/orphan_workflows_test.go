@@ -65,13 +65,13 @@ func (b *orphanFixture) group(lacking []int64, all ...*model.Export) string {
 		}
 		return tx.MarkGroupDispatched(all[0].ID, b.Clock())
 	}))
-	in := export.GroupInput{}
+	in := export.Input{}
 	for _, e := range all {
 		in.Exports = append(in.Exports, e.ID)
 	}
 	in.Exports = append(in.Exports, lacking...)
 	id := model.GroupWorkflowID(all[0].ID)
-	b.open(id, export.GroupWorkflowName, in)
+	b.open(id, export.WorkflowName, in)
 	return id
 }
 
@@ -105,16 +105,16 @@ func TestOrphanWorkflowsAreFoundAndEnded(t *testing.T) {
 	const lost = int64(7) // the IDs of exports that were accepted after the backup
 	known := b.accept("known")
 	b.dispatched(known)
-	b.open("export/acme/known", export.WorkflowName, export.Input{Tenant: "acme", Export: known.ID})
-	b.open("export/acme/lost", export.WorkflowName, export.Input{Tenant: "acme", Export: lost})
+	b.open("export/acme/known", export.WorkflowName, export.Input{Exports: []int64{known.ID}})
+	b.open("export/acme/lost", export.WorkflowName, export.Input{Exports: []int64{lost}})
 	b.accept("again") // the service has exported it once more, under the same UUID
-	b.open("export/acme/again", export.WorkflowName, export.Input{Tenant: "acme", Export: lost + 1})
+	b.open("export/acme/again", export.WorkflowName, export.Input{Exports: []int64{lost + 1}})
 	whole := b.group(nil, b.accept("g-1"), b.accept("g-2"))
 	rest := b.accept("g-3")
 	partial := b.group([]int64{lost + 2}, rest)
 	back := "export/acme/back"
 	late := inbox.NewExport("acme", "back", []byte(`{"candidate":{}}`), b.Clock())
-	b.open(back, export.WorkflowName, export.Input{Tenant: "acme", Export: late.ID})
+	b.open(back, export.WorkflowName, export.Input{Exports: []int64{late.ID}})
 	b.open("verification/acme/hris", verification.WorkflowName, verification.Input{})
 	b.open("export/none", export.WorkflowName, "started by somebody else")
 
@@ -153,7 +153,7 @@ func TestOrphanWorkflowsAreFoundAndEnded(t *testing.T) {
 func TestAYoungWorkflowIsNoOrphan(t *testing.T) {
 	t.Parallel()
 	b := newOrphanFixture(t)
-	b.open("export/acme/lost", export.WorkflowName, export.Input{Tenant: "acme", Export: 7})
+	b.open("export/acme/lost", export.WorkflowName, export.Input{Exports: []int64{7}})
 	ids, orphans := b.found(1)
 	require.Equal(t, []string{"export/acme/lost"}, ids)
 	// A minute after a start, all is compared that was open before.
@@ -172,7 +172,7 @@ func TestOrphanWorkflowsOfSeveralPages(t *testing.T) {
 	b := newOrphanFixture(t)
 	const all = 1100
 	for n := range all {
-		b.open(fmt.Sprint("export/acme/", n), export.WorkflowName, export.Input{Tenant: "acme", Export: int64(n + 1)})
+		b.open(fmt.Sprint("export/acme/", n), export.WorkflowName, export.Input{Exports: []int64{int64(n + 1)}})
 	}
 	ids, orphans := b.found(all)
 	require.Len(t, ids, all)
@@ -195,7 +195,7 @@ func TestOrphanWorkflowsAreCountedAndLoggedOnAChange(t *testing.T) {
 		return messages
 	}
 	require.Empty(t, tell())
-	b.open("export/acme/lost", export.WorkflowName, export.Input{Tenant: "acme", Export: 7})
+	b.open("export/acme/lost", export.WorkflowName, export.Input{Exports: []int64{7}})
 	_, orphans := b.found(1)
 	require.Equal(t, []string{"warn workflows are open whose exports the database lacks, as after the restore of an " +
 		"older backup: hiregate export strays lists them map[workflows:1]"}, tell())
@@ -216,7 +216,7 @@ func TestOrphanWorkflowsThatWereNotComparedAreNotTakenForEnded(t *testing.T) {
 	b := newOrphanFixture(t)
 	core, logged := observer.New(zapcore.WarnLevel)
 	b.watcher.Log = zap.New(core)
-	b.open("export/acme/lost", export.WorkflowName, export.Input{Tenant: "acme", Export: 7})
+	b.open("export/acme/lost", export.WorkflowName, export.Input{Exports: []int64{7}})
 	_, orphans := b.found(1)
 	later := time.Now().Add(time.Hour)
 	require.NoError(t, b.watcher.TellOrphanWorkflows(t.Context(), later))
@@ -224,7 +224,7 @@ func TestOrphanWorkflowsThatWereNotComparedAreNotTakenForEnded(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, 1.0, metricstest.Gauge(t, "hiregate_stray_workflows"))
-	b.open("export/acme/older", export.WorkflowName, export.Input{Tenant: "acme", Export: 8})
+	b.open("export/acme/older", export.WorkflowName, export.Input{Exports: []int64{8}})
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		res, err := b.watcher.FindOrphanWorkflows(t.Context(), later)
 		require.NoError(c, err)
@@ -244,7 +244,7 @@ func TestAnExportWhoseWorkflowIsLostSaysSo(t *testing.T) {
 	for _, key := range []string{"lost", "here"} {
 		b.fixture.dispatched(key)
 	}
-	b.open("export/acme/here", export.WorkflowName, export.Input{Tenant: "acme", Export: 7})
+	b.open("export/acme/here", export.WorkflowName, export.Input{Exports: []int64{7}})
 	const soon = "its first attempt is made in a moment, or under way"
 	require.Equal(t, soon, b.waitOf("lost").Reason)
 	dispatched := b.Clock()

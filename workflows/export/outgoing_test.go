@@ -282,14 +282,14 @@ func TestFetchingGoesOnUntilNothingIsMissing(t *testing.T) {
 	e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"},{"url":"`+b.partner.URL+`/two"}]}]}}`, func(e *model.Export) { e.Attachments = 2 })
 	b.env.RegisterActivityWithOptions(b.FetchDocuments, activity.RegisterOptions{Name: export.FetchDocumentsName})
 	b.status.Store(http.StatusServiceUnavailable)
-	_, err := b.env.ExecuteActivity(export.FetchDocumentsName, export.Part{Export: e.ID})
+	_, err := b.env.ExecuteActivity(export.FetchDocumentsName, part(e))
 	var again *temporal.ApplicationError
 	require.ErrorAs(t, err, &again)
 	require.Equal(t, "documents_missing", again.Type())
 	require.InDelta(t, 2, again.NextRetryDelay().Seconds(), 0.5)
 	b.advance(3 * time.Second)
 	b.status.Store(http.StatusOK)
-	value, err := b.env.ExecuteActivity(export.FetchDocumentsName, export.Part{Export: e.ID})
+	value, err := b.env.ExecuteActivity(export.FetchDocumentsName, part(e))
 	require.NoError(t, err)
 	var res export.FetchResult
 	require.NoError(t, value.Get(&res))

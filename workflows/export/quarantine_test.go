@@ -38,7 +38,7 @@ func TestReleaseFromQuarantineHurriesWhatIsHeld(t *testing.T) {
 	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1", alone)
 	require.NoError(t, err)
 	require.Equal(t, export.Released{Released: []string{"hris"}}, res)
-	require.Equal(t, []string{"export/acme/u-1 deliver/hris"}, b.temporal.hurried)
+	require.Equal(t, []string{"export/acme/u-1 deliver"}, b.temporal.hurried)
 	delivered, _, _ := b.deliver(e)
 	require.Equal(t, model.ClassDelivered, delivered.Class)
 }

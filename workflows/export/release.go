@@ -17,7 +17,7 @@ import (
 // are hurried, those whose workflow ended, or is gone, begin the next round.
 func (r *Redeliverer) Release(ctx context.Context, i *model.Integration) error {
 	const page = 200
-	hurried := map[string]error{} // of activities: those of a group share one
+	hurried := map[string]error{} // of workflows, each with one activity
 	for after := int64(0); ; {
 		held, err := r.Store.ListHeldDeliveries(ctx, i.Tenant, i.Name, after, page)
 		if err != nil {
@@ -52,7 +52,7 @@ func (r *Redeliverer) release(ctx context.Context, d *model.Delivery, hurried ma
 		return err
 	}
 	if !d.Parked {
-		key := e.RoundWorkflowID(d.Round) + " " + activityOf(e, d)
+		key := e.RoundWorkflowID(d.Round)
 		err, done := hurried[key]
 		if !done {
 			err = r.hurry(ctx, e, d)
@@ -79,16 +79,7 @@ func (r *Redeliverer) release(ctx context.Context, d *model.Delivery, hurried ma
 // workflow for it any more: Temporal lost it, or was given a new database, or the gateway was down when the delivery's
 // time ended. It is workflows.ErrNoActivity when the workflow has no activity for the delivery.
 func (r *Redeliverer) hurry(ctx context.Context, e *model.Export, d *model.Delivery) error {
-	return workflows.RunNow(ctx, r.Client, r.Namespace, e.RoundWorkflowID(d.Round), activityOf(e, d))
-}
-
-// activityOf returns the id of the activity that makes a delivery. That of a group is one for all its members, and
-// attempts what is due by the store.
-func activityOf(e *model.Export, d *model.Delivery) string {
-	if e.InGroup(d.Round) {
-		return DeliverName
-	}
-	return DeliverName + "/" + d.Integration
+	return workflows.RunNow(ctx, r.Client, r.Namespace, e.RoundWorkflowID(d.Round), DeliverName)
 }
 
 // TendHeld releases the deliveries that are held for integrations that are configured by now, and ends those for

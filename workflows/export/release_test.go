@@ -67,7 +67,7 @@ func TestAllThatIsHeldForARemovedIntegrationEnds(t *testing.T) {
 // What happens to a delivery while a release is on its way to it, that leaves as it is; the others are released all the same.
 func TestReleaseOfWhatGoesOnMeanwhile(t *testing.T) {
 	t.Parallel()
-	const first, second, third = "export/acme/u-1 deliver/hris", "export/acme/u-2 deliver/hris", "export/acme/u-3 deliver/hris"
+	const first, second, third = "export/acme/u-1 deliver", "export/acme/u-2 deliver", "export/acme/u-3 deliver"
 	for name, c := range map[string]struct {
 		lost      string // the export that has no workflow
 		meanwhile func(b *lossFixture, all []*model.Export)

@@ -8,5 +8,5 @@ import (
 )
 
 func TestRecordedHistories(t *testing.T) {
-	replaytest.Run(t, map[string]any{export.WorkflowName: export.Workflow, export.GroupWorkflowName: export.GroupWorkflow})
+	replaytest.Run(t, map[string]any{export.WorkflowName: export.Workflow})
 }

@@ -42,7 +42,7 @@ func (d *Dispatcher) start(ctx context.Context, exports []*model.Export) error {
 		if err != nil || len(members) == 0 {
 			return err
 		}
-		return d.startWorkflow(ctx, members, nil)
+		return d.startWorkflow(ctx, members, nil, 0)
 	}
 	for _, e := range exports {
 		if err := d.startOne(ctx, c, e); err != nil {
@@ -59,7 +59,7 @@ func (d *Dispatcher) startOne(ctx context.Context, c *config.Config, e *model.Ex
 		if err != nil || len(members) == 0 {
 			return err
 		}
-		return d.startWorkflow(ctx, members, nil)
+		return d.startWorkflow(ctx, members, nil, 0)
 	}
 	tenant, ok := c.Tenant(e.Tenant)
 	if !ok { // the sweep postpones it
@@ -72,23 +72,24 @@ func (d *Dispatcher) startOne(ctx context.Context, c *config.Config, e *model.Ex
 			return err
 		}
 	}
-	return d.startWorkflow(ctx, []*model.Export{e}, targets(e, tenant, former, d.Now()))
+	to, wait := targets(e, tenant, former, d.Now())
+	return d.startWorkflow(ctx, []*model.Export{e}, to, wait)
 }
 
 // startWorkflow starts the workflow of an export for its integrations, or of the members of a group, and notes that
 // Temporal has it. It has the same id and members each time, so that it makes no difference whether it was started
 // before.
-func (d *Dispatcher) startWorkflow(ctx context.Context, exports []*model.Export, to []Target) error {
+func (d *Dispatcher) startWorkflow(ctx context.Context, exports []*model.Export, to []string, wait time.Duration) error {
 	first := exports[0]
 	group := first.InGroup(first.Round)
 	if group {
 		failpoint.Reach(failpoint.GroupStored)
 	}
-	err := d.execute(ctx, exports, to, d.Attributes.Load())
+	err := d.execute(ctx, exports, to, wait, d.Attributes.Load())
 	var invalid *serviceerror.InvalidArgument
 	if errors.As(err, &invalid) {
 		// Temporal may not know the search attributes, or not yet; the exports must not suffer for them.
-		err = d.execute(ctx, exports, to, false)
+		err = d.execute(ctx, exports, to, wait, false)
 	}
 	switch {
 	case err == nil:
@@ -103,7 +104,7 @@ func (d *Dispatcher) startWorkflow(ctx context.Context, exports []*model.Export,
 		if err != nil {
 			return err
 		}
-		if !started.carries(exports) {
+		if slices.ContainsFunc(exports, func(e *model.Export) bool { return !slices.Contains(started.Exports, e.ID) }) {
 			d.Log.Warn("a workflow of that id belongs to another database, or to no gateway; its exports get the next id",
 				zap.String("workflow", first.WorkflowID))
 			return d.write(ctx, func(tx *store.Tx) error { return forEach(exports, tx.SkipRound) })
@@ -129,11 +130,7 @@ func (d *Dispatcher) startWorkflow(ctx context.Context, exports []*model.Export,
 		failpoint.Reach(failpoint.GroupStarted)
 		return d.write(ctx, func(tx *store.Tx) error { return tx.MarkGroupDispatched(first.Group, d.Now()) })
 	}
-	names := make([]string, len(to))
-	for n := range to {
-		names[n] = to[n].Integration
-	}
-	return d.write(ctx, func(tx *store.Tx) error { return tx.MarkDispatched(first.ID, first.Round, d.Now(), names...) })
+	return d.write(ctx, func(tx *store.Tx) error { return tx.MarkDispatched(first.ID, first.Round, d.Now(), to...) })
 }
 
 func forEach(exports []*model.Export, do func(*model.Export) error) error {
@@ -150,27 +147,8 @@ func isAlreadyStarted(err error) bool {
 	return errors.As(err, &already) || temporal.IsWorkflowExecutionAlreadyStartedError(err)
 }
 
-// startedWith has the fields of a workflow's input that are read back: of one export, or of a group.
-type startedWith struct {
-	Export  int64    `json:"export"`
-	Exports []int64  `json:"exports"`
-	To      []Target `json:"to"`
-}
-
-// all returns the IDs of its exports; none when it is no gateway's workflow.
-func (s *startedWith) all() []int64 {
-	if s.Export != 0 {
-		return []int64{s.Export}
-	}
-	return s.Exports
-}
-
-func (s *startedWith) carries(exports []*model.Export) bool {
-	return !slices.ContainsFunc(exports, func(e *model.Export) bool { return !slices.Contains(s.all(), e.ID) })
-}
-
 // readInput reads what a workflow was started with. It reads nothing when the workflow is not a gateway's.
-func (d *Dispatcher) readInput(ctx context.Context, id string) (in startedWith, err error) {
+func (d *Dispatcher) readInput(ctx context.Context, id string) (in Input, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	events := d.Client.GetWorkflowHistory(ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
@@ -184,17 +162,13 @@ func (d *Dispatcher) readInput(ctx context.Context, id string) (in startedWith, 
 }
 
 // execute asks Temporal for a workflow, with search attributes where they are registered.
-func (d *Dispatcher) execute(ctx context.Context, exports []*model.Export, to []Target, attributes bool) error {
+func (d *Dispatcher) execute(ctx context.Context, exports []*model.Export, to []string, wait time.Duration,
+	attributes bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	first := exports[0]
-	kind, in := WorkflowName, any(input(first, to, attributes))
-	summary, priority := webhook.EventExport+" of "+first.Tenant, workflows.PriorityOf(first.Tenant, urgency(first))
 	tenants, keys := tenantsAndKeys(exports)
-	if first.InGroup(first.Round) {
-		kind, in = GroupWorkflowName, groupInput(exports, attributes)
-		summary, priority = describe(exports, tenants)
-	}
+	summary, priority := describe(exports, tenants)
 	o := client.StartWorkflowOptions{
 		ID: first.WorkflowID, TaskQueue: workflows.DeliverQueue,
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
@@ -209,19 +183,24 @@ func (d *Dispatcher) execute(ctx context.Context, exports []*model.Export, to []
 			workflows.AttributeEvent.ValueSet(webhook.EventExport),
 		}
 		if len(to) == 1 {
-			found = append(found, workflows.AttributeIntegration.ValueSet(to[0].Integration))
+			found = append(found, workflows.AttributeIntegration.ValueSet(to[0]))
 		}
 		o.TypedSearchAttributes = temporal.NewSearchAttributes(found...)
 	}
-	_, err := d.Client.ExecuteWorkflow(ctx, o, kind, in)
+	in := input(exports, to, wait)
+	in.Attributes = attributes
+	_, err := d.Client.ExecuteWorkflow(ctx, o, WorkflowName, in)
 	return err
 }
 
-func input(e *model.Export, to []Target, attributes bool) Input {
-	return Input{
-		Tenant: e.Tenant, Export: e.ID, Round: e.Round, To: to, Documents: fetches(e),
-		DocumentsTill: e.DocumentsTill, DeliverTill: e.DeliverTill, Attributes: attributes,
+func input(exports []*model.Export, to []string, wait time.Duration) Input {
+	in := Input{Round: exports[0].Round, To: to, Wait: wait}
+	for _, e := range exports {
+		in.Exports = append(in.Exports, e.ID)
+		in.Documents = in.Documents || fetches(e)
+		in.DocumentsTill, in.DeliverTill = later(in.DocumentsTill, e.DocumentsTill), later(in.DeliverTill, e.DeliverTill)
 	}
+	return in
 }
 
 // fetches reports whether the documents of an export are fetched, also after the end of their URLs: what is still
@@ -238,19 +217,25 @@ func urgency(e *model.Export) workflows.Urgency {
 	return workflows.Received
 }
 
-// targets returns the integrations of a round, and how long each waits for documents. former are the deliveries of the
-// rounds before.
-func targets(e *model.Export, tenant *model.Tenant, former []*model.Delivery, now time.Time) (to []Target) {
-	names := e.Integrations
-	if len(names) == 0 {
-		for n := range tenant.Integrations {
-			names = append(names, tenant.Integrations[n].Name)
+// targets returns the integrations a round is for, and how long all of them wait for documents. former are the deliveries
+// of the rounds before.
+func targets(e *model.Export, tenant *model.Tenant, former []*model.Delivery, now time.Time) (to []string, wait time.Duration) {
+	if to = e.Integrations; len(to) == 0 {
+		to = integrationsOf(tenant)
+	}
+	for n, name := range to {
+		if of := documentsWait(e, tenant, name, triedIn(former, name), now); n == 0 || of < wait {
+			wait = of
 		}
 	}
-	for _, name := range names {
-		to = append(to, Target{Integration: name, Wait: documentsWait(e, tenant, name, triedIn(former, name), now)})
+	return to, wait
+}
+
+func integrationsOf(tenant *model.Tenant) (names []string) {
+	for n := range tenant.Integrations {
+		names = append(names, tenant.Integrations[n].Name)
 	}
-	return to
+	return names
 }
 
 // documentsWait returns how long a delivery waits for the documents of its export. mode is the document mode in which

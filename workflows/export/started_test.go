@@ -66,8 +66,8 @@ func TestWhatAWorkflowIsStartedWith(t *testing.T) {
 			b := newFixture(t)
 			e := b.take("u-1", body, c.change)
 			s := b.startOf(true)
-			require.Equal(t, export.Input{Tenant: "acme", Export: e.ID, Documents: c.documents, DocumentsTill: noon.Add(model.DocumentWindow),
-				DeliverTill: noon.Add(c.till), To: []export.Target{{Integration: "hris", Wait: c.wait}}, Attributes: true}, s.input)
+			require.Equal(t, export.Input{Exports: []int64{e.ID}, Documents: c.documents, DocumentsTill: noon.Add(model.DocumentWindow),
+				DeliverTill: noon.Add(c.till), To: []string{"hris"}, Wait: c.wait, Attributes: true}, s.input)
 			require.Equal(t, client.StartWorkflowOptions{ID: "export/acme/u-1", TaskQueue: "hiregate-deliver",
 				WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE, WorkflowExecutionErrorWhenAlreadyStarted: true,
 				EnableEagerStart: true, StaticSummary: "CANDIDATE-EXPORT of acme",
@@ -111,7 +111,7 @@ func TestWhatIsStartedAlreadyIsReadUntilItIsKnown(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	e := b.accept("u-1")
-	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Tenant: "acme", Export: e.ID, To: []export.Target{{Integration: "hris"}}})
+	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Exports: []int64{e.ID}, To: []string{"hris"}})
 	require.NoError(t, err)
 	var asked atomic.Int64
 	b.advance(time.Minute)
@@ -158,7 +158,7 @@ func TestTemporalIsNotWaitedForWithoutEnd(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	e := b.accept("u-1")
-	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Export: e.ID})
+	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Exports: []int64{e.ID}})
 	require.NoError(t, err)
 	b.advance(time.Minute)
 	h := &hurried{starter: starter{first: first, start: func(client.StartWorkflowOptions) error {

@@ -134,6 +134,7 @@ func TestLateAttemptFollowsIntoTheNextRound(t *testing.T) {
 	e := b.accept("u-1")
 	b.deliver(e)
 	read := b.delivery(e)
+	b.advance(read.NextAt.Sub(b.Clock()))
 	b.meanwhile(http.StatusInternalServerError, func() {
 		if err := b.Store.Write(t.Context(), func(tx *store.Tx) error {
 			_, err := tx.UpdateDeliveryRound(read, 1, b.Clock())

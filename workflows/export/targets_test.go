@@ -1,6 +1,7 @@
 package export
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -16,14 +17,22 @@ func TestHowLongADeliveryWaitsForTheDocuments(t *testing.T) {
 	tenant := &model.Tenant{Name: "acme", Integrations: []model.Integration{
 		{Name: "rehost", Documents: model.Rehost}, {Name: "passthrough", Documents: model.Passthrough}, {Name: "inline", Documents: model.Inline},
 	}}
+	waits := func(e *model.Export, now time.Time) (each []time.Duration) {
+		to, wait := targets(e, tenant, nil, now)
+		for _, name := range to {
+			each = append(each, documentsWait(e, tenant, name, "", now))
+		}
+		require.Equal(t, slices.Min(each), wait, "the first one that may go does not wait for the others")
+		return each
+	}
 	received := &model.Export{Tenant: "acme", Origin: model.Received, Attachments: 1, DocumentsTill: now.Add(2 * time.Hour)}
-	require.Equal(t, []Target{{"rehost", time.Minute}, {"passthrough", 0}, {"inline", 2 * time.Hour}}, targets(received, tenant, nil, now))
-	require.Equal(t, []Target{{"rehost", time.Minute}, {"passthrough", 0}, {"inline", 0}}, targets(received, tenant, nil, now.Add(3*time.Hour)))
-	received.Integrations = []string{"not-known-here"}
-	require.Equal(t, []Target{{"not-known-here", time.Minute}}, targets(received, tenant, nil, now))
+	require.Equal(t, []time.Duration{time.Minute, 0, 2 * time.Hour}, waits(received, now))
+	require.Equal(t, []time.Duration{time.Minute, 0, 0}, waits(received, now.Add(3*time.Hour)))
+	received.Integrations = []string{"inline", "not-known-here"}
+	require.Equal(t, []time.Duration{2 * time.Hour, time.Minute}, waits(received, now))
 
 	triggered := &model.Export{Tenant: "acme", Origin: model.Triggered, Attachments: 1, DocumentsTill: now.Add(2 * time.Hour)}
-	require.Equal(t, []Target{{"rehost", 0}, {"passthrough", 0}, {"inline", 0}}, targets(triggered, tenant, nil, now))
+	require.Equal(t, []time.Duration{0, 0, 0}, waits(triggered, now))
 }
 
 // What was tried once stays in its mode, whatever its integration's is by now, and waits for the documents as that does.
@@ -38,5 +47,10 @@ func TestARedeliveryWaitsAsItsModeDoes(t *testing.T) {
 		{Integration: "crm", Documents: model.Rehost}, {Integration: "hris", Documents: model.Passthrough},
 		{Integration: "crm", Round: 1}, {Integration: "new", Round: 1},
 	}
-	require.Equal(t, []Target{{"crm", time.Minute}, {"hris", 0}, {"new", 0}}, targets(e, tenant, former, now))
+	for name, want := range map[string]time.Duration{"crm": time.Minute, "hris": 0, "new": 0} {
+		e.Integrations = []string{name}
+		to, wait := targets(e, tenant, former, now)
+		require.Equal(t, []string{name}, to)
+		require.Equal(t, want, wait, name)
+	}
 }

@@ -21,8 +21,7 @@ func TestTheLastFailureNamesClassAndStatus(t *testing.T) {
 	for status, want := range map[int64]string{503: "partner_fault: status 503", 422: "data_fault: status 422"} {
 		b.status.Store(status)
 		e := b.accept(fmt.Sprint("u-", status))
-		_, err := b.env.ExecuteActivity(export.DeliverName,
-			export.Part{Export: e.ID, Integration: "hris", Till: e.DeliverTill})
+		_, err := b.env.ExecuteActivity(export.DeliverName, part(e))
 		retry := new(temporal.ApplicationError)
 		require.ErrorAs(t, err, &retry)
 		require.Equal(t, want, retry.Message())

@@ -15,14 +15,18 @@ import (
 )
 
 // carry runs an export's workflow, in which a delivery is taken a step further as deliver does it.
-func (b *fixture) carry(e *model.Export, deliver func(context.Context, export.Part) (export.DeliverResult, error)) (res export.Result) {
+func (b *fixture) carry(e *model.Export, deliver func(context.Context, export.Part) ([]export.DeliverResult, error)) (res export.Result) {
 	b.t.Helper()
 	env := newWorkflow()
 	env.SetStartTime(b.Clock())
 	env.RegisterActivityWithOptions(deliver, activity.RegisterOptions{Name: export.DeliverName})
-	env.ExecuteWorkflow(export.Workflow, export.Input{Tenant: e.Tenant, Export: e.ID, DeliverTill: e.DeliverTill, To: []export.Target{{Integration: "hris"}}})
+	env.ExecuteWorkflow(export.Workflow, export.Input{Exports: []int64{e.ID}, DeliverTill: e.DeliverTill, To: []string{"hris"}})
 	require.NoError(b.t, env.GetWorkflowError())
 	require.NoError(b.t, env.GetWorkflowResult(&res))
+	for n := range res.Deliveries {
+		require.Equal(b.t, e.ID, res.Deliveries[n].Export)
+		res.Deliveries[n].Export = 0
+	}
 	return res
 }
 
@@ -34,13 +38,13 @@ func TestAttemptThatTemporalDidNotHearOfIsNotRepeated(t *testing.T) {
 	b.status.Store(http.StatusServiceUnavailable)
 	b.header.Store("Retry-After", "600")
 	var asked []int64
-	res := b.carry(b.accept("u-1"), func(ctx context.Context, part export.Part) (export.DeliverResult, error) {
+	res := b.carry(b.accept("u-1"), func(ctx context.Context, part export.Part) ([]export.DeliverResult, error) {
 		res, err := b.Deliver(ctx, part)
 		asked = append(asked, b.asked.Load())
 		switch len(asked) {
 		case 1:
 			b.advance(30 * time.Second)
-			return export.DeliverResult{}, errors.New("the worker died")
+			return nil, errors.New("the worker died")
 		case 2:
 			b.advance(9*time.Minute + 30*time.Second)
 			b.status.Store(http.StatusOK)
@@ -57,7 +61,7 @@ func TestNodeWhoseClockIsBehindGoesOn(t *testing.T) {
 	b := newFixture(t)
 	b.status.Store(http.StatusInternalServerError)
 	var asked []int64
-	res := b.carry(b.accept("u-1"), func(ctx context.Context, part export.Part) (export.DeliverResult, error) {
+	res := b.carry(b.accept("u-1"), func(ctx context.Context, part export.Part) ([]export.DeliverResult, error) {
 		if len(asked) == 1 {
 			b.advance(5*time.Second - 10*time.Minute)
 			b.status.Store(http.StatusOK)
@@ -75,7 +79,7 @@ func TestAttemptIsNotCutOff(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	e := b.accept("u-1")
-	res := b.carry(e, func(ctx context.Context, part export.Part) (export.DeliverResult, error) {
+	res := b.carry(e, func(ctx context.Context, part export.Part) ([]export.DeliverResult, error) {
 		ctx, stop := context.WithCancel(ctx)
 		b.meanwhile(http.StatusOK, stop)
 		return b.Deliver(ctx, part)

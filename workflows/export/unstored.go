@@ -44,6 +44,8 @@ type place struct {
 	round       int
 }
 
+func placeOf(d *model.Delivery) place { return place{d.ExportID, d.Integration, d.Round} }
+
 // closed reports whether no attempt may begin now: outcomes can't be stored, or there are too many that wait for it.
 func (u *unstored) closed() bool {
 	u.mu.Lock()
@@ -106,7 +108,7 @@ func (u *unstored) forget(of place) {
 // keep stores the outcome of an attempt, and tries until it is stored: beyond the end of its activity, which Temporal
 // may run again meanwhile, and until the store is closed. The error says that there is nothing to store it in.
 func (a *Activities) keep(ctx context.Context, d *model.Delivery, write func(context.Context) error) error {
-	of := place{d.ExportID, d.Integration, d.Round}
+	of := placeOf(d)
 	defer a.unstored.forget(of)
 	told := false
 	for delay := storeSoon; ; delay = min(2*delay, storeLate) {

@@ -7,6 +7,7 @@ package export
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -24,56 +25,71 @@ const (
 	DeliverName        = "deliver"
 )
 
-// Input is the input of one round of an export. It holds the deadlines, so that a late start does not extend them.
+// Input is the input of the workflow of exports: of one export in one round, or of a group in round 0. It holds the
+// deadlines, so that a late start does not extend them.
 type Input struct {
-	Tenant        string    `json:"tenant"`
-	Export        int64     `json:"export"`
-	Round         int       `json:"round"`
-	Documents     bool      `json:"documents,omitempty"` // there are some to fetch
-	DocumentsTill time.Time `json:"documentsTill"`
-	DeliverTill   time.Time `json:"deliverTill"`
-	To            []Target  `json:"to,omitempty"`
-	Attributes    bool      `json:"attributes,omitempty"` // the search attributes are registered
+	Exports       []int64       `json:"exports"` // IDs, in order
+	Round         int           `json:"round,omitempty"`
+	To            []string      `json:"to,omitempty"`         // integrations of a single export; those of a group are in the store
+	Documents     bool          `json:"documents,omitempty"`  // there are some to fetch
+	Wait          time.Duration `json:"wait,omitempty"`       // for them, at most, before the first delivery
+	DocumentsTill time.Time     `json:"documentsTill"`        // the last end of a member
+	DeliverTill   time.Time     `json:"deliverTill"`          // the last end of a member
+	Attributes    bool          `json:"attributes,omitempty"` // the search attributes are registered
 }
 
-// Target is an integration, and how long its delivery waits for the documents.
-type Target struct {
-	Integration string        `json:"integration"`
-	Wait        time.Duration `json:"wait,omitempty"`
+// Part is the input of the activities.
+type Part struct {
+	Exports []int64   `json:"exports"`
+	Round   int       `json:"round,omitempty"`
+	To      []string  `json:"to,omitempty"`
+	Began   time.Time `json:"began"`         // when the workflow did: documents are waited for since then
+	Till    time.Time `json:"till,omitzero"` // end of the attempts of a single export
 }
 
-// Result is the result of a round.
+// Result is the result of a workflow of exports.
 type Result struct {
 	Deliveries []DeliverResult `json:"deliveries,omitempty"`
+	Cut        bool            `json:"cut,omitempty"` // Temporal gave them up: nothing is known here
 	Documents  FetchResult     `json:"documents"`
-}
-
-// delivered reports whether the result says that a delivery was delivered.
-func (r *Result) delivered(d *model.Delivery) bool {
-	return slices.ContainsFunc(r.Deliveries, func(one DeliverResult) bool {
-		return one.Integration == d.Integration && one.Class == model.ClassDelivered
-	})
 }
 
 // DeliverResult is the result of a delivery.
 type DeliverResult struct {
+	Export      int64       `json:"export"`
 	Integration string      `json:"integration"`
 	Class       model.Class `json:"class"`
 	Attempts    int         `json:"attempts"`
 }
 
-// FetchResult counts the documents of an export by their final state.
+// FetchResult counts documents by their final state.
 type FetchResult struct {
 	Fetched int `json:"fetched"`
 	GivenUp int `json:"givenUp"`
 }
 
-// Part is the input of an activity: a part of the round.
-type Part struct {
-	Export      int64     `json:"export"`
-	Round       int       `json:"round"`
-	Integration string    `json:"integration,omitempty"`
-	Till        time.Time `json:"till,omitzero"` // end of the round's attempts
+// delivered reports whether the result says that a delivery was delivered.
+func (r *Result) delivered(d *model.Delivery) bool {
+	return slices.ContainsFunc(r.Deliveries, func(one DeliverResult) bool {
+		return one.Export == d.ExportID && one.Integration == d.Integration && one.Class == model.ClassDelivered
+	})
+}
+
+// worstFirst are the classes that a person has to look at.
+var worstFirst = []model.Class{
+	model.ClassOurFault, model.ClassDataFault, model.ClassPartnerFault, model.ClassExpired, model.ClassHeld}
+
+// worst returns the class that a person has to look at first.
+func (r *Result) worst() model.Class {
+	if r.Cut {
+		return model.ClassOurFault
+	}
+	for _, class := range worstFirst {
+		if slices.ContainsFunc(r.Deliveries, func(one DeliverResult) bool { return one.Class == class }) {
+			return class
+		}
+	}
+	return model.ClassDelivered
 }
 
 // rehostWait is how long a rehosting delivery waits for the documents; then it sends our URLs without them.
@@ -82,26 +98,24 @@ const rehostWait = time.Minute
 // safetyNet is how long after its own end Temporal gives an activity up, should that not have ended by itself.
 const safetyNet = 5 * time.Minute
 
-// Workflow is one round of an export.
+// Workflow is one round of an export, or round 0 of a group.
 func Workflow(ctx workflow.Context, in Input) (Result, error) {
+	part := Part{Exports: in.Exports, Round: in.Round, To: in.To, Began: workflow.Now(ctx), Till: in.DeliverTill}
 	var documents workflow.Future
 	if in.Documents {
-		part := Part{Export: in.Export, Round: in.Round}
-		documents = workflow.ExecuteActivity(fetchOptions(ctx, in), FetchDocumentsName, part)
+		options := activityOptions(ctx, FetchDocumentsName, workflows.DocumentsQueue, in.DocumentsTill)
+		documents = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), FetchDocumentsName, part)
+		if in.Wait > 0 {
+			await(ctx, documents, in.Wait)
+		}
 	}
-	res := Result{Deliveries: make([]DeliverResult, len(in.To))}
-	group := workflow.NewWaitGroup(ctx)
-	for n, to := range in.To {
-		group.Add(1)
-		workflow.Go(ctx, func(ctx workflow.Context) {
-			defer group.Done()
-			if documents != nil && to.Wait > 0 {
-				await(ctx, documents, to.Wait)
-			}
-			res.Deliveries[n] = deliver(ctx, in, to)
-		})
+	options := activityOptions(ctx, DeliverName, workflows.DeliverQueue, in.DeliverTill)
+	if len(in.To) > 0 { // a single export, which seldom runs long enough for one of the heartbeats, each a write in Temporal
+		options.Summary, options.HeartbeatTimeout = "to "+strings.Join(in.To, ", "), 10*time.Second
 	}
-	group.Wait(ctx)
+	var res Result
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), DeliverName, part).Get(ctx, &res.Deliveries)
+	res.Cut = err != nil
 	if documents != nil {
 		// The only failure is that of the safety net. The deliveries have ended, and the store knows which documents
 		// are missing.
@@ -111,21 +125,12 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 	}
 	// A round that delivered everything has no outcome: writing one would cost every export an event and an update of
 	// Temporal's list.
-	if class := worst(res.Deliveries); in.Attributes && class != model.ClassDelivered {
+	if class := res.worst(); in.Attributes && class != model.ClassDelivered {
 		if err := workflow.UpsertTypedSearchAttributes(ctx, workflows.AttributeOutcome.ValueSet(string(class))); err != nil {
 			return res, err
 		}
 	}
 	return res, nil
-}
-
-func deliver(ctx workflow.Context, in Input, to Target) DeliverResult {
-	res := DeliverResult{Integration: to.Integration}
-	part := Part{Export: in.Export, Round: in.Round, Integration: to.Integration, Till: in.DeliverTill}
-	if err := workflow.ExecuteActivity(deliverOptions(ctx, in, to), DeliverName, part).Get(ctx, &res); err != nil {
-		res.Class = model.ClassOurFault
-	}
-	return res
 }
 
 // await waits for the documents, but no longer than limit.
@@ -138,48 +143,17 @@ func await(ctx workflow.Context, documents workflow.Future, limit time.Duration)
 		Select(ctx)
 }
 
-// worstFirst are the classes that a person has to look at.
-var worstFirst = []model.Class{
-	model.ClassOurFault, model.ClassDataFault, model.ClassPartnerFault, model.ClassExpired, model.ClassHeld}
-
-// worst returns the class that a person has to look at first.
-func worst(all []DeliverResult) model.Class {
-	for _, class := range worstFirst {
-		for _, one := range all {
-			if one.Class == class {
-				return class
-			}
-		}
-	}
-	return model.ClassDelivered
-}
-
 // retry is for a worker that died or hung: its heartbeats end, and the activity runs elsewhere half a minute later.
 // Errors of our own carry their delay (workflows.RetryAfter).
 var retry = &temporal.RetryPolicy{InitialInterval: 30 * time.Second, BackoffCoefficient: 1, MaximumAttempts: 0}
 
-func fetchOptions(ctx workflow.Context, in Input) workflow.Context {
-	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID:             FetchDocumentsName,
-		TaskQueue:              workflows.DocumentsQueue,
-		ScheduleToCloseTimeout: untilEnd(ctx, in.DocumentsTill),
-		StartToCloseTimeout:    10 * time.Minute,
+func activityOptions(ctx workflow.Context, id, queue string, end time.Time) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		ActivityID:             id,
+		TaskQueue:              queue,
+		ScheduleToCloseTimeout: max(0, end.Sub(workflow.Now(ctx))) + safetyNet,
+		StartToCloseTimeout:    2 * agendaRuns,
 		HeartbeatTimeout:       20 * time.Second,
 		RetryPolicy:            retry,
-	})
-}
-
-func deliverOptions(ctx workflow.Context, in Input, to Target) workflow.Context {
-	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID:             DeliverName + "/" + to.Integration,
-		TaskQueue:              workflows.DeliverQueue,
-		ScheduleToCloseTimeout: untilEnd(ctx, in.DeliverTill),
-		StartToCloseTimeout:    45 * time.Second, // above the attempt's own 20 s
-		HeartbeatTimeout:       10 * time.Second,
-		RetryPolicy:            retry,
-	})
-}
-
-func untilEnd(ctx workflow.Context, end time.Time) time.Duration {
-	return max(0, end.Sub(workflow.Now(ctx))) + safetyNet
+	}
 }

@@ -46,23 +46,24 @@ func TestHowLongActivitiesHave(t *testing.T) {
 			defer mu.Unlock()
 			got[info.ActivityType.Name] = limits{info.ActivityID, info.TaskQueue, info.HeartbeatTimeout, info.StartToCloseTimeout, info.ScheduleToCloseTimeout}
 		}
-		env.RegisterActivityWithOptions(func(ctx context.Context, part export.Part) (export.DeliverResult, error) {
+		env.RegisterActivityWithOptions(func(ctx context.Context, part export.Part) ([]export.DeliverResult, error) {
 			note(ctx)
-			return export.DeliverResult{Integration: part.Integration, Class: model.ClassDelivered}, nil
+			return []export.DeliverResult{{Export: 7, Integration: part.To[0], Class: model.ClassDelivered}}, nil
 		}, activity.RegisterOptions{Name: export.DeliverName})
 		env.RegisterActivityWithOptions(func(ctx context.Context, _ export.Part) (export.FetchResult, error) {
 			note(ctx)
 			return export.FetchResult{Fetched: 2, GivenUp: 1}, nil
 		}, activity.RegisterOptions{Name: export.FetchDocumentsName})
-		env.ExecuteWorkflow(export.Workflow, export.Input{Export: 7, Documents: true, DocumentsTill: noon.Add(model.DocumentWindow),
-			DeliverTill: noon.Add(model.DeliveryWindow), To: []export.Target{{Integration: "hris"}}})
+		env.ExecuteWorkflow(export.Workflow, export.Input{Exports: []int64{7}, Documents: true, DocumentsTill: noon.Add(model.DocumentWindow),
+			DeliverTill: noon.Add(model.DeliveryWindow), To: []string{"hris"}})
 		require.NoError(t, env.GetWorkflowError())
 		var res export.Result
 		require.NoError(t, env.GetWorkflowResult(&res))
 		require.Equal(t, export.FetchResult{Fetched: 2, GivenUp: 1}, res.Documents)
+		delivering := max(0, model.DeliveryWindow-late) + 5*time.Minute
 		fetching := max(0, model.DocumentWindow-late) + 5*time.Minute
 		require.Equal(t, map[string]limits{
-			"deliver":         {"deliver/hris", "hiregate-deliver", 10 * time.Second, 45 * time.Second, max(0, model.DeliveryWindow-late) + 5*time.Minute},
+			"deliver":         {"deliver", "hiregate-deliver", 10 * time.Second, min(10*time.Minute, delivering), delivering},
 			"fetch-documents": {"fetch-documents", "hiregate-documents", 20 * time.Second, min(10*time.Minute, fetching), fetching},
 		}, got, late)
 	}
@@ -87,20 +88,22 @@ func TestOutcomeOfARound(t *testing.T) {
 	} {
 		for _, attributes := range []bool{true, false} {
 			env := newWorkflow()
-			env.RegisterActivityWithOptions(func(part export.Part) (export.DeliverResult, error) {
-				n, err := strconv.Atoi(part.Integration)
-				if err != nil || c.classes[n] == gaveUp {
-					return export.DeliverResult{}, temporal.NewNonRetryableApplicationError("gave up", "net", err)
+			env.RegisterActivityWithOptions(func(part export.Part) (res []export.DeliverResult, err error) {
+				for n, class := range c.classes {
+					if class == gaveUp {
+						return nil, temporal.NewNonRetryableApplicationError("gave up", "net", nil)
+					}
+					res = append(res, export.DeliverResult{Export: 7, Integration: strconv.Itoa(n), Class: class})
 				}
-				return export.DeliverResult{Integration: part.Integration, Class: c.classes[n]}, nil
+				return res, nil
 			}, activity.RegisterOptions{Name: export.DeliverName})
 			written := []temporal.SearchAttributes{}
 			env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Run(func(args mock.Arguments) {
 				written = append(written, args.Get(0).(temporal.SearchAttributes))
 			}).Maybe()
-			in := export.Input{Export: 7, Attributes: attributes}
+			in := export.Input{Exports: []int64{7}, Attributes: attributes}
 			for n := range c.classes {
-				in.To = append(in.To, export.Target{Integration: strconv.Itoa(n)})
+				in.To = append(in.To, strconv.Itoa(n))
 			}
 			env.ExecuteWorkflow(export.Workflow, in)
 			require.NoError(t, env.GetWorkflowError())
@@ -118,15 +121,15 @@ func TestRoundWhoseDocumentsWereGivenUp(t *testing.T) {
 	t.Parallel()
 	env := newWorkflow()
 	env.SetStartTime(noon)
-	env.RegisterActivityWithOptions(func(part export.Part) (export.DeliverResult, error) {
-		return export.DeliverResult{Integration: part.Integration, Class: model.ClassDelivered, Attempts: 1}, nil
+	env.RegisterActivityWithOptions(func(part export.Part) ([]export.DeliverResult, error) {
+		return []export.DeliverResult{{Export: 7, Integration: part.To[0], Class: model.ClassDelivered, Attempts: 1}}, nil
 	}, activity.RegisterOptions{Name: export.DeliverName})
 	env.RegisterActivityWithOptions(func(export.Part) (export.FetchResult, error) {
 		return export.FetchResult{}, temporal.NewNonRetryableApplicationError("gave up", "net", nil)
 	}, activity.RegisterOptions{Name: export.FetchDocumentsName})
-	env.ExecuteWorkflow(export.Workflow, export.Input{Export: 7, Documents: true, To: []export.Target{{Integration: "hris", Wait: time.Minute}}})
+	env.ExecuteWorkflow(export.Workflow, export.Input{Exports: []int64{7}, Documents: true, To: []string{"hris"}, Wait: time.Minute})
 	require.NoError(t, env.GetWorkflowError())
 	var res export.Result
 	require.NoError(t, env.GetWorkflowResult(&res))
-	require.Equal(t, export.Result{Deliveries: []export.DeliverResult{{Integration: "hris", Class: model.ClassDelivered, Attempts: 1}}}, res)
+	require.Equal(t, export.Result{Deliveries: []export.DeliverResult{{Export: 7, Integration: "hris", Class: model.ClassDelivered, Attempts: 1}}}, res)
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
@@ -20,27 +21,33 @@ const (
 	fetchPatience = time.Minute
 )
 
-// FetchGroupDocuments fetches what is still missing of the documents of a group's members, and asks to be run again
-// until each is fetched or given up.
-func (a *Activities) FetchGroupDocuments(ctx context.Context, part GroupPart) (FetchResult, error) {
+// FetchDocuments fetches what is still missing of the documents of exports, and asks to be run again until each is
+// fetched or given up.
+func (a *Activities) FetchDocuments(ctx context.Context, part Part) (FetchResult, error) {
 	defer workflows.Beat(ctx)()
-	g := groupFetch{a: a, ids: part.Exports, members: map[int64]*model.Export{}}
-	steps := agenda[int64]{now: a.Now, read: g.read, lane: g.lane, step: g.step}
+	f := fetching{a: a, ids: part.Exports, members: map[int64]*model.Export{}, fetch: a.Archive.Fetch}
+	steps := agenda[int64]{now: a.Now, read: f.read, lane: f.lane, step: f.step}
+	if len(part.Exports) > 1 { // it takes one place of the worker for all
+		steps.lingers, f.fetch = agendaLingers, func(ctx context.Context, e *model.Export) (documents.Progress, error) {
+			return a.Archive.FetchInLine(ctx, e, fetchPatience)
+		}
+	}
 	next, err := steps.run(ctx)
 	switch {
 	case err != nil:
 		return FetchResult{}, a.storeAway(err)
 	case !next.IsZero():
-		return FetchResult{}, workflows.RetryGroupAfter(fmt.Sprintf("documents of %d of %d exports are missing", g.missing,
-			len(g.ids)), next.Sub(a.Now()))
+		return FetchResult{}, workflows.RetryAfterText("documents_missing", fmt.Sprintf("documents of %d of %d exports are missing",
+			f.missing, len(f.ids)), next.Sub(a.Now()))
 	}
-	return g.result, nil
+	return f.result, nil
 }
 
-// groupFetch is one run of FetchGroupDocuments.
-type groupFetch struct {
-	a   *Activities
-	ids []int64
+// fetching is one run of FetchDocuments.
+type fetching struct {
+	a     *Activities
+	ids   []int64
+	fetch func(context.Context, *model.Export) (documents.Progress, error)
 
 	mu      sync.Mutex
 	members map[int64]*model.Export
@@ -49,56 +56,56 @@ type groupFetch struct {
 }
 
 // read finds the exports that miss documents, and counts what became of the others.
-func (g *groupFetch) read(ctx context.Context) (map[int64]time.Time, error) {
-	exports, err := g.a.Store.ExportsByID(ctx, g.ids)
+func (f *fetching) read(ctx context.Context) (map[int64]time.Time, error) {
+	exports, err := f.a.Store.ExportsByID(ctx, f.ids)
 	if err != nil {
 		return nil, err
 	}
-	if len(exports) < len(g.ids) {
+	if len(exports) < len(f.ids) {
 		return nil, errNotHere
 	}
-	progress, err := g.a.Store.DocumentProgress(ctx, g.ids)
+	progress, err := f.a.Store.DocumentProgress(ctx, f.ids)
 	if err != nil {
 		return nil, err
 	}
 	due := map[int64]time.Time{}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.result = FetchResult{}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.result = FetchResult{}
 	for _, e := range exports {
 		if e.Attachments == 0 || e.Origin != model.Received {
 			continue
 		}
-		g.members[e.ID] = e
+		f.members[e.ID] = e
 		p := progress[e.ID]
-		g.result.Fetched += p.Fetched
-		g.result.GivenUp += p.GivenUp
+		f.result.Fetched += p.Fetched
+		f.result.GivenUp += p.GivenUp
 		if p.Fetched+p.GivenUp < e.Attachments && e.ErasedAt.IsZero() {
 			due[e.ID] = p.NextAt
 		}
 	}
-	g.missing = len(due)
+	f.missing = len(due)
 	return due, nil
 }
 
-func (g *groupFetch) member(id int64) *model.Export {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.members[id]
+func (f *fetching) member(id int64) *model.Export {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.members[id]
 }
 
-func (g *groupFetch) lane(id int64) (string, int) { return g.member(id).Tenant, fetchLane }
+func (f *fetching) lane(id int64) (string, int) { return f.member(id).Tenant, fetchLane }
 
-func (g *groupFetch) step(ctx context.Context, id int64) nextStep {
-	progress, err := g.a.Archive.FetchInLine(ctx, g.member(id), fetchPatience)
+func (f *fetching) step(ctx context.Context, id int64) nextStep {
+	progress, err := f.fetch(ctx, f.member(id))
 	switch {
 	case errors.Is(err, store.ErrUnreadable): // its deliveries say so
 	case err != nil:
-		return nextStep{until: g.a.Now().Add(gateDelay)}
+		return nextStep{until: f.a.Now().Add(gateDelay)}
 	case progress.Missing > 0:
-		return nextStep{until: g.a.Now().Add(progress.Wait)}
+		return nextStep{until: f.a.Now().Add(progress.Wait)}
 	}
-	g.a.documentNews.tell(id)
+	f.a.documentNews.tell(id)
 	return nextStep{}
 }
 
