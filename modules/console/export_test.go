@@ -69,13 +69,13 @@ func TestSearchForACandidate(t *testing.T) {
 	const id = `c-1 "'><x>`
 	b.export("acme", uuid(1), model.Delivered, func(e *model.Export) { e.CandidateID = id })
 	for who, sought := range map[string]string{ops: "acme/" + id, viewer: id} {
-		w := b.send(who, http.MethodGet, "/exports?"+url.Values{"q": {sought}}.Encode(), nil)
+		w := b.send(who, http.MethodPost, "/find", url.Values{"q": {sought}})
 		require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
 		found := strings.TrimPrefix(w.Header().Get("Location"), "/console")
 		require.Contains(t, b.see(who, found, http.StatusOK), uuid(1))
 	}
-	b.see(ops, "/exports?q=acme%2Fnobody", http.StatusNotFound)
-	b.see(recruiter, "/exports?"+url.Values{"q": {"acme/" + id}}.Encode(), http.StatusNotFound)
+	b.post(ops, "/find", url.Values{"q": {"acme/nobody"}}, http.StatusNotFound)
+	b.post(recruiter, "/find", url.Values{"q": {"acme/" + id}}, http.StatusNotFound)
 }
 
 // A range of exports leads operators on to its redelivery, where a redelivery can have that range.

@@ -91,7 +91,7 @@ func (p view) Chips(l *listing) ([]chip, error) {
 	others, asked := url.Values{}, 0
 	for name, value := range l.Query {
 		switch {
-		case value == "" || name == "q":
+		case value == "":
 		case slices.Contains(questions, name):
 			asked++
 		default:
@@ -146,39 +146,9 @@ func (p view) Chosen(l *listing) (chips []chip, err error) {
 	return chips, s.err
 }
 
-// listExports shows exports, the newest first. A UUID in the search box, alone or behind its tenant, leads to it, and
-// the id of a candidate within a tenant to the exports about them.
+// listExports shows exports, the newest first.
 func listExports(v *visitor) error {
 	asked := v.URL.Query()
-	if sought := strings.TrimSpace(asked.Get("q")); sought != "" {
-		within := cmp.Or(asked.Get("tenant"), v.person.Tenant)
-		tenant, uuid, found := strings.Cut(sought, "/")
-		if !found || model.ValidateTenantName(tenant) != nil {
-			tenant, uuid = within, sought
-		}
-		to, err := v.seek(tenant, uuid)
-		if err == nil && to == "" && uuid != sought { // a UUID may hold slashes
-			to, err = v.seek(within, sought)
-		}
-		switch {
-		case err != nil:
-			return err
-		case to != "":
-			return v.redirect(to)
-		}
-		if tenant != "" {
-			about := url.Values{"candidate": {uuid}, "limit": {"1"}}
-			var one api.List[export]
-			err := v.get(at("tenants", tenant, "exports"), about, &one)
-			switch {
-			case err != nil && !errors.Is(err, errNotFound):
-				return err
-			case len(one.Items) > 0:
-				return v.redirect("/exports?" + url.Values{"tenant": {tenant}, "candidate": {uuid}}.Encode())
-			}
-		}
-		return v.page(http.StatusNotFound, "exports", "Exports", v.listing(asked, "NotSought"))
-	}
 	query := url.Values{}
 	for _, name := range filters {
 		if value := asked.Get(name); value != "" {
@@ -249,33 +219,8 @@ func rangeLike(asked url.Values, tenant string) string {
 
 func (v *visitor) listing(asked url.Values, wrong string) *listing {
 	l := &listing{Query: map[string]string{}, Outcomes: outcomes, Classes: model.Faults, Wrong: wrong}
-	for _, name := range append([]string{"tenant", "q"}, filters...) {
+	for _, name := range append([]string{"tenant"}, filters...) {
 		l.Query[name] = asked.Get(name)
 	}
 	return l
-}
-
-// seek returns the address of an export; empty: there is none. Without a tenant it looks at each that the visitor sees.
-func (v *visitor) seek(tenant, uuid string) (string, error) {
-	names := []string{tenant}
-	if tenant == "" {
-		var all api.List[api.Tenant]
-		if err := v.get("/v1/tenants", url.Values{"limit": {"200"}}, &all); err != nil {
-			return "", err
-		}
-		names = nil
-		for _, t := range all.Items {
-			names = append(names, t.ID)
-		}
-	}
-	for _, name := range names {
-		err := v.get(exportAt(name, uuid), nil, nil)
-		if err == nil {
-			return exportPath(name, uuid), nil
-		}
-		if !errors.Is(err, errNotFound) {
-			return "", err
-		}
-	}
-	return "", nil
 }

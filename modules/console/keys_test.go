@@ -38,7 +38,7 @@ func TestEachExportIsReachedByItsOwnUUID(t *testing.T) {
 		require.Contains(t, text, mine)
 
 		for _, sought := range []string{"acme/" + key, key} {
-			w := b.send(ops, http.MethodGet, "/exports?"+url.Values{"q": {sought}}.Encode(), nil)
+			w := b.send(ops, http.MethodPost, "/find", url.Values{"q": {sought}})
 			require.Equal(t, http.StatusSeeOther, w.Code, "%s: %s", sought, w.Body)
 			require.Equal(t, "/console"+page, w.Header().Get("Location"), sought)
 		}

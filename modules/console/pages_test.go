@@ -176,14 +176,14 @@ func TestSearch(t *testing.T) {
 	b.export("acme", uuid(1), model.Delivered)
 	for _, sought := range []string{uuid(1), "acme/" + uuid(1), " " + uuid(1) + " "} {
 		for _, who := range []string{ops, viewer} {
-			w := b.send(who, http.MethodGet, "/exports?"+url.Values{"q": {sought}}.Encode(), nil)
+			w := b.send(who, http.MethodPost, "/find", url.Values{"q": {sought}})
 			require.Equal(t, http.StatusSeeOther, w.Code)
 			require.Equal(t, "/console/exports/acme/"+uuid(1), w.Header().Get("Location"))
 		}
 	}
-	require.Contains(t, b.see(ops, "/exports?q="+uuid(2), http.StatusNotFound), "Nothing that you may see has this id")
-	b.see(recruiter, "/exports?q="+uuid(1), http.StatusNotFound)
-	b.see(recruiter, "/exports?q=acme%2F"+uuid(1), http.StatusNotFound)
+	require.Contains(t, b.post(ops, "/find", url.Values{"q": {uuid(2)}}, http.StatusNotFound), "Nothing that you may see has this id")
+	b.post(recruiter, "/find", url.Values{"q": {uuid(1)}}, http.StatusNotFound)
+	b.post(recruiter, "/find", url.Values{"q": {"acme/" + uuid(1)}}, http.StatusNotFound)
 }
 
 // What other tenants have does not exist for those of one, and a viewer changes nothing.
