@@ -24,8 +24,11 @@ func showIntegration(v *visitor) error { return v.integration(http.StatusOK, nil
 
 func (v *visitor) integration(status int, sent *api.Trial) error {
 	shown := integrationPage{Trial: sent, Days: 7}
-	if days := v.URL.Query().Get("days"); days == "1" || days == "90" {
-		_, _ = fmt.Sscan(days, &shown.Days)
+	switch v.URL.Query().Get("days") {
+	case "1":
+		shown.Days = 1
+	case "90":
+		shown.Days = 90
 	}
 	path := at("tenants", v.PathValue("tenant"), "integrations", v.PathValue("name"))
 	if err := v.get(path+"/retry", nil, &shown.Retry); err != nil {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
@@ -46,24 +47,17 @@ func (p view) Figures(d *startPage) ([]figure, error) {
 	}
 	s := speaker{view: p}
 	counted := func(key string, value int64, of []float64, bad bool) figure {
-		top := chart.Ceiling(int64(most(of)))
+		top := chart.Ceiling(int64(slices.Max(of)))
 		name := s.say(key)
 		return figure{Name: name, Value: p.Num(value), Top: p.Num(top),
 			Plot: chart.Spark(of, float64(top), bad, s.say("FigureLabel", "name", name, "value", p.Num(value),
-				"most", p.Num(int64(most(of)))))}
+				"most", p.Num(int64(slices.Max(of)))))}
 	}
-	longest := max(most(oldest[:]), 60)
+	longest := max(slices.Max(oldest[:]), 60)
 	age, name := p.Age(d.Oldest), s.say("OldestWaits")
 	figures := []figure{counted("CameDay", came, received[:], false), counted("DeliveredDay", went, delivered[:], false),
 		counted("WaitingNow", d.Waiting, waiting[:], d.Stuck),
 		{Name: name, Value: age, Top: p.near(time.Duration(longest) * time.Second), Plot: chart.Spark(oldest[:], longest, d.Stuck,
-			s.say("OldestLabel", "value", age, "most", p.Span(time.Duration(most(oldest[:]))*time.Second)))}}
+			s.say("OldestLabel", "value", age, "most", p.Span(time.Duration(slices.Max(oldest[:]))*time.Second)))}}
 	return figures, s.err
-}
-
-func most(values []float64) (most float64) {
-	for _, v := range values {
-		most = max(most, v)
-	}
-	return most
 }

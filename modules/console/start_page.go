@@ -213,12 +213,11 @@ func (v *visitor) firstRun(status *api.GatewayStatus) (*firstRun, error) {
 	if err := v.get("/v1/tenants", url.Values{"limit": {"1"}}, &tenants); err != nil {
 		return nil, err
 	}
-	for _, t := range tenants.Items {
-		first.Tenant = t.ID
+	if len(tenants.Items) > 0 {
+		first.Tenant = tenants.Items[0].ID
 	}
-	for _, i := range status.Integrations {
-		first.Tenant, first.Integration = i.Tenant, i.Name
-		break
+	if len(status.Integrations) > 0 {
+		first.Tenant, first.Integration = status.Integrations[0].Tenant, status.Integrations[0].Name
 	}
 	return first, nil
 }
