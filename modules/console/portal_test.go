@@ -63,6 +63,25 @@ func TestPortalsShowNoAddresses(t *testing.T) {
 	}
 }
 
+// A partner reads about itself as "you", in both languages; an operator reads about it by name.
+func TestPartnerIsYou(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.export("acme", uuid(1), model.Delivered)
+	visitor := b.portal("acme", url.Values{})
+	for language, want := range map[string]string{"en": "<h1>Delivered to you at hris.</h1>",
+		"de": "<h1>Bei Ihnen angekommen, an hris.</h1>"} {
+		in := func(r *http.Request) { r.Header.Set("Accept-Language", language) }
+		page := "/exports/acme/" + uuid(1)
+		require.Contains(t, b.send("", http.MethodGet, page, nil, visitor, in).Body.String(), want)
+		require.NotContains(t, b.send(ops, http.MethodGet, page, nil, in).Body.String(), want)
+		for _, seen := range []string{page, "/exports", "/tenants/acme", "/tenants/acme/integrations/hris"} {
+			w := b.send("", http.MethodGet, seen, nil, visitor, in)
+			require.NotRegexp(t, `[Tt]he partner|[Dd]er Partner|beim Partner`, w.Body.String(), seen)
+		}
+	}
+}
+
 // Whoever has the link sees one tenant and redelivers its exports, and does nothing else, for an hour.
 func TestPortal(t *testing.T) {
 	t.Parallel()

@@ -95,10 +95,11 @@ func TestARedeliveryOfWhatWasReceivedIsAskedAbout(t *testing.T) {
 	export := "/exports/acme/" + uuid(1)
 	visitor := b.portal("acme", url.Values{})
 	for _, form := range []url.Values{{"integration": {"hris"}}, {}} {
-		for _, who := range []string{ops, ""} {
+		for who, asks := range map[string]string{ops: "It was received already. Deliver it once more?",
+			"": "You received it already. Do you want it once more?"} {
 			w := b.send(who, http.MethodPost, export+"/redeliver", form, visitor)
 			require.Equal(t, http.StatusConflict, w.Code)
-			require.Contains(t, w.Body.String(), "It was received already. Deliver it once more?")
+			require.Contains(t, w.Body.String(), asks)
 			require.Contains(t, w.Body.String(), `name="again" value="yes"`)
 		}
 	}
