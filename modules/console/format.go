@@ -34,7 +34,7 @@ func (t *texts) Percent(r api.Rates) string {
 	if r.SuccessRate == nil {
 		return "–"
 	}
-	return t.Num(*r.SuccessRate*100) + " %"
+	return t.Num(*r.SuccessRate*100) + "\u00a0%"
 }
 
 // Bytes returns a size, in a unit that people read.
