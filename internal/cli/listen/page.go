@@ -12,13 +12,18 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/welcome"
 )
 
 //go:embed page.html
 var markup string
 
 //go:embed page.css
-var style string
+var sheet string
+
+// style is the style sheet of the pages.
+var style = welcome.Tokens + sheet
 
 var pages = template.Must(template.New("partner").Parse(markup))
 
