@@ -51,10 +51,6 @@ func TestSetUpInABrowser(t *testing.T) {
 		c.awaitText(added, "The test export was not received.")
 		require.Contains(t, c.text("#main"), "422")
 	})
-	c.open(added + "/edit")
-	c.fits("console-integration-edit")
-	c.accessible("the form of an integration")
-	c.as(looks[0])
 	c.task(added, 3, func() {
 		c.click(".remove summary")
 		c.click(".remove input")

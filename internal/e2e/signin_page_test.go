@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pquerna/otp/totp"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -33,8 +34,17 @@ func (c *chromium) as(l look) {
 	}
 	c.tell("Emulation.setDeviceMetricsOverride", map[string]any{"width": l.width, "height": l.height,
 		"deviceScaleFactor": 1, "mobile": l.width < 600})
-	c.tell("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme",
-		"value": scheme}}})
+	c.media("", map[string]string{"prefers-color-scheme": scheme})
+}
+
+// media has the page shown on a medium, such as print, to somebody with preferences. Nothing moves.
+func (c *chromium) media(medium string, preferences map[string]string) {
+	c.t.Helper()
+	features := []map[string]string{{"name": "prefers-reduced-motion", "value": "reduce"}}
+	for name, value := range preferences {
+		features = append(features, map[string]string{"name": name, "value": value})
+	}
+	c.tell("Emulation.setEmulatedMedia", map[string]any{"media": medium, "features": features})
 }
 
 // evaluate runs a script of the test's in the page.
@@ -47,30 +57,52 @@ func (c *chromium) evaluate(script string, out any) {
 // them, if one was.
 func (c *chromium) fits(page string) {
 	c.t.Helper()
-	for _, l := range looks {
-		c.as(l)
-		var over int
-		c.evaluate("document.scrollingElement.scrollWidth - window.innerWidth", &over)
-		require.LessOrEqual(c.t, over, 0, "%s is wider than %s", page, l.name)
-		if folder := os.Getenv(picturesVariable); folder != "" {
-			require.NoError(c.t, os.WriteFile(filepath.Join(folder, page+"-"+l.name+".png"), c.picture(), 0o644))
+	if os.Getenv(picturesVariable) != "" {
+		for _, l := range looks {
+			c.as(l)
+			c.kept(page + "-" + l.name)
 		}
 	}
-	for _, width := range []int{280, 390, 768, 1024, 1440, 1920} {
+	c.fitsInto(page, 280, 390, 768, 1024, 1440, 1920)
+}
+
+// kept puts a picture of the page into the folder for pictures, if there is one.
+func (c *chromium) kept(name string) {
+	c.t.Helper()
+	if folder := os.Getenv(picturesVariable); folder != "" {
+		require.NoError(c.t, os.WriteFile(filepath.Join(folder, name+".png"), c.picture(), 0o644))
+	}
+}
+
+// fitsInto looks for what is wider than its box, or cut off, in windows of some widths, in px, with all details closed
+// and open.
+func (c *chromium) fitsInto(page string, widths ...int) {
+	c.t.Helper()
+	for _, width := range widths {
 		c.as(look{width: width, height: 900})
 		var wide []string
 		c.evaluate(tooWide, &wide)
-		require.Empty(c.t, wide, "cut off, or wider than %d px: %s", width, page)
+		assert.Empty(c.t, wide, "cut off, or wider than %d px: %s", width, page)
 	}
 	c.as(looks[0])
 }
 
-// tooWide finds what ends outside of the window, and what is wider than the box that it is in.
-const tooWide = `[...document.querySelectorAll("body, body *:not(thead *, svg *, .hidden, .skip, option)")].filter(e => {
-	const box = e.getBoundingClientRect(), inline = getComputedStyle(e).display == "inline";
-	return box.width > 0 && (box.right > innerWidth + 1 ||
-		!inline && e.clientWidth > 2 && !e.matches("input, select, textarea") && e.scrollWidth > e.clientWidth + 1);
-}).map(e => e.outerHTML.slice(0, 200))`
+// tooWide finds what ends outside of the window, and what is wider than the box that it is in. All details are closed
+// and opened for it, and then as they were.
+const tooWide = `(() => {
+	const wide = [], details = [...document.querySelectorAll("details")], before = details.map(d => d.open);
+	for (const open of [false, true]) {
+		details.forEach(d => d.open = open);
+		for (const e of document.querySelectorAll("html, body, body *:not(thead *, svg *, .hidden, .skip, option)")) {
+			const box = e.getBoundingClientRect(), inline = getComputedStyle(e).display == "inline";
+			if (box.width > 0 && (box.right > innerWidth + 1 ||
+				!inline && e.clientWidth > 2 && !e.matches("input, select, textarea") && e.scrollWidth > e.clientWidth + 1))
+				wide.push((open ? "details open: " : "") + e.outerHTML.slice(0, 200));
+		}
+	}
+	details.forEach((d, n) => d.open = before[n]);
+	return wide;
+})()`
 
 var looks = []look{
 	{"desktop", 1440, 900, false},

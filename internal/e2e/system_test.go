@@ -218,11 +218,18 @@ func (s *system) keptConnection(
 func (s *system) post(
 	through *http.Client, id string, body []byte, how func(*http.Request),
 ) (status int, answer []byte, err error) {
-	r, err := http.NewRequest(http.MethodPost, s.url("/hooks/acme"), bytes.NewReader(body))
+	return postSigned(through, s.url("/hooks/acme"), inboundSecret, id, body, how)
+}
+
+// postSigned posts an export to a hook, signed with a secret. The request may be changed before.
+func postSigned(
+	through *http.Client, hook, secret, id string, body []byte, how func(*http.Request),
+) (status int, answer []byte, err error) {
+	r, err := http.NewRequest(http.MethodPost, hook, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}
-	mac := hmac.New(sha256.New, []byte(inboundSecret))
+	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)
 	r.Header.Set("X-Service-Signature", hex.EncodeToString(mac.Sum(nil)))
 	r.Header.Set("X-Service-Event", "CANDIDATE-EXPORT")

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -45,7 +44,7 @@ func startChromium(t *testing.T, flags ...string) *chromium {
 	c.call(http.MethodPost, "", map[string]any{"capabilities": map[string]any{"alwaysMatch": map[string]any{
 		"browserName": "chrome",
 		"goog:chromeOptions": map[string]any{"binary": browser, "args": append([]string{
-			"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+			"--headless", "--hide-scrollbars", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 			"--disable-background-networking",
 			"--disable-component-update", "--disable-sync", "--no-proxy-server", "--user-data-dir=" + t.TempDir(),
 		}, flags...)},
@@ -148,10 +147,18 @@ func (c *chromium) tell(command string, parameters map[string]any) {
 	c.call(http.MethodPost, "/goog/cdp/execute", map[string]any{"cmd": command, "params": parameters}, nil)
 }
 
-// picture is the page as a PNG.
+// picture is the page as a PNG, at most maxPicture high.
 func (c *chromium) picture() []byte {
 	c.t.Helper()
-	raw, err := base64.StdEncoding.DecodeString(c.get("/screenshot"))
-	require.NoError(c.t, err)
-	return raw
+	var size struct{ Width, Height int }
+	c.evaluate("scrollTo(0, 0)", nil)
+	c.evaluate("({width: innerWidth, height: Math.max(innerHeight, document.documentElement.scrollHeight)})", &size)
+	var made struct{ Data []byte }
+	c.call(http.MethodPost, "/goog/cdp/execute", map[string]any{"cmd": "Page.captureScreenshot", "params": map[string]any{
+		"captureBeyondViewport": true, "clip": map[string]any{"x": 0, "y": 0, "scale": 1, "width": size.Width,
+			"height": min(size.Height, maxPicture)}}}, &made)
+	return made.Data
 }
+
+// maxPicture is the height of the largest picture, in px.
+const maxPicture = 3000
