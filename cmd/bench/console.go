@@ -45,7 +45,7 @@ func (b *bench) console() error {
 	if err != nil {
 		return err
 	}
-	if err := fill(filled, b.listed); err != nil {
+	if err := fill(filled, b.listed, 0); err != nil {
 		return err
 	}
 	var tenants strings.Builder

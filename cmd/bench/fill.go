@@ -17,8 +17,9 @@ const (
 )
 
 // fill stores so many exports in an empty database, with one delivery each: of ten tenants, which have a thousand
-// candidates each. One delivery in a thousand failed. They came one a second, the last one now.
-func fill(address string, exports int) error {
+// candidates each. Of ten exports of a tenant, so many wait: their deliveries are held, retrying or not attempted yet.
+// Of the others one delivery in a thousand failed. They came one a second, the last one now.
+func fill(address string, exports, waiting int) error {
 	ctx := context.Background()
 	db, err := store.Open(ctx, address, store.Options{})
 	if err != nil {
@@ -28,7 +29,7 @@ func fill(address string, exports int) error {
 	began := time.Now()
 	first := began.UTC().Truncate(time.Second).Add(-time.Duration(exports) * time.Second)
 	for n := 0; n < exports; n += fillBatch {
-		if err := insertBatch(ctx, db, n, first); err != nil {
+		if err := insertBatch(ctx, db, n, waiting, first); err != nil {
 			return err
 		}
 		if n%100_000 == 0 && n > 0 {
@@ -38,7 +39,7 @@ func fill(address string, exports int) error {
 	return nil
 }
 
-func insertBatch(ctx context.Context, db *store.DB, from int, first time.Time) error {
+func insertBatch(ctx context.Context, db *store.DB, from, waiting int, first time.Time) error {
 	ids := make([]int64, 0, fillBatch)
 	err := db.Write(ctx, func(tx *store.Tx) error {
 		for n := from; n < from+fillBatch; n++ {
@@ -48,17 +49,24 @@ func insertBatch(ctx context.Context, db *store.DB, from int, first time.Time) e
 			tenant, key := fmt.Sprint("t-", n%filledTenants), fmt.Sprint("u-", n)
 			e := &model.Export{ID: id, Tenant: tenant, Key: key, Keyed: true, Origin: model.Received,
 				SHA256: sha256.Sum256([]byte(key)), CandidateID: fmt.Sprint("c-", n/10%1000), Receipt: model.NewReceipt(id),
-				ReceivedAt: at, DocumentsTill: at, DeliverTill: at, Body: []byte("{}"), Size: 2,
+				ReceivedAt: at, DocumentsTill: at, DeliverTill: at.Add(model.DeliveryWindow), Body: []byte("{}"), Size: 2,
 				WorkflowID: model.WorkflowID(tenant, key, 0)}
 			if _, err := tx.InsertExport(e); err != nil {
 				return err
 			}
-			if err := tx.MarkDispatched(id, 0, at); err != nil {
+			if err := tx.MarkDispatched(id, 0, at, "hris"); err != nil {
 				return err
 			}
 			d := &model.Delivery{ExportID: id, Tenant: tenant, Integration: "hris", Outcome: model.Delivered, CreatedAt: at,
 				UpdatedAt: at}
-			if n%1000 == 3 {
+			switch of := n / filledTenants % 10; {
+			case of < waiting && n%3 == 0:
+				continue
+			case of < waiting && n%3 == 1:
+				d.Outcome, d.HeldSince = model.Held, at
+			case of < waiting:
+				d.Outcome, d.Fault, d.Attempts, d.NextAt = model.Retrying, model.ClassPartnerFault, 3, time.Now().Add(time.Hour)
+			case n%1000 == 99:
 				d.Outcome, d.Fault = model.Failed, model.ClassPartnerFault
 			}
 			if err := tx.UpsertDelivery(d); err != nil {

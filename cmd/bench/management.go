@@ -18,16 +18,30 @@ func (s *server) post(path string, object map[string]any) error {
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Authorization", "Bearer dev-key")
 	r.Header.Set("Content-Type", "application/json")
+	return s.manage(r)
+}
+
+// read reads a path of the server's management API, below /manage/v1.
+func (s *server) read(path string) error {
+	r, err := http.NewRequest(http.MethodGet, "http://"+s.address+"/manage/v1"+path, nil)
+	if err != nil {
+		return err
+	}
+	return s.manage(r)
+}
+
+// manage makes a request of an administrator to the management API. Any status but a 2xx is an error.
+func (s *server) manage(r *http.Request) error {
+	r.Header.Set("Authorization", "Bearer dev-key")
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode/100 != 2 {
-		text, _ := io.ReadAll(answer.Body)
-		return fmt.Errorf("POST %s was answered %d: %s", path, answer.StatusCode, text)
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode/100 != 2 {
+		err = fmt.Errorf("%s %s was answered %d: %s", r.Method, r.URL.Path, answer.StatusCode, text)
 	}
-	return nil
+	return err
 }

@@ -41,6 +41,7 @@ var scenarios = []scenario{
 	{name: "hang", run: (*bench).hang},
 	{name: "backlog", run: (*bench).backlog},
 	{name: "console", run: (*bench).console},
+	{name: "waits", run: (*bench).waits},
 }
 
 func scenarioNames() (names []string) {
