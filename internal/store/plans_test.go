@@ -215,6 +215,9 @@ func TestListsUseIndexesOfSQLite(t *testing.T) {
 			return detail, err
 		}, "EXPLAIN QUERY PLAN "+one.q, one.args...)
 		require.NoError(t, err)
+		if plan[0] == "MATERIALIZE page" {
+			plan = plan[1:]
+		}
 		if few.MatchString(plan[0]) || !strings.Contains(one.q, "WHERE") { // without a filter its head is read
 			continue
 		}

@@ -26,8 +26,9 @@ func (db *DB) undelivered(integration string) string {
 		// one without integrations is for all that its tenant has when Temporal gets it
 		named = ` AND (e.integrations = '' OR EXISTS (SELECT 1 FROM ` + words + ` WHERE w.value = ` + integration + `))`
 	}
+	// Counted, because PostgreSQL makes a hash table of all open deliveries for an EXISTS.
 	return `(` + undispatched + named + `
-		OR EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id AND ` + open + ofDelivery + `)
+		OR (SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND ` + open + ofDelivery + `) > 0
 		OR e.dispatched_at IS NOT NULL AND EXISTS (SELECT 1 FROM ` + words + ` WHERE ` + missing + ofWord + `))`
 }
 
@@ -47,8 +48,11 @@ func (db *DB) ListSettled(ctx context.Context, after int64) (settled []int64, ne
 		id          int64
 		undelivered bool
 	}
+	// Materialized, because PostgreSQL would look at all unsettled exports for one page of them.
 	page, err := rows.Query(ctx, db.reads, func(r row) (f found, err error) { return f, r.Scan(&f.id, &f.undelivered) },
-		`SELECT e.id, `+db.undelivered("")+` FROM exports e WHERE e.unsettled AND e.id > $1 ORDER BY e.id LIMIT $2`,
+		`WITH page AS MATERIALIZED (SELECT id, dispatched_at, fault, round, integrations FROM exports
+			WHERE unsettled AND id > $1 ORDER BY id LIMIT $2)
+		SELECT e.id, `+db.undelivered("")+` FROM page e ORDER BY e.id`,
 		after, MaxPage)
 	for _, f := range page {
 		if !f.undelivered {
@@ -67,10 +71,16 @@ func (tx *Tx) SettleExports(ids []int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
+	statement, args := tx.settle(ids)
+	return tx.sql.Run(statement, args...)
+}
+
+// settle is the statement of SettleExports.
+func (tx *Tx) settle(ids []int64) (statement string, args []any) {
 	in, args := oneOf(ids)
-	return tx.sql.Run(fmt.Sprintf(`UPDATE exports SET unsettled = $%d WHERE id IN (SELECT e.id FROM exports e
+	return fmt.Sprintf(`UPDATE exports SET unsettled = $%d WHERE id IN (SELECT e.id FROM exports e
 		WHERE e.id IN (%s) AND NOT %s ORDER BY e.id%s)`,
-		len(args)+1, in, tx.db.undelivered(""), tx.sql.SkipLocked()), append(args, false)...)
+		len(args)+1, in, tx.db.undelivered(""), tx.sql.SkipLocked()), append(args, false)
 }
 
 // Waiting is how many deliveries to an integration are not final, and since when the oldest waits: since the export

@@ -1,0 +1,87 @@
+package store
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/store/rows"
+	"github.com/hiregate/hiregate/internal/store/storetest"
+)
+
+// fillWaiting stores 20,000 exports with one delivery each, of which three in ten wait: held, retrying, and without a
+// row yet. The planner then knows how many there are.
+func fillWaiting(t *testing.T, db *DB) {
+	t.Helper()
+	const n = `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000) `
+	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+		return tx.sql.RunAll([]string{
+			`INSERT INTO exports (id, tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt,
+				received_at, documents_till, deliver_till, round, integrations, workflow_id, dispatched_at, dispatch_after,
+				fault, unsettled)
+			` + n + `SELECT n, 't', 'u-' || n, TRUE, 'received', $1, 0, '', 0, '', n, n, n, 0, 'i', '', n, n, '', n % 10 < 3 FROM n`,
+			`INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
+				held_since, created_at, updated_at)
+			` + n + `SELECT n, 't', 'i', 0, CASE n % 10 WHEN 1 THEN 'held' WHEN 2 THEN 'retrying' ELSE 'delivered' END,
+				'', '', 0, n < 0, CASE n % 10 WHEN 1 THEN n END, n, n FROM n WHERE n % 10 > 0 AND length($1) = 0`,
+		}, []byte{})
+	}))
+	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { return tx.sql.Run(`ANALYZE`) }))
+}
+
+// wholeTable is a step of a plan that reads all exports, or all deliveries.
+var wholeTable = regexp.MustCompile(`Seq Scan on (exports|deliveries)|^SCAN [a-z]+$`)
+
+// ofPage is such a step that reads what an inner query found: a page.
+var ofPage = regexp.MustCompile(`^SCAN (page|e|w)$`)
+
+// plan returns the steps of a statement's plan, with the values of its arguments.
+func plan(t *testing.T, db *DB, q string, args ...any) (steps []string) {
+	t.Helper()
+	explain, step := "EXPLAIN ", rows.Value[string]
+	if db.Exclusive() {
+		explain, step = "EXPLAIN QUERY PLAN ", func(r row) (detail string, err error) {
+			var id, parent, unused int
+			return detail, r.Scan(&id, &parent, &unused, &detail)
+		}
+	}
+	require.NoError(t, db.Write(t.Context(), func(tx *Tx) (err error) {
+		steps, err = rows.QueryTx(tx.sql, step, explain+q, args...)
+		return err
+	}))
+	return steps
+}
+
+// However many exports wait, a page of them is looked up, and not their tables read.
+func TestPagesOfUnsettledExportsReadNoTable(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		db, err := Open(t.Context(), address, Options{})
+		require.NoError(t, err)
+		defer db.Close()
+		fillWaiting(t, db)
+		var all []asked
+		observe(db, func(q string, args []any) { all = append(all, asked{q, args}) }, nil)
+		settled, _, err := db.ListSettled(t.Context(), 0)
+		require.NoError(t, err)
+		require.Empty(t, settled)
+		ids := make([]int64, MaxPage)
+		for n := range ids {
+			ids[n] = int64(n)
+		}
+		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+			q, args := tx.settle(ids)
+			all = append(all, asked{q, args})
+			return nil
+		}))
+		for _, one := range all {
+			for _, step := range plan(t, db, one.q, one.args...) {
+				if !ofPage.MatchString(step) {
+					require.NotRegexp(t, wholeTable, strings.TrimSpace(step), one.q)
+				}
+			}
+		}
+	})
+}
