@@ -66,7 +66,7 @@ func insertBatch(ctx context.Context, db *store.DB, from, waiting int, first tim
 				d.Outcome, d.HeldSince = model.Held, at
 			case of < waiting:
 				d.Outcome, d.Fault, d.Attempts, d.NextAt = model.Retrying, model.ClassPartnerFault, 3, time.Now().Add(time.Hour)
-			case n%1000 == 99:
+			case n%1000 == 93: // of t-3
 				d.Outcome, d.Fault = model.Failed, model.ClassPartnerFault
 			}
 			if err := tx.UpsertDelivery(d); err != nil {
