@@ -27,6 +27,8 @@ type dialect interface {
 	// is closed. Its error says what to do.
 	claim(context.Context, *zap.Logger) (lock io.Closer, err error)
 	connect(access) (*sql.DB, error)
+	// session runs the writer's statements on its connection.
+	session(*sql.Conn) session
 	migrator(*sql.DB, fs.FS, *zap.Logger) (*goose.Provider, error)
 	// tableExists is a query with one argument: whether there is a table of that name.
 	tableExists() string

@@ -138,6 +138,8 @@ func (p *postgres) connect(a access) (*sql.DB, error) {
 	return db, nil
 }
 
+func (*postgres) session(conn *sql.Conn) session { return pipelineSession{conn} }
+
 // claim locks nobody out.
 func (p *postgres) claim(ctx context.Context, log *zap.Logger) (io.Closer, error) {
 	return io.NopCloser(nil), p.wait(ctx, log)
@@ -240,6 +242,9 @@ func unreachable(err error) bool {
 // lost: an error that is not the server's of a statement broke the connection, or leaves it in doubt. A server that
 // became a standby takes no writes; the new primary may have the same address.
 func (*postgres) lost(err error) bool {
+	if errors.As(err, new(pgx.ErrPreprocessingBatch)) { // an argument has no form for its column
+		return false
+	}
 	code := sqlState(err)
 	return code == "" || code == readOnlyTransaction || strings.HasPrefix(code, operatorShutdown) ||
 		strings.HasPrefix(code, connectionException)

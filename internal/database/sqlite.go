@@ -123,6 +123,10 @@ func (s sqlite) connect(a access) (*sql.DB, error) {
 	return db, nil
 }
 
+func (sqlite) session(conn *sql.Conn) session {
+	return &localSession{conn: conn, prepared: map[string]*sql.Stmt{}}
+}
+
 // sqliteFile is a path as SQLite takes it in front of parameters.
 func sqliteFile(path string) string { return "file:" + (&url.URL{Path: path}).EscapedPath() }
 

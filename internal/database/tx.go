@@ -3,25 +3,33 @@ package database
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 )
 
-// Tx is the open transaction that a closure given to Write writes with. It must not be used after the closure returns.
+// Tx is the open transaction as one closure given to Write writes with it. It must not be used after the closure returns.
 type Tx struct {
-	dialect  dialect
-	ctx      context.Context // of the transaction, and of no request
-	conn     *sql.Conn
-	prepared map[string]*sql.Stmt // statements by their text
-	broken   error                // an error after which the connection can't be trusted
-	failed   error                // of the first statement that failed since begin
-	ending   []collected          // what the closures collected since begin
+	*transaction
+	// handOver hands a statement to whoever runs those of all closures that run beside each other, and returns once it was
+	// run, or with false when it never will be. Nil: the closure runs alone.
+	handOver func(*statement) bool
+	failed   error // of the first statement that failed
+}
+
+// transaction is what the closures of a batch share: the connection, and what they have done since begin.
+type transaction struct {
+	dialect dialect
+	ctx     context.Context // of the transaction, and of no request
+	conn    *sql.Conn
+	session session
+	begun   bool
+	broken  error       // an error after which the connection can't be trusted
+	ending  []collected // what the closures collected
 }
 
 // Collection gathers rows of all closures of a transaction, so that they are written at once.
 type Collection interface {
-	// Write is called once, after the last closure of the transaction.
-	Write() error
+	// Writes is called once, after the last closure of the transaction. What it returns runs beside each other.
+	Writes() []func(*Tx) error
 }
 
 type collected struct {
@@ -29,65 +37,108 @@ type collected struct {
 	Collection
 }
 
-func newTx(ctx context.Context, d dialect, db *sql.DB) (*Tx, error) {
+func newTransaction(ctx context.Context, d dialect, db *sql.DB) (*transaction, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &Tx{dialect: d, conn: conn, prepared: map[string]*sql.Stmt{}}, nil
+	return &transaction{dialect: d, conn: conn, session: d.session(conn)}, nil
 }
 
-func (tx *Tx) close() {
-	for _, s := range tx.prepared {
-		s.Close()
-	}
-	tx.conn.Close()
+func (t *transaction) close() {
+	t.session.close()
+	t.conn.Close()
 }
 
-// begin begins a transaction. It belongs to the writer, not to a request, and so does ctx.
-func (tx *Tx) begin(ctx context.Context) error {
-	tx.ctx, tx.failed, tx.ending = ctx, nil, nil
-	return tx.Run(tx.dialect.beginning())
-}
+// begin begins a transaction, with its first statement. It belongs to the writer, not to a request, and so does ctx.
+func (t *transaction) begin(ctx context.Context) { t.ctx, t.begun, t.ending = ctx, false, nil }
 
 // Collect returns the transaction's collection of a name. The first closure that asks for it makes it.
-func (tx *Tx) Collect(name string, start func() Collection) Collection {
-	for _, c := range tx.ending {
+func (t *transaction) Collect(name string, start func() Collection) Collection {
+	for _, c := range t.ending {
 		if c.name == name {
 			return c.Collection
 		}
 	}
 	one := start()
-	tx.ending = append(tx.ending, collected{name, one})
+	t.ending = append(t.ending, collected{name, one})
 	return one
 }
 
-// writeCollected writes what the closures collected.
-func (tx *Tx) writeCollected() error {
-	for _, c := range tx.ending {
-		if err := c.Write(); err != nil {
-			return err
+// collectedWrites returns what writes the collections.
+func (t *transaction) collectedWrites() (all []func(*Tx) error) {
+	for _, c := range t.ending {
+		all = append(all, c.Writes()...)
+	}
+	return all
+}
+
+func (t *transaction) commit() error {
+	return t.run(&statement{text: "COMMIT"})
+}
+
+func (t *transaction) rollback() error {
+	if !t.begun {
+		return nil
+	}
+	return t.run(&statement{text: "ROLLBACK"})
+}
+
+// run runs statements, and returns the error of the one that failed. The first ones begin the transaction.
+func (t *transaction) run(all ...*statement) error {
+	if !t.begun {
+		t.begun = true
+		all = append([]*statement{{text: t.dialect.beginning()}}, all...)
+	}
+	t.session.run(t.ctx, all)
+	for _, s := range all {
+		if s.err != nil {
+			if t.dialect.lost(s.err) {
+				t.broken = s.err
+			}
+			return s.err
 		}
 	}
 	return nil
 }
 
-func (tx *Tx) commit() error { return tx.Run("COMMIT") }
+// call calls a closure. A panic becomes its error: the writer serves all requests and must not end.
+func (tx *Tx) call(fn func(*Tx) error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("a write panicked: %v", r)
+		}
+	}()
+	if err := fn(tx); err != nil {
+		return err
+	}
+	// If a closure ignored a statement's error, PostgreSQL would turn the COMMIT into a ROLLBACK.
+	return tx.failed
+}
 
-func (tx *Tx) rollback() error { return tx.Run("ROLLBACK") }
+// do runs a statement.
+func (tx *Tx) do(s *statement) error {
+	s.args = tx.dialect.arguments(s.args)
+	if tx.handOver == nil {
+		_ = tx.run(s)
+	} else if !tx.handOver(s) {
+		s.err = errNotRun
+	}
+	if s.err == nil {
+		return nil
+	}
+	err := fmt.Errorf("%w: %w", ErrUnavailable, s.err)
+	if tx.failed == nil {
+		tx.failed = err
+	}
+	return err
+}
 
 // Exec runs a statement that returns no rows, and returns how many it changed.
 func (tx *Tx) Exec(q string, args ...any) (int64, error) {
-	s, err := tx.prepare(q)
-	if err != nil {
-		return 0, err
-	}
-	res, err := s.ExecContext(tx.ctx, tx.dialect.arguments(args)...)
-	if err != nil {
-		return 0, tx.note(err)
-	}
-	n, err := res.RowsAffected()
-	return n, tx.note(err)
+	s := &statement{text: q, args: args}
+	err := tx.do(s)
+	return s.changed, err
 }
 
 // Run runs a statement that returns no rows.
@@ -121,50 +172,30 @@ func (tx *Tx) RunOr(otherwise error, q string, args ...any) error {
 	return err
 }
 
-// prepare prepares a statement at its first use.
-func (tx *Tx) prepare(q string) (*sql.Stmt, error) {
-	if s, ok := tx.prepared[q]; ok {
-		return s, nil
-	}
-	s, err := tx.conn.PrepareContext(tx.ctx, q)
-	if err != nil {
-		return nil, tx.note(err)
-	}
-	tx.prepared[q] = s
-	return s, nil
-}
-
 // Scan reads the single row of a statement, which may be an INSERT … RETURNING, into dest. It reports false when there
 // is none.
-func (tx *Tx) Scan(dest []any, q string, args ...any) (bool, error) {
-	s, err := tx.prepare(q)
-	if err != nil {
-		return false, err
-	}
-	err = s.QueryRowContext(tx.ctx, tx.dialect.arguments(args)...).Scan(dest...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, tx.note(err)
+func (tx *Tx) Scan(dest []any, q string, args ...any) (found bool, err error) {
+	err = tx.Query(func(r Row) error {
+		if found {
+			return nil
+		}
+		found = true
+		return r.Scan(dest...)
+	}, q, args...)
+	return found && err == nil, err
 }
 
 // Query calls each for every row of a statement, until it returns an error.
 func (tx *Tx) Query(each func(Row) error, q string, args ...any) error {
-	s, err := tx.prepare(q)
-	if err != nil {
-		return err
+	var failed error
+	err := tx.do(&statement{text: q, args: args, each: func(r Row) error {
+		failed = each(r)
+		return failed
+	}})
+	if err == nil && failed != nil {
+		err = fmt.Errorf("reading a row: %w", failed)
 	}
-	rows, err := s.QueryContext(tx.ctx, tx.dialect.arguments(args)...)
-	if err != nil {
-		return tx.note(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := each(rows); err != nil {
-			return fmt.Errorf("reading a row: %w", err)
-		}
-	}
-	return tx.note(rows.Err())
+	return err
 }
 
 // KeyShare ends a SELECT of rows that no other node may delete before the transaction ends. It is empty where no other
@@ -180,19 +211,3 @@ func (tx *Tx) LockKey(key int64) error { return tx.dialect.lockKey(tx, key) }
 
 // TryRoom fails unless a table can grow by these bytes, which nothing keeps.
 func (tx *Tx) TryRoom(bytes []byte) error { return tx.dialect.tryRoom(tx, bytes) }
-
-// note marks the database's own errors as ErrUnavailable, and remembers those after which the connection must be opened
-// again.
-func (tx *Tx) note(err error) error {
-	if err == nil {
-		return nil
-	}
-	if tx.dialect.lost(err) {
-		tx.broken = err
-	}
-	err = fmt.Errorf("%w: %w", ErrUnavailable, err)
-	if tx.failed == nil {
-		tx.failed = err
-	}
-	return err
-}

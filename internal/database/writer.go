@@ -33,8 +33,10 @@ const (
 // The error is fn's own, or wraps ErrUnavailable, also when fn has waited some seven seconds for its turn; when ctx
 // ends while it waits, ctx's. After a nil error the write is on disk.
 //
-// key is the unique key that fn inserts under, or empty: where nodes share a database, the closures of one batch run in
-// the order of their keys, so that no two nodes deadlock.
+// key names what fn writes, or is empty. Closures of different keys must not depend on what each other reads: where the
+// database is across a network, they run beside each other, and their statements travel together. Those of one key run
+// one after the other, and those without one run alone. Where nodes share a database, the closures of one batch run in the
+// order of their keys, so that no two nodes deadlock.
 func (db *DB) Write(ctx context.Context, key string, fn func(*Tx) error) error {
 	w := writes.Get().(*write)
 	w.key, w.fn, w.late = key, fn, db.writer.limit.begin()
@@ -104,7 +106,7 @@ type writer struct {
 
 	// Of the writing goroutine alone.
 	db *sql.DB
-	tx *Tx
+	tx *transaction
 
 	commits, writes atomic.Int64
 }
@@ -200,21 +202,29 @@ func (w *writer) drain(batch []*write) []*write {
 	return batch
 }
 
-// commit writes a batch, and reports the outcome to each of its closures.
+// mostFailing is after how many closures that failed the others of a batch each run alone.
+const mostFailing = 4
+
+// commit writes a batch, and reports the outcome to each of its closures. One that fails runs again alone, after the
+// others: if it waited for a lock until the timeout, it does so again.
 func (w *writer) commit(batch []*write) {
-	if len(batch) == 0 {
-		return
-	}
 	ctx, cancel := w.dialect.bound(context.Background())
 	defer cancel()
-	failed, err := w.run(ctx, batch)
-	if !failed || len(batch) == 1 {
-		report(batch, err)
-		return
+	var alone []*write
+	for len(batch) > 0 {
+		failed, err := w.run(ctx, batch)
+		if failed == nil || len(batch) == 1 {
+			report(batch, err)
+			break
+		}
+		batch = slices.DeleteFunc(batch, func(one *write) bool { return one == failed })
+		if alone = append(alone, failed); len(alone) == mostFailing {
+			alone, batch = append(batch, alone...), nil
+		}
 	}
-	for n := range batch {
-		_, err := w.run(ctx, batch[n:n+1])
-		report(batch[n:n+1], err)
+	for n := range alone {
+		_, err := w.run(ctx, alone[n:n+1])
+		report(alone[n:n+1], err)
 	}
 }
 
@@ -224,19 +234,19 @@ func report(batch []*write, err error) {
 	}
 }
 
-// run writes a batch. It retries a lost connection and a conflict, but never a COMMIT: after a lost connection its
-// outcome is unknown.
-func (w *writer) run(ctx context.Context, batch []*write) (failed bool, err error) {
+// run writes a batch, and returns the closure that failed. It retries a lost connection and a conflict, but never a
+// COMMIT: after a lost connection its outcome is unknown.
+func (w *writer) run(ctx context.Context, batch []*write) (failed *write, err error) {
 	known := w.tx != nil
-	res, err := w.transaction(ctx, batch)
+	res, failed, err := w.transaction(ctx, batch)
 	// the server may have been restarted since, or have closed what was idle
 	if res == lost && known && ctx.Err() == nil {
-		res, err = w.transaction(ctx, batch)
+		res, failed, err = w.transaction(ctx, batch)
 	}
 	for tries := 1; res == faulty && len(batch) == 1 && tries < maxTries && w.dialect.conflict(err); tries++ {
-		res, err = w.transaction(ctx, batch)
+		res, failed, err = w.transaction(ctx, batch)
 	}
-	return res == faulty, err
+	return failed, err
 }
 
 // result is the outcome of a transaction.
@@ -248,41 +258,29 @@ const (
 	lost                 // the connection was lost before COMMIT: nothing was written
 )
 
-// transaction runs the closures and commits. One that fails becomes the last of the batch: if it waited for a lock
-// until the timeout, it does so again after the others.
-func (w *writer) transaction(ctx context.Context, batch []*write) (result, error) {
+// transaction runs the closures and commits. When one fails, it returns which.
+func (w *writer) transaction(ctx context.Context, batch []*write) (res result, failed *write, err error) {
 	if err := w.ensureConnected(ctx); err != nil {
-		return ended, fmt.Errorf("connecting: %w: %w", ErrUnavailable, err)
+		return ended, nil, fmt.Errorf("connecting: %w: %w", ErrUnavailable, err)
 	}
-	if err := w.tx.begin(ctx); err != nil {
-		return w.lose(), fmt.Errorf("beginning a transaction: %w: %w", ErrUnavailable, err)
-	}
-	for n, one := range batch {
-		err := w.call(one.fn)
-		if err == nil && n == len(batch)-1 {
-			err = w.call((*Tx).writeCollected)
+	w.tx.begin(ctx)
+	if failed, err = w.tx.write(batch); err != nil {
+		if rollback := w.tx.rollback(); rollback == nil && w.tx.broken == nil {
+			return faulty, failed, err
 		}
-		if err != nil {
-			if rollback := w.tx.rollback(); rollback == nil && w.tx.broken == nil {
-				copy(batch[n:], batch[n+1:])
-				batch[len(batch)-1] = one
-				return faulty, err
-			}
-			return w.lose(), fmt.Errorf("writing: %w: %w", ErrUnavailable, err)
-		}
+		return w.lose(), nil, fmt.Errorf("writing: %w: %w", ErrUnavailable, err)
 	}
-	err := w.dialect.present()
-	if err == nil {
+	if err = w.dialect.present(); err == nil {
 		err = w.tx.commit()
 	}
 	if err != nil {
 		w.log.Error("a commit failed; its writes were not acknowledged", zap.Error(err), zap.Int("writes", len(batch)))
 		w.disconnect()
-		return ended, fmt.Errorf("committing: %w: %w", ErrUnavailable, err)
+		return ended, nil, fmt.Errorf("committing: %w: %w", ErrUnavailable, err)
 	}
 	w.commits.Add(1)
 	w.writes.Add(int64(len(batch)))
-	return ended, nil
+	return ended, nil, nil
 }
 
 // lose disconnects. It reports lost when another connection may do better.
@@ -293,20 +291,6 @@ func (w *writer) lose() result {
 		return lost
 	}
 	return ended
-}
-
-// call turns a panic of a closure into its error: the writer serves all requests and must not end.
-func (w *writer) call(fn func(*Tx) error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("a write panicked: %v", r)
-		}
-	}()
-	if err := fn(w.tx); err != nil {
-		return err
-	}
-	// If a closure ignored a statement's error, PostgreSQL would turn the COMMIT into a ROLLBACK.
-	return w.tx.failed
 }
 
 func (w *writer) ensureConnected(ctx context.Context) error {
@@ -320,7 +304,7 @@ func (w *writer) ensureConnected(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	tx, err := newTx(ctx, w.dialect, db)
+	tx, err := newTransaction(ctx, w.dialect, db)
 	if err != nil {
 		db.Close()
 		return err

@@ -53,7 +53,6 @@ type DB struct {
 	reads    rows.Reader // sql
 	vaults   *vault.Shared
 	dataKeys dataKeys
-	scratch  []byte // for what a transaction writes next
 }
 
 // Tx is the open transaction that a closure given to Write writes with. It must not be used after the closure returns.

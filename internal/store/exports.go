@@ -43,9 +43,6 @@ func (tx *Tx) InsertExport(e *model.Export) (bool, error) {
 	return err == nil, err
 }
 
-// keptScratch is the largest scratch memory worth keeping for the next body, in bytes.
-const keptScratch = 256 << 10
-
 // insertBody keeps the body of an export, and the headers it came with.
 func (tx *Tx) insertBody(e *model.Export) error {
 	const insert = `INSERT INTO export_bodies (export_id, body, link, export_context) VALUES ($1, $2, $3, $4)`
@@ -59,12 +56,7 @@ func (tx *Tx) insertBody(e *model.Export) error {
 	if sealed != nil {
 		return tx.sql.Run(insert, e.ID, sealed, nil, nil)
 	}
-	kept := packBody(tx.db.scratch, e.Body)
-	err = tx.sql.Run(insert, e.ID, kept, e.Link, e.ExportContext)
-	if cap(kept) <= keptScratch {
-		tx.db.scratch = kept
-	}
-	return err
+	return tx.sql.Run(insert, e.ID, packBody(nil, e.Body), e.Link, e.ExportContext)
 }
 
 // AcceptedExport finds an accepted export by its key.

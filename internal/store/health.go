@@ -28,7 +28,6 @@ type placeAndHour struct {
 // of a batch share it, so that it costs two statements for each integration and one for each tenant, however many
 // attempts there are; one more while the integration refuses any.
 type healthBatch struct {
-	tx       *Tx
 	hours    map[placeAndHour]*model.Tally
 	health   map[model.Place]*model.Health
 	attempts map[model.Place][]judged // in their order
@@ -46,7 +45,7 @@ type judged struct {
 // healthBatch returns what the closures of the transaction count.
 func (tx *Tx) healthBatch() *healthBatch {
 	return tx.sql.Collect("health", func() database.Collection {
-		return &healthBatch{tx, map[placeAndHour]*model.Tally{}, map[model.Place]*model.Health{},
+		return &healthBatch{map[placeAndHour]*model.Tally{}, map[model.Place]*model.Health{},
 			map[model.Place][]judged{}, map[quarterOf]*Quarter{}}
 	}).(*healthBatch)
 }
@@ -70,33 +69,39 @@ func (tx *Tx) CountAttempt(at model.Place, export int64, a *model.Attempt) {
 	batch.attempts[at] = append(batch.attempts[at], judged{export, a.Fault, a.Status, ended})
 }
 
-// Write implements database.Collection. Nodes update the same rows: they do so last in their transactions, and in the
+// Writes implements database.Collection. Nodes update the same rows: they do so last in their transactions, and in the
 // same order, so that they don't deadlock.
-func (b *healthBatch) Write() error {
+func (b *healthBatch) Writes() (all []func(*database.Tx) error) {
 	for _, at := range slices.SortedFunc(maps.Keys(b.hours), func(x, y placeAndHour) int {
 		return cmp.Or(comparePlaces(x.Place, y.Place), x.hour.Compare(y.hour))
 	}) {
-		if err := b.tx.sql.Run(addToHour, hourValues(at, b.hours[at])...); err != nil {
-			return fmt.Errorf("counting attempts: %w", err)
-		}
+		all = append(all, func(tx *database.Tx) error {
+			if err := tx.Run(addToHour, hourValues(at, b.hours[at])...); err != nil {
+				return fmt.Errorf("counting attempts: %w", err)
+			}
+			return nil
+		})
 	}
 	for _, at := range slices.SortedFunc(maps.Keys(b.health), comparePlaces) {
-		h, before := b.health[at], ""
-		_, err := b.tx.sql.Scan([]any{&before}, addToHealth, at.Tenant, at.Integration, rows.Micros(h.LastSuccess),
-			rows.Micros(h.Recovered), h.Failures, rows.Micros(h.FailingSince), string(h.Class), h.Reason)
-		if err == nil {
-			err = b.addRefusals(at, before)
-		}
-		if err != nil {
-			return fmt.Errorf("writing the health of an integration: %w", err)
-		}
+		all = append(all, func(tx *database.Tx) error {
+			h, before := b.health[at], ""
+			_, err := tx.Scan([]any{&before}, addToHealth, at.Tenant, at.Integration, rows.Micros(h.LastSuccess),
+				rows.Micros(h.Recovered), h.Failures, rows.Micros(h.FailingSince), string(h.Class), h.Reason)
+			if err == nil {
+				err = b.addRefusals(tx, at, before)
+			}
+			if err != nil {
+				return fmt.Errorf("writing the health of an integration: %w", err)
+			}
+			return nil
+		})
 	}
-	return b.writeQuarters()
+	return append(all, b.quarterWrites()...)
 }
 
 // addRefusals adds the attempts at an integration to what it refused before, whose row the transaction has locked.
 // While nothing is refused there is nothing to write.
-func (b *healthBatch) addRefusals(at model.Place, before string) error {
+func (b *healthBatch) addRefusals(tx *database.Tx, at model.Place, before string) error {
 	var r model.Refusals
 	if before != "" {
 		if err := json.Unmarshal([]byte(before), &r); err != nil {
@@ -117,7 +122,7 @@ func (b *healthBatch) addRefusals(at model.Place, before string) error {
 	if after == before {
 		return nil
 	}
-	return b.tx.sql.Run(`UPDATE integration_health SET refusals = $1 WHERE tenant = $2 AND integration = $3`, after,
+	return tx.Run(`UPDATE integration_health SET refusals = $1 WHERE tenant = $2 AND integration = $3`, after,
 		at.Tenant, at.Integration)
 }
 

@@ -23,7 +23,7 @@ const (
 // CountEvent counts something that happened to an export, in the transaction in which it does.
 func (tx *Tx) CountEvent(event model.Event, tenant, integration string, now time.Time) {
 	batch := tx.sql.Collect("events", func() database.Collection {
-		return &eventBatch{tx, map[eventKey]*EventCount{}}
+		return &eventBatch{map[eventKey]*EventCount{}}
 	}).(*eventBatch)
 	key := eventKey{event, model.Place{Tenant: tenant, Integration: integration}}
 	if batch.counts[key] == nil {
@@ -39,29 +39,34 @@ type eventKey struct {
 
 // eventBatch gathers the events that the closures of a transaction count.
 type eventBatch struct {
-	tx     *Tx
 	counts map[eventKey]*EventCount
 }
 
-// Write implements database.Collection. The order keeps nodes that count the same from a deadlock.
-func (b *eventBatch) Write() error {
+// Writes implements database.Collection. The order keeps nodes that count the same from a deadlock.
+func (b *eventBatch) Writes() (all []func(*database.Tx) error) {
 	for _, key := range slices.SortedFunc(maps.Keys(b.counts), func(x, y eventKey) int {
 		return cmp.Or(cmp.Compare(x.event, y.event), comparePlaces(x.Place, y.Place))
 	}) {
-		c := b.counts[key]
-		err := b.tx.sql.Run(`INSERT INTO notification_counts AS c
-			(event, tenant, integration, count, since, due_at, told_at) VALUES ($1, $2, $3, $4, $5, $6, 0)
-			ON CONFLICT (event, tenant, integration) DO UPDATE SET count = c.count + excluded.count,
-				since = CASE WHEN c.count = 0 THEN excluded.since ELSE c.since END,
-				due_at = CASE WHEN c.due_at IS NOT NULL THEN c.due_at
-					WHEN c.told_at + $7 > excluded.due_at THEN c.told_at + $7 ELSE excluded.due_at END`,
-			string(key.event), key.Tenant, key.Integration, c.Count, rows.Micros(c.Since), rows.Micros(c.Since.Add(TellAfter)),
-			TellEvery.Microseconds())
-		if err != nil {
-			return fmt.Errorf("counting what is to be told: %w", err)
-		}
+		all = append(all, func(tx *database.Tx) error {
+			if err := b.add(tx, key); err != nil {
+				return fmt.Errorf("counting what is to be told: %w", err)
+			}
+			return nil
+		})
 	}
-	return nil
+	return all
+}
+
+func (b *eventBatch) add(tx *database.Tx, key eventKey) error {
+	c := b.counts[key]
+	return tx.Run(`INSERT INTO notification_counts AS c
+		(event, tenant, integration, count, since, due_at, told_at) VALUES ($1, $2, $3, $4, $5, $6, 0)
+		ON CONFLICT (event, tenant, integration) DO UPDATE SET count = c.count + excluded.count,
+			since = CASE WHEN c.count = 0 THEN excluded.since ELSE c.since END,
+			due_at = CASE WHEN c.due_at IS NOT NULL THEN c.due_at
+				WHEN c.told_at + $7 > excluded.due_at THEN c.told_at + $7 ELSE excluded.due_at END`,
+		string(key.event), key.Tenant, key.Integration, c.Count, rows.Micros(c.Since), rows.Micros(c.Since.Add(TellAfter)),
+		TellEvery.Microseconds())
 }
 
 // EventCount counts an event of exports since the last notification of it.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/database"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store/rows"
 )
@@ -49,18 +50,21 @@ func (b *healthBatch) quarter(tenant string, at time.Time) *Quarter {
 	return b.quarters[key]
 }
 
-// writeQuarters adds to the quarters, in an order that keeps nodes from a deadlock.
-func (b *healthBatch) writeQuarters() error {
+// quarterWrites adds to the quarters, in an order that keeps nodes from a deadlock.
+func (b *healthBatch) quarterWrites() (all []func(*database.Tx) error) {
 	for _, at := range slices.SortedFunc(maps.Keys(b.quarters), func(x, y quarterOf) int {
 		return cmp.Or(strings.Compare(x.tenant, y.tenant), x.begin.Compare(y.begin))
 	}) {
-		q := b.quarters[at]
-		if err := b.tx.sql.Run(addToQuarter, at.tenant, rows.Micros(q.Begin), q.Received, q.Delivered, q.Waiting,
-			q.Oldest.Microseconds()); err != nil {
-			return fmt.Errorf("writing a quarter of an hour: %w", err)
-		}
+		all = append(all, func(tx *database.Tx) error {
+			q := b.quarters[at]
+			if err := tx.Run(addToQuarter, at.tenant, rows.Micros(q.Begin), q.Received, q.Delivered, q.Waiting,
+				q.Oldest.Microseconds()); err != nil {
+				return fmt.Errorf("writing a quarter of an hour: %w", err)
+			}
+			return nil
+		})
 	}
-	return nil
+	return all
 }
 
 var addToQuarter = func() string {
