@@ -84,7 +84,11 @@ func rounded(d time.Duration) time.Duration {
 // unless another node wrote it since it was read.
 func (a *Activities) store(ctx context.Context, d *model.Delivery, next nextState) (stored *model.Delivery, err error) {
 	write := func(ctx context.Context) error {
-		return a.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		key := "" // what is written beside the delivery may be anything
+		if next.also == nil {
+			key = fmt.Sprintf("delivery %d %d %s", d.ExportID, d.Round, d.Integration)
+		}
+		return a.Store.WriteOrdered(ctx, key, func(tx *store.Tx) (err error) {
 			stored, err = storeStep(tx, d, next)
 			return err
 		})
