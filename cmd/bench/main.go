@@ -66,6 +66,7 @@ type bench struct {
 	rounds                     int
 	burstSize, waiting, listed int
 	temporal, binary           string
+	roundTrip                  time.Duration // what a round trip to PostgreSQL takes longer
 
 	full, body []byte // the export to send, with its documents and without
 	self       string // path of this program
@@ -111,7 +112,11 @@ func (b *bench) database(postgres bool, folder string) (address string, err erro
 		}
 	}
 	b.created++
-	return b.postgres.Create(fmt.Sprint("bench_", b.created), "template1")
+	address, err = b.postgres.Create(fmt.Sprint("bench_", b.created), "template1")
+	if err == nil && b.roundTrip > 0 {
+		address, err = away(address, b.roundTrip)
+	}
+	return address, err
 }
 
 // tidyWhenInterrupted removes the folder, which may hold a million exports.

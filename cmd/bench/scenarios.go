@@ -36,6 +36,7 @@ var scenarios = []scenario{
 		)
 	}},
 	{name: "documents", run: (*bench).documents, partOf: "burst"},
+	{name: "network", run: (*bench).network},
 	{name: "sustained", run: (*bench).sustained},
 	{name: "low", run: func(b *bench) error { return cmp.Or(b.low(10), b.low(40)) }},
 	{name: "hang", run: (*bench).hang},

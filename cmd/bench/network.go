@@ -1,0 +1,84 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"time"
+)
+
+// network measures a burst on PostgreSQL beside the gateway, and one millisecond away.
+func (b *bench) network() error {
+	b.onPostgres = true
+	run := func(roundTrip time.Duration) error {
+		b.roundTrip = roundTrip
+		return b.burst(fmt.Sprintf("PostgreSQL, %s away", roundTrip), flowOptions{tenants: 1})
+	}
+	return cmp.Or(run(0), run(time.Millisecond))
+}
+
+// away returns an address of the same database behind a connection on which each round trip takes longer, by a time.
+func away(address string, roundTrip time.Duration) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	server := u.Host
+	go func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", server)
+			if err != nil {
+				near.Close()
+				continue
+			}
+			go carry(near, far, roundTrip/2)
+			go carry(far, near, roundTrip/2)
+		}
+	}()
+	u.Host = l.Addr().String()
+	return u.String(), nil
+}
+
+// carry passes on what comes from one end, each byte a time after it came.
+func carry(from, to net.Conn, late time.Duration) {
+	type chunk struct {
+		bytes []byte
+		due   time.Time
+	}
+	chunks := make(chan chunk, 1024)
+	go func() {
+		defer to.Close()
+		for c := range chunks {
+			time.Sleep(time.Until(c.due))
+			if _, err := to.Write(c.bytes); err != nil {
+				break
+			}
+		}
+		for range chunks { // the other end has gone
+		}
+	}()
+	defer close(chunks)
+	for {
+		buf := make([]byte, 64<<10)
+		n, err := from.Read(buf)
+		if n > 0 {
+			chunks <- chunk{buf[:n], time.Now().Add(late)}
+		}
+		if err != nil {
+			if err != io.EOF {
+				from.Close()
+			}
+			return
+		}
+	}
+}
