@@ -41,8 +41,8 @@ func away(address string, roundTrip time.Duration) (string, error) {
 				near.Close()
 				continue
 			}
-			go carry(near, far, roundTrip/2)
-			go carry(far, near, roundTrip/2)
+			go carry(near, far, 0)
+			go carry(far, near, roundTrip) // all of it here: a sleep is never shorter than a millisecond
 		}
 	}()
 	u.Host = l.Addr().String()
