@@ -3,94 +3,97 @@ package database
 import (
 	"fmt"
 	"iter"
+	"slices"
 )
 
-// write runs the closures of a batch, which has those of one key beside each other, and then what they collected. When
-// one fails, it returns which; for what they collected, the last of the batch.
+// step is a closure of a write, or what the closures of a batch collected, for the last of it.
+type step struct {
+	of *write
+	fn func(*Tx) error
+}
+
+// write runs the closures of a batch, those without a key first, and then what they collected. When one fails, it returns
+// which; for what they collected, the last of the batch.
 func (t *transaction) write(batch []*write) (failed *write, err error) {
-	pipelined := t.dialect.shared()
-	var lanes []func(*Tx) error
-	at := make([]*write, 0, len(batch)) // the one that a lane is at
-	for n, one := range batch {
-		if !pipelined || one.key == "" {
-			if err := new(Tx{transaction: t}).call(one.fn); err != nil {
-				return one, err
-			}
-			continue
+	alone := len(batch)
+	if t.dialect.shared() {
+		if keyed := slices.IndexFunc(batch, func(one *write) bool { return one.key != "" }); keyed >= 0 {
+			alone = keyed
 		}
-		if n > 0 && batch[n-1].key == one.key {
-			continue
+	}
+	for _, one := range batch[:alone] {
+		if err := (&Tx{transaction: t, of: one}).call(one.fn); err != nil {
+			return t.blame(one, err)
 		}
-		lane := len(lanes)
-		at = append(at, one)
-		lanes = append(lanes, func(tx *Tx) error {
-			for _, next := range batch[n:] {
-				if next.key != one.key {
-					break
-				}
-				at[lane] = next
-				if err := tx.call(next.fn); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
 	}
-	if lane, err := t.beside(lanes); err != nil {
-		return at[lane], err
+	if failed, err := t.beside(lanesOf(batch[alone:])); err != nil {
+		return t.blame(failed, err)
 	}
-	if _, err := t.beside(t.collectedWrites()); err != nil {
-		return batch[len(batch)-1], err
+	last := batch[len(batch)-1]
+	var collected [][]step
+	for _, fn := range t.collectedWrites() {
+		collected = append(collected, []step{{last, fn}})
 	}
-	if !t.begun { // no closure had a statement: whether the database is there shows before the COMMIT
+	if failed, err := t.beside(collected); err != nil {
+		return t.blame(failed, err)
+	}
+	if !t.begun { // no closure waited for a result: whether the database is there shows before the COMMIT
 		if err := t.run(); err != nil {
-			return batch[len(batch)-1], fmt.Errorf("beginning a transaction: %w: %w", ErrUnavailable, err)
+			return t.blame(last, fmt.Errorf("beginning a transaction: %w: %w", ErrUnavailable, err))
 		}
 	}
 	return nil, nil
 }
 
-// beside runs closures beside each other: each goes on until it needs the result of a statement, and the statements that
-// all of them wait for are run at once, in the order of the closures. No two of them run at the same moment. When one
-// fails, the others are broken off and its number is returned.
-func (t *transaction) beside(closures []func(*Tx) error) (failed int, err error) {
-	if !t.dialect.shared() {
-		for n, fn := range closures {
-			if err := new(Tx{transaction: t}).call(fn); err != nil {
-				return n, err
-			}
+// lanesOf returns the closures of each key, which are neighbours in a batch.
+func lanesOf(batch []*write) (lanes [][]step) {
+	for n, one := range batch {
+		if n == 0 || batch[n-1].key != one.key {
+			lanes = append(lanes, nil)
 		}
-		return 0, nil
+		last := len(lanes) - 1
+		lanes[last] = append(lanes[last], step{one, one.fn})
 	}
+	return lanes
+}
+
+// beside runs lanes beside each other, and the steps of a lane one after the other: each lane goes on until it needs the
+// result of a statement, and the statements that all of them wait for are run at once, in the order of the lanes. No two
+// of them run at the same moment. When one fails, the others are broken off, and the write that it was for is returned.
+func (t *transaction) beside(lanes [][]step) (failed *write, err error) {
 	type lane struct {
-		number int
-		next   func() (*statement, bool)
-		err    error
+		next func() (*statement, bool)
+		at   *write
+		err  error
 	}
-	lanes := make([]*lane, len(closures))
-	for n, fn := range closures {
-		l := &lane{number: n}
+	running := make([]*lane, len(lanes))
+	for n, steps := range lanes {
+		l := new(lane)
 		next, stop := iter.Pull(func(yield func(*statement) bool) {
-			tx := &Tx{transaction: t, handOver: yield}
-			l.err = tx.call(fn)
+			for _, s := range steps {
+				l.at = s.of
+				if l.err = (&Tx{transaction: t, of: s.of, handOver: yield}).call(s.fn); l.err != nil {
+					return
+				}
+			}
 		})
 		defer stop()
-		l.next, lanes[n] = next, l
+		l.next, running[n] = next, l
 	}
-	for len(lanes) > 0 {
-		waiting, together := lanes[:0], make([]*statement, 0, len(lanes))
-		for _, l := range lanes {
+	for len(running) > 0 {
+		waiting, together := running[:0], make([]*statement, 0, len(running))
+		for _, l := range running {
 			s, more := l.next()
 			if l.err != nil {
-				return l.number, l.err
+				return l.at, l.err
 			}
 			if more {
 				waiting, together = append(waiting, l), append(together, s)
 			}
 		}
-		if lanes = waiting; len(together) > 0 {
+		if running = waiting; len(together) > 0 {
 			_ = t.run(together...) // each closure gets its own error
 		}
 	}
-	return 0, nil
+	return nil, nil
 }

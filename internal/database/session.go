@@ -22,6 +22,8 @@ type statement struct {
 	each    func(Row) error
 	changed int64 // rows
 	err     error // the database's; errNotRun after another's
+	// of is the closure that has gone on without the result. Nil: it waits for that.
+	of *write
 }
 
 var errNotRun = errors.New("a statement before it failed")

@@ -4,11 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 )
 
 // Tx is the open transaction as one closure given to Write writes with it. It must not be used after the closure returns.
 type Tx struct {
 	*transaction
+	of *write // the closure, or the last of the batch for what all have collected
 	// handOver hands a statement to whoever runs those of all closures that run beside each other, and returns once it was
 	// run, or with false when it never will be. Nil: the closure runs alone.
 	handOver func(*statement) bool
@@ -22,8 +24,10 @@ type transaction struct {
 	conn    *sql.Conn
 	session session
 	begun   bool
-	broken  error       // an error after which the connection can't be trusted
-	ending  []collected // what the closures collected
+	later   []*statement // those whose results no closure waits for: they travel with the next one, or with COMMIT
+	failed  *statement   // of later
+	broken  error        // an error after which the connection can't be trusted
+	ending  []collected  // what the closures collected
 }
 
 // Collection gathers rows of all closures of a transaction, so that they are written at once.
@@ -51,7 +55,9 @@ func (t *transaction) close() {
 }
 
 // begin begins a transaction, with its first statement. It belongs to the writer, not to a request, and so does ctx.
-func (t *transaction) begin(ctx context.Context) { t.ctx, t.begun, t.ending = ctx, false, nil }
+func (t *transaction) begin(ctx context.Context) {
+	t.ctx, t.begun, t.later, t.failed, t.ending = ctx, false, nil, nil, nil
+}
 
 // Collect returns the transaction's collection of a name. The first closure that asks for it makes it.
 func (t *transaction) Collect(name string, start func() Collection) Collection {
@@ -73,33 +79,56 @@ func (t *transaction) collectedWrites() (all []func(*Tx) error) {
 	return all
 }
 
-func (t *transaction) commit() error {
-	return t.run(&statement{text: "COMMIT"})
+// commit commits. A closure with an error means that nothing was written; an error alone, that the outcome is unknown.
+func (t *transaction) commit() (failed *write, err error) {
+	if err := t.dialect.present(); err != nil {
+		return nil, err
+	}
+	err = t.run(&statement{text: "COMMIT"})
+	if t.failed != nil && t.broken == nil {
+		return t.blame(nil, err)
+	}
+	return nil, err
 }
 
 func (t *transaction) rollback() error {
-	if !t.begun {
+	if t.later = nil; !t.begun {
 		return nil
 	}
 	return t.run(&statement{text: "ROLLBACK"})
 }
 
-// run runs statements, and returns the error of the one that failed. The first ones begin the transaction.
+// run runs statements after those that were left for later, and returns the error of the one that failed. The first ones
+// begin the transaction.
 func (t *transaction) run(all ...*statement) error {
+	all, t.later = append(t.later, all...), nil
 	if !t.begun {
 		t.begun = true
 		all = append([]*statement{{text: t.dialect.beginning()}}, all...)
 	}
 	t.session.run(t.ctx, all)
 	for _, s := range all {
-		if s.err != nil {
-			if t.dialect.lost(s.err) {
-				t.broken = s.err
-			}
-			return s.err
+		if s.err == nil {
+			continue
 		}
+		if t.dialect.lost(s.err) {
+			t.broken = s.err
+		}
+		if s.of != nil {
+			t.failed = s
+		}
+		return s.err
 	}
 	return nil
+}
+
+// blame returns the closure to which an error is due, and its error: the one that returned it, unless a statement failed
+// for which its closure did not wait.
+func (t *transaction) blame(one *write, err error) (*write, error) {
+	if t.failed != nil {
+		return t.failed.of, fmt.Errorf("%w: %w", ErrUnavailable, t.failed.err)
+	}
+	return one, err
 }
 
 // call calls a closure. A panic becomes its error: the writer serves all requests and must not end.
@@ -141,8 +170,14 @@ func (tx *Tx) Exec(q string, args ...any) (int64, error) {
 	return s.changed, err
 }
 
-// Run runs a statement that returns no rows.
+// Run runs a statement that returns no rows. Where the database is across a network, it travels with the next one whose
+// result is needed, and when it fails, so does the closure after it returned.
 func (tx *Tx) Run(q string, args ...any) error {
+	if tx.dialect.shared() {
+		args = tx.dialect.arguments(slices.Clone(args))
+		tx.later = append(tx.later, &statement{text: q, args: args, of: tx.of})
+		return nil
+	}
 	_, err := tx.Exec(q, args...)
 	return err
 }

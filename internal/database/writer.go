@@ -264,23 +264,22 @@ func (w *writer) transaction(ctx context.Context, batch []*write) (res result, f
 		return ended, nil, fmt.Errorf("connecting: %w: %w", ErrUnavailable, err)
 	}
 	w.tx.begin(ctx)
-	if failed, err = w.tx.write(batch); err != nil {
-		if rollback := w.tx.rollback(); rollback == nil && w.tx.broken == nil {
-			return faulty, failed, err
+	if failed, err = w.tx.write(batch); err == nil {
+		if failed, err = w.tx.commit(); err == nil {
+			w.commits.Add(1)
+			w.writes.Add(int64(len(batch)))
+			return ended, nil, nil
 		}
-		return w.lose(), nil, fmt.Errorf("writing: %w: %w", ErrUnavailable, err)
+		if failed == nil {
+			w.log.Error("a commit failed; its writes were not acknowledged", zap.Error(err), zap.Int("writes", len(batch)))
+			w.disconnect()
+			return ended, nil, fmt.Errorf("committing: %w: %w", ErrUnavailable, err)
+		}
 	}
-	if err = w.dialect.present(); err == nil {
-		err = w.tx.commit()
+	if rollback := w.tx.rollback(); rollback == nil && w.tx.broken == nil {
+		return faulty, failed, err
 	}
-	if err != nil {
-		w.log.Error("a commit failed; its writes were not acknowledged", zap.Error(err), zap.Int("writes", len(batch)))
-		w.disconnect()
-		return ended, nil, fmt.Errorf("committing: %w: %w", ErrUnavailable, err)
-	}
-	w.commits.Add(1)
-	w.writes.Add(int64(len(batch)))
-	return ended, nil, nil
+	return w.lose(), nil, fmt.Errorf("writing: %w: %w", ErrUnavailable, err)
 }
 
 // lose disconnects. It reports lost when another connection may do better.

@@ -254,8 +254,9 @@ func documentsWait(e *model.Export, tenant *model.Tenant, integration string, mo
 	return rehostWait
 }
 
+// write notes a dispatch, one after the other, and beside what else is written.
 func (d *Dispatcher) write(ctx context.Context, fn func(*store.Tx) error) error {
-	if err := d.Store.Write(ctx, fn); err != nil {
+	if err := d.Store.WriteOrdered(ctx, "dispatch", fn); err != nil {
 		d.Log.Warn("a dispatch could not be noted; it will be repeated", zap.Error(err))
 		return err
 	}
