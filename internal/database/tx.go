@@ -17,7 +17,7 @@ type Tx struct {
 	failed   error // of the first statement that failed
 }
 
-// transaction is what the closures of a batch share: the connection, and what they have done since begin.
+// transaction is the state that the closures of a batch share: the connection, and what they have done since begin.
 type transaction struct {
 	dialect dialect
 	ctx     context.Context // of the transaction, and of no request
