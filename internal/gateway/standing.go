@@ -202,7 +202,7 @@ func (r *Runtime) Waits(ctx context.Context, c *config.Config, now time.Time,
 // measureEvery is how often the gauges of integrations are set, at most.
 const measureEvery = 10 * time.Second
 
-// measure sets the gauges of integrations, and stores what the overview shows. While very much waits, counting takes a while: a tenth of the time at most.
+// measure sets the gauges of integrations, and stores what the overview shows. It takes a tenth of the time at most.
 func (r *Runtime) measure(ctx context.Context) {
 	var seen overview
 	for pause := time.Second; wait.For(ctx, pause); {
@@ -210,6 +210,7 @@ func (r *Runtime) measure(ctx context.Context) {
 		if c := r.InForce.Current(); c != nil {
 			if all, err := r.Standings(ctx, c, time.Time{}); err == nil {
 				metrics.Integrations(measured(all, r.now()), States)
+				metrics.Held(heldOf(all))
 				seen.add(all, r.now())
 				if err := seen.store(ctx, r.Store(), r.now()); err != nil && ctx.Err() == nil {
 					r.log.Warn("what came and waited could not be stored; it is stored in a moment", zap.Error(err))
@@ -231,4 +232,14 @@ func measured(all []*Standing, now time.Time) map[model.Place]metrics.Integratio
 		of[model.Place{Tenant: s.Integration.Tenant, Integration: s.Integration.Name}] = one
 	}
 	return of
+}
+
+func heldOf(all []*Standing) map[model.Place]int64 {
+	held := map[model.Place]int64{}
+	for _, s := range all {
+		if s.Waiting.Held > 0 {
+			held[model.Place{Tenant: s.Integration.Tenant, Integration: s.Integration.Name}] = s.Waiting.Held
+		}
+	}
+	return held
 }

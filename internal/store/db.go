@@ -53,6 +53,7 @@ type DB struct {
 	reads    rows.Reader // sql
 	vaults   *vault.Shared
 	dataKeys dataKeys
+	node     string // the owner of leases; empty: no other process can use the database
 }
 
 // Tx is the open transaction that a closure given to Write writes with. It must not be used after the closure returns.
@@ -86,6 +87,9 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{DB: access.Reading(opened), sql: opened, reads: opened, vaults: o.Vaults}
+	if !db.Exclusive() {
+		db.node = rand.Text()
+	}
 	if err := db.resumeSealing(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("reading the data keys of the database %s: %w", opened, err), db.Close())
 	}

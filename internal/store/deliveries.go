@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -309,14 +310,20 @@ func (tx *Tx) UpdateDeliveryRound(d *model.Delivery, round int, now time.Time) (
 		false, round, rows.Micros(now), d.ExportID, d.Integration, d.Round, string(d.Outcome), d.Parked, rows.Micros(d.UpdatedAt))
 }
 
-// CountHeld counts the held deliveries of each integration that has any, parked or not, without those of exports in
-// quarantine.
-func (db *DB) CountHeld(ctx context.Context) (map[model.Place]int64, error) {
-	return rows.QueryMap(ctx, db.reads, func(r row) (at model.Place, n int64, err error) {
-		err = r.Scan(&at.Tenant, &at.Integration, &n)
-		return at, n, err
-	}, `SELECT tenant, integration, count(*) FROM deliveries WHERE held_since IS NOT NULL
-		AND `+notQuarantined+` GROUP BY tenant, integration`)
+// ListHeldPlaces lists the integrations that have held deliveries, parked or not, without those of exports in quarantine: a
+// step in the index for each, however many it has.
+func (db *DB) ListHeldPlaces(ctx context.Context) (places []model.Place, err error) {
+	for at := (model.Place{}); ; places = append(places, at) {
+		at, err = rows.QueryOne(ctx, db.reads, scanPlace, `SELECT tenant, integration FROM deliveries
+			WHERE held_since IS NOT NULL AND (tenant, integration) > ($1, $2) AND `+notQuarantined+`
+			ORDER BY tenant, integration LIMIT 1`, at.Tenant, at.Integration)
+		if errors.Is(err, ErrNotFound) {
+			return places, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 }
 
 // CountQuarantined counts the exports in quarantine of each tenant that has any.

@@ -135,24 +135,18 @@ func (db *DB) Backlog(ctx context.Context) (n int, oldest time.Time, err error) 
 	return n, oldest, err
 }
 
-// OldestWaiting tells since when the oldest export of each tenant waits for its workflow. Tenants of which none waits
-// are left out.
+// OldestWaiting tells since when the oldest export of each tenant waits for its workflow, of the 500 whose workflow is to
+// be started first. Tenants of which none waits are left out.
 func (db *DB) OldestWaiting(ctx context.Context) (map[string]time.Time, error) {
-	type oldest struct {
-		tenant string
-		at     time.Time
-	}
-	all, err := rows.Query(ctx, db.reads, func(r row) (o oldest, err error) { return o, r.Scan(&o.tenant, rows.Time(&o.at)) }, `
-		SELECT e.tenant, e.received_at FROM exports e JOIN (SELECT min(e.id) AS id FROM exports e
-			WHERE `+undispatched+` GROUP BY e.tenant) w ON w.id = e.id`)
-	if err != nil {
-		return nil, err
-	}
-	since := map[string]time.Time{}
-	for _, o := range all {
-		since[o.tenant] = o.at
-	}
-	return since, nil
+	return rows.QueryMap(ctx, db.reads, func(r row) (tenant string, since time.Time, err error) {
+		return tenant, since, r.Scan(&tenant, rows.Time(&since))
+	}, fmt.Sprintf(`WITH RECURSIVE each_tenant (tenant) AS (
+			SELECT min(e.tenant) FROM exports e WHERE `+undispatched+`
+			UNION ALL SELECT (SELECT min(e.tenant) FROM exports e WHERE `+undispatched+` AND e.tenant > each_tenant.tenant)
+			FROM each_tenant WHERE each_tenant.tenant IS NOT NULL)
+		SELECT each_tenant.tenant, (SELECT min(f.received_at) FROM (SELECT e.received_at FROM exports e
+			WHERE `+undispatched+` AND e.tenant = each_tenant.tenant ORDER BY e.dispatch_after LIMIT %d) f)
+		FROM each_tenant WHERE each_tenant.tenant IS NOT NULL`, MaxPage))
 }
 
 // oneOf gives the placeholders $1, $2, … of an IN list of IDs, of which there is at least one, and their arguments.

@@ -90,7 +90,7 @@ func TestErasureEndsWhatIsOnItsWay(t *testing.T) {
 		unfinished, _, err := db.ListUnfinished(t.Context(), 0, erasing)
 		require.NoError(t, err)
 		require.Empty(t, unfinished)
-		parked, err := db.CountHeld(t.Context())
+		parked, err := db.ListHeldPlaces(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, parked)
 	})

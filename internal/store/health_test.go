@@ -151,10 +151,12 @@ func TestCountUndelivered(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {
 		put := func(e *model.Export, integration string, outcome model.Outcome) {
-			write(t, db, func(tx *store.Tx) error {
-				return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: integration,
-					Outcome: outcome, CreatedAt: noon.Add(time.Minute), UpdatedAt: noon})
-			})
+			d := &model.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: integration, Outcome: outcome,
+				CreatedAt: noon.Add(time.Minute), UpdatedAt: noon}
+			if outcome == model.Held {
+				d.HeldSince = noon
+			}
+			write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(d) })
 		}
 		for n := range 3 {
 			e := export("acme", fmt.Sprint("u-", n), "b")
@@ -182,7 +184,7 @@ func TestCountUndelivered(t *testing.T) {
 		counted, err := db.CountUndelivered(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, map[model.Place]store.Waiting{
-			hris:                                 {Count: 2, Oldest: noon.Add(time.Second), Ends: ends.Add(2 * time.Second)}, // one is held
+			hris:                                 {Count: 2, Held: 1, Oldest: noon.Add(time.Second), Ends: ends.Add(2 * time.Second)},
 			{Tenant: "acme", Integration: "crm"}: {Count: 3, Oldest: noon, Ends: ends},
 			{Tenant: "acme", Integration: "own"}: {Count: 1, Oldest: noon.Add(time.Hour), Ends: noon.Add(2 * time.Hour)},
 			{Tenant: "globex"}:                   {Count: 1, Oldest: noon, Ends: ends},

@@ -117,8 +117,6 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, _, err = db.ListSettled(ctx, 7)
 	note(err)
-	_, err = db.CountUndelivered(ctx)
-	note(err)
 	_, err = db.Health(ctx, model.Place{Tenant: "t", Integration: "i"})
 	note(err)
 	_, err = db.SumHours(ctx, at)
@@ -163,7 +161,7 @@ func lists(ctx context.Context, db *DB) []error {
 		_, err := tx.MakeDue(&model.CatchUp{Place: model.Place{Tenant: "t", Integration: "i"}, BeganAt: at}, 10, at)
 		return err
 	}))
-	_, err = db.CountHeld(ctx)
+	_, err = db.ListHeldPlaces(ctx)
 	note(err)
 	_, err = db.CountQuarantined(ctx)
 	note(err)

@@ -24,7 +24,7 @@ func TestRemainsLooksAtAllThatBelongsToATenant(t *testing.T) {
 	}
 	require.ElementsMatch(t, append(looked,
 		// none without an export
-		"deliveries", "documents", "unkeyed_bodies", "redeliveries",
+		"deliveries", "documents", "unkeyed_bodies", "redeliveries", "waiting",
 		// none without a job
 		"answer_refusals",
 		// a tenant with one can't be removed

@@ -3,9 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 
-	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
@@ -81,48 +79,4 @@ func (tx *Tx) settle(ids []int64) (statement string, args []any) {
 	return fmt.Sprintf(`UPDATE exports SET unsettled = $%d WHERE id IN (SELECT e.id FROM exports e
 		WHERE e.id IN (%s) AND NOT %s ORDER BY e.id%s)`,
 		len(args)+1, in, tx.db.undelivered(""), tx.sql.SkipLocked()), append(args, false)
-}
-
-// Waiting is how many deliveries to an integration are not final, and since when the oldest waits: since the export
-// came, or since it was redelivered.
-type Waiting struct {
-	Count  int64
-	Oldest time.Time
-	Ends   time.Time // when the first of them is given up; zero: never
-}
-
-// CountUndelivered counts the deliveries to each integration that are not final. What waits for Temporal and is for all
-// integrations that its tenant has then is counted at the place without an integration.
-func (db *DB) CountUndelivered(ctx context.Context) (map[model.Place]Waiting, error) {
-	return rows.QueryMap(ctx, db.reads, func(r row) (at model.Place, w Waiting, err error) {
-		err = r.Scan(&at.Tenant, &at.Integration, &w.Count, rows.Time(&w.Oldest), rows.Time(&w.Ends))
-		return at, w, err
-	}, `SELECT tenant, integration, count(*), min(since), min(ends) FROM (
-		SELECT e.tenant, d.integration, CASE d.round WHEN 0 THEN e.received_at ELSE d.created_at END AS since,
-			CASE WHEN d.outcome <> 'held' OR e.origin <> 'received' THEN e.deliver_till END AS ends
-			FROM exports e JOIN deliveries d ON d.export_id = e.id WHERE e.unsettled AND `+open+`
-		UNION ALL SELECT e.tenant, w.value, `+roundSince+`, `+ends+` FROM exports e, `+db.sql.Words("e.integrations", "w")+`
-			WHERE e.unsettled AND e.fault = '' AND `+missing+`
-		UNION ALL SELECT e.tenant, '', `+roundSince+`, `+ends+` FROM exports e
-			WHERE e.unsettled AND e.integrations = '' AND `+undispatched+`
-		) waiting GROUP BY tenant, integration`)
-}
-
-// roundSince is since when the current round of an export e waits.
-const roundSince = `CASE e.round WHEN 0 THEN e.received_at ELSE coalesce(e.dispatched_at, e.dispatch_after) END`
-
-// ends selects when deliveries of an export e that are not stored yet are given up; null: never, because deliveries in
-// quarantine are held.
-const ends = `CASE WHEN NOT e.quarantined THEN e.deliver_till END`
-
-// Add returns the sum of both.
-func (w Waiting) Add(other Waiting) Waiting {
-	if w.Count == 0 || other.Count > 0 && other.Oldest.Before(w.Oldest) {
-		w.Oldest = other.Oldest
-	}
-	if w.Ends.IsZero() || !other.Ends.IsZero() && other.Ends.Before(w.Ends) {
-		w.Ends = other.Ends
-	}
-	w.Count += other.Count
-	return w
 }

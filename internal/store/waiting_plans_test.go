@@ -1,12 +1,15 @@
 package store
 
 import (
+	"math"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store/rows"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
@@ -31,11 +34,11 @@ func fillWaiting(t *testing.T, db *DB) {
 	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { return tx.sql.Run(`ANALYZE`) }))
 }
 
-// wholeTable is a step of a plan that reads all exports, or all deliveries.
-var wholeTable = regexp.MustCompile(`Seq Scan on (exports|deliveries)|^SCAN [a-z]+$`)
+// wholeTable is a step of a plan that reads all exports, all deliveries, or all that are open.
+var wholeTable = regexp.MustCompile(`Seq Scan on (exports|deliveries)|^SCAN [a-z]+$|\(outcome=\?\)$`)
 
-// ofPage is such a step that reads what an inner query found: a page.
-var ofPage = regexp.MustCompile(`^SCAN (page|e|w)$`)
+// ofPage is such a step that reads a table of what waits, or what an inner query found: a page.
+var ofPage = regexp.MustCompile(`^SCAN (page|e|w|f|waiting|each_tenant)$`)
 
 // plan returns the steps of a statement's plan, with the values of its arguments.
 func plan(t *testing.T, db *DB, q string, args ...any) (steps []string) {
@@ -54,8 +57,8 @@ func plan(t *testing.T, db *DB, q string, args ...any) (steps []string) {
 	return steps
 }
 
-// However many exports wait, a page of them is looked up, and not their tables read.
-func TestPagesOfUnsettledExportsReadNoTable(t *testing.T) {
+// However many exports wait, what is asked about them reads no table.
+func TestQuestionsAboutManyWaitingExportsReadNoTable(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
 		db, err := Open(t.Context(), address, Options{})
@@ -64,9 +67,17 @@ func TestPagesOfUnsettledExportsReadNoTable(t *testing.T) {
 		fillWaiting(t, db)
 		var all []asked
 		observe(db, func(q string, args []any) { all = append(all, asked{q, args}) }, nil)
-		settled, _, err := db.ListSettled(t.Context(), 0)
+		settled, next, err := db.ListSettled(t.Context(), 0)
 		require.NoError(t, err)
 		require.Empty(t, settled)
+		for _, ask := range []func() error{
+			func() error { _, err := db.CountUndeliveredOf(t.Context(), 0, next); return err },
+			func() error { _, err := db.CountUndelivered(t.Context()); return err },
+			func() error { _, err := db.ListHeldPlaces(t.Context()); return err },
+			func() error { _, err := db.OldestWaiting(t.Context()); return err },
+		} {
+			require.NoError(t, ask())
+		}
 		ids := make([]int64, MaxPage)
 		for n := range ids {
 			ids[n] = int64(n)
@@ -83,5 +94,47 @@ func TestPagesOfUnsettledExportsReadNoTable(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// Of more exports than are counted when somebody asks, what was counted before is answered.
+func TestWhatManyExportsWaitForIsStored(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		db, err := Open(t.Context(), address, Options{})
+		require.NoError(t, err)
+		defer db.Close()
+		fillWaiting(t, db)
+		gone := model.Place{Tenant: "t", Integration: "gone"}
+		before := map[model.Place]Waiting{gone: {Count: 1, Oldest: time.UnixMicro(1).UTC()}}
+		update := func(before, now map[model.Place]Waiting) {
+			require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { return tx.UpdateWaiting(before, now) }))
+			stored, err := db.CountUndelivered(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, now, stored)
+		}
+		update(nil, before)
+		counted := map[model.Place]Waiting{}
+		for after := int64(0); ; {
+			_, next, err := db.ListSettled(t.Context(), after)
+			require.NoError(t, err)
+			until := next
+			if next == 0 {
+				until = math.MaxInt64
+			}
+			page, err := db.CountUndeliveredOf(t.Context(), after, until)
+			require.NoError(t, err)
+			for at, w := range page {
+				counted[at] = counted[at].Add(w)
+			}
+			if after = next; next == 0 {
+				break
+			}
+		}
+		require.Equal(t, map[model.Place]Waiting{{Tenant: "t", Integration: "i"}: {Count: 6000, Held: 2000,
+			Oldest: time.UnixMicro(1).UTC(), Ends: time.UnixMicro(2).UTC()}}, counted)
+		update(before, counted)
+		counted[gone] = before[gone]
+		update(nil, counted)
 	})
 }

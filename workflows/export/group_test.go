@@ -256,9 +256,9 @@ func TestRunningGroupReleasesWhatIsHeld(t *testing.T) {
 		ended <- why
 	}()
 	require.Eventually(t, func() bool {
-		held, err := b.Store.CountHeld(t.Context())
+		held, err := b.Store.CountUndelivered(t.Context())
 		require.NoError(t, err)
-		return held[model.Place{Tenant: "acme", Integration: "hris"}] == 8
+		return held[model.Place{Tenant: "acme", Integration: "hris"}].Held == 8
 	}, time.Minute, time.Millisecond)
 	b.advance(20 * time.Second)
 	later := b.Clock().Add(5 * time.Second) // nothing is left but the look in an hour

@@ -7,7 +7,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
@@ -86,16 +85,15 @@ func (r *Redeliverer) hurry(ctx context.Context, e *model.Export, d *model.Deliv
 // integrations that were removed. It finds what an earlier release or removal did not get to, and what no release was
 // for: after a change of the configuration.
 func (r *Redeliverer) TendHeld(ctx context.Context) error {
-	held, err := r.Store.CountHeld(ctx)
+	held, err := r.Store.ListHeldPlaces(ctx)
 	if err != nil {
 		return err
 	}
-	metrics.Held(held)
 	c := r.Dispatcher.InForce.Current()
 	if c == nil {
 		return nil
 	}
-	for at := range held {
+	for _, at := range held {
 		if i, ok := c.Integration(at.Tenant, at.Integration); ok {
 			err = r.ReleaseOpen(ctx, i)
 		} else {

@@ -59,7 +59,7 @@ func TestAllThatIsHeldForARemovedIntegrationEnds(t *testing.T) {
 	b.parked(1001)
 	b.set(model.Removed)
 	require.NoError(t, b.redeliverer().End(t.Context(), "acme", "hris"))
-	held, err := b.Store.CountHeld(t.Context())
+	held, err := b.Store.ListHeldPlaces(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, held)
 }

@@ -2,10 +2,12 @@ package export
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 )
@@ -13,22 +15,35 @@ import (
 // settleEvery is the time between two looks at the unsettled exports.
 const settleEvery = 5 * time.Second
 
-// settle notes which exports have nothing undelivered any more, so that the others are quick to list. It does so apart
-// from the deliveries, hundreds at a time, which costs them much less than a write each; until then a list looks at
-// more exports than it finds.
+// settler notes which exports have nothing undelivered any more, so that the others are quick to list, and counts what
+// waits for each integration. One node does so, apart from the deliveries, hundreds at a time, which costs them much less
+// than a write each; until then a list looks at more exports than it finds.
+type settler struct {
+	dispatcher *Dispatcher
+	lease      *store.Lease
+	stored     map[model.Place]store.Waiting // what waited, as this node stored it last; nil: it did not
+}
+
 func (d *Dispatcher) settle(ctx context.Context) {
+	s := &settler{dispatcher: d, lease: d.Store.Lease("settle")}
 	for wait.For(ctx, settleEvery) {
-		if err := d.Settle(ctx); err != nil && ctx.Err() == nil {
+		if err := s.settle(ctx); err != nil && ctx.Err() == nil {
 			d.Log.Debug("the exports that are delivered could not be noted; they are in a moment", zap.Error(err))
 		}
 	}
 }
 
-// Settle looks at all unsettled exports once. While many are, it takes a tenth of the time: after each page it pauses
-// for nine times as long as that took.
-func (d *Dispatcher) Settle(ctx context.Context) error {
+// settle looks at all unsettled exports once. While many are, it takes a tenth of the time: after each page it pauses for
+// nine times as long as that took.
+func (s *settler) settle(ctx context.Context) error {
+	d := s.dispatcher
+	waiting := map[model.Place]store.Waiting{}
 	for after := int64(0); ; {
 		began := time.Now()
+		if held, err := s.lease.Hold(ctx, d.Now()); err != nil || !held {
+			s.stored = nil // another node stores it
+			return err
+		}
 		settled, next, err := d.Store.ListSettled(ctx, after)
 		if err != nil {
 			return err
@@ -38,9 +53,28 @@ func (d *Dispatcher) Settle(ctx context.Context) error {
 				return err
 			}
 		}
-		if next == 0 || !wait.For(ctx, 9*time.Since(began)) {
+		until := next
+		if next == 0 {
+			until = math.MaxInt64
+		}
+		page, err := d.Store.CountUndeliveredOf(ctx, after, until)
+		if err != nil {
+			return err
+		}
+		for at, w := range page {
+			waiting[at] = waiting[at].Add(w)
+		}
+		if next == 0 {
+			break
+		}
+		if !wait.For(ctx, 9*time.Since(began)) {
 			return ctx.Err()
 		}
 		after = next
 	}
+	err := d.write(ctx, func(tx *store.Tx) error { return tx.UpdateWaiting(s.stored, waiting) })
+	if err == nil {
+		s.stored = waiting
+	}
+	return err
 }

@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
+)
+
+// Waiting is how many deliveries to an integration are not final, and since when the oldest waits: since the export
+// came, or since it was redelivered.
+type Waiting struct {
+	Count  int64
+	Held   int64 // of these, parked or not, without those of exports in quarantine
+	Oldest time.Time
+	Ends   time.Time // when the first of them is given up; zero: never
+}
+
+// countedExports is of how many unsettled exports the deliveries are counted when somebody asks. Of more, they were
+// counted by the node that settles.
+const countedExports = 2000
+
+// CountUndelivered counts the deliveries to each integration that are not final. What waits for Temporal and is for all
+// integrations that its tenant has then is counted at the place without an integration. While more than 2,000 exports
+// are unsettled, it returns what UpdateWaiting stored last.
+func (db *DB) CountUndelivered(ctx context.Context) (map[model.Place]Waiting, error) {
+	more, err := rows.Query(ctx, db.reads, rows.Value[int64],
+		`SELECT id FROM exports WHERE unsettled ORDER BY id LIMIT 1 OFFSET $1`, countedExports)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(more) > 0:
+		return rows.QueryMap(ctx, db.reads, scanWaiting, `SELECT tenant, integration, deliveries, held, oldest, ends FROM waiting`)
+	}
+	return db.CountUndeliveredOf(ctx, 0, math.MaxInt64)
+}
+
+func scanWaiting(r row) (at model.Place, w Waiting, err error) {
+	err = r.Scan(&at.Tenant, &at.Integration, &w.Count, &w.Held, rows.Time(&w.Oldest), rows.Time(&w.Ends))
+	return at, w, err
+}
+
+// CountUndeliveredOf counts as CountUndelivered does, of the first 2,000 unsettled exports whose IDs are above after, and
+// at most until.
+func (db *DB) CountUndeliveredOf(ctx context.Context, after, until int64) (map[model.Place]Waiting, error) {
+	// A cross join has SQLite look up the deliveries of each export, rather than all open ones.
+	words := db.sql.Words("e.integrations", "w")
+	return rows.QueryMap(ctx, db.reads, scanWaiting, fmt.Sprintf(`WITH page AS MATERIALIZED (SELECT id, tenant, origin,
+			received_at, deliver_till, dispatched_at, dispatch_after, fault, quarantined, round, integrations FROM exports
+			WHERE unsettled AND id > $1 AND id <= $2 ORDER BY id LIMIT %d)
+		SELECT tenant, integration, count(*), CAST(sum(held) AS BIGINT), min(since), min(ends) FROM (
+		SELECT e.tenant, d.integration, CASE WHEN d.held_since IS NOT NULL AND NOT e.quarantined THEN 1 ELSE 0 END AS held,
+			CASE d.round WHEN 0 THEN e.received_at ELSE d.created_at END AS since,
+			CASE WHEN d.outcome <> 'held' OR e.origin <> 'received' THEN e.deliver_till END AS ends
+			FROM page e CROSS JOIN deliveries d WHERE d.export_id = e.id AND `, countedExports)+open+`
+		UNION ALL SELECT e.tenant, w.value, 0, `+roundSince+`, `+ends+` FROM page e, `+words+`
+			WHERE e.fault = '' AND `+missing+`
+		UNION ALL SELECT e.tenant, '', 0, `+roundSince+`, `+ends+` FROM page e
+			WHERE e.integrations = '' AND `+undispatched+`
+		) waiting GROUP BY tenant, integration`, after, until)
+}
+
+// UpdateWaiting stores what waits for each integration. before is what it stored last; nil: it is not known.
+func (tx *Tx) UpdateWaiting(before, now map[model.Place]Waiting) error {
+	if before == nil {
+		if err := tx.sql.Run(`DELETE FROM waiting`); err != nil {
+			return err
+		}
+	}
+	for at := range before {
+		if _, still := now[at]; !still {
+			err := tx.sql.Run(`DELETE FROM waiting WHERE tenant = $1 AND integration = $2`, at.Tenant, at.Integration)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	for at, w := range now {
+		if w == before[at] {
+			continue
+		}
+		err := tx.sql.Run(`INSERT INTO waiting (tenant, integration, deliveries, held, oldest, ends)
+			VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant, integration) DO UPDATE SET
+			deliveries = excluded.deliveries, held = excluded.held, oldest = excluded.oldest, ends = excluded.ends`,
+			at.Tenant, at.Integration, w.Count, w.Held, rows.Micros(w.Oldest), rows.Micros(w.Ends))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// roundSince is since when the current round of an export e waits.
+const roundSince = `CASE e.round WHEN 0 THEN e.received_at ELSE coalesce(e.dispatched_at, e.dispatch_after) END`
+
+// ends selects when deliveries of an export e that are not stored yet are given up; null: never, because deliveries in
+// quarantine are held.
+const ends = `CASE WHEN NOT e.quarantined THEN e.deliver_till END`
+
+// Add returns the sum of both.
+func (w Waiting) Add(other Waiting) Waiting {
+	if w.Count == 0 || other.Count > 0 && other.Oldest.Before(w.Oldest) {
+		w.Oldest = other.Oldest
+	}
+	if w.Ends.IsZero() || !other.Ends.IsZero() && other.Ends.Before(w.Ends) {
+		w.Ends = other.Ends
+	}
+	w.Count += other.Count
+	w.Held += other.Held
+	return w
+}
