@@ -62,7 +62,7 @@ func (b *bench) askStore(address string) error {
 		{"integrations with held deliveries", func() error { _, err := db.ListHeldPlaces(ctx); return err }},
 		{"backlog", func() error { _, _, err := db.Backlog(ctx); return err }},
 		{"oldest that waits for Temporal", func() error { _, err := db.OldestWaiting(ctx); return err }},
-		{"deliveries to catch up", func() error { _, err := db.CountWaiting(ctx, at, time.Now()); return err }},
+		{"deliveries to catch up", func() error { _, _, err := db.CountWaiting(ctx, at, time.Now()); return err }},
 		{"deliveries overdue, a page", func() error {
 			_, err := db.ListOverdue(ctx, model.Retrying, time.Now(), time.Hour, 0, 200)
 			return err

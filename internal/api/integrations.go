@@ -86,8 +86,9 @@ type Retry struct {
 	Tenant      string `json:"tenant" schema:"ref=ShortName"`
 	Integration string `json:"integration" schema:"ref=ShortName"`
 	State       string `json:"state" schema:"enum=none|running|ended"` // none: there was none so far
-	// the deliveries that wait for their next attempt; while it is running, those that it has not reached yet
+	// the deliveries that wait for their next attempt; while it is running, those that it has not reached yet. At most 1,000
 	Waiting int64 `json:"waiting"`
+	More    bool  `json:"more,omitzero"` // more than 1,000 wait
 	// a person asked for it; otherwise it began by itself, when the integration received an export after it had failed
 	Asked    bool  `json:"asked"`
 	Received int64 `json:"received"` // deliveries that were received

@@ -30,10 +30,12 @@ const waits = `d.tenant = $1 AND d.integration = $2 AND d.outcome = 'retrying' A
 	AND NOT EXISTS (SELECT 1 FROM exports e WHERE e.id = d.export_id AND e.quarantined) AND ` + latest
 
 // CountWaiting counts the deliveries that wait for their next attempt at an integration and were not attempted since a
-// time.
-func (db *DB) CountWaiting(ctx context.Context, at model.Place, since time.Time) (int64, error) {
-	return rows.QueryOne(ctx, db.reads, rows.Value[int64], `SELECT count(*) FROM deliveries d WHERE `+waits,
-		at.Tenant, at.Integration, rows.Micros(since))
+// time. more says that there are more than MaxCounted, which it returns then.
+func (db *DB) CountWaiting(ctx context.Context, at model.Place, since time.Time) (n int64, more bool, err error) {
+	n, err = rows.QueryOne(ctx, db.reads, rows.Value[int64],
+		`SELECT count(*) FROM (SELECT 1 FROM deliveries d WHERE `+waits+` LIMIT $4) counted`,
+		at.Tenant, at.Integration, rows.Micros(since), MaxCounted+1)
+	return min(n, MaxCounted), n > MaxCounted, err
 }
 
 // BeginCatchUp begins a catch-up in the place of the last one of its integration. Until till no other node claims it.

@@ -45,8 +45,9 @@ func TestCatchUpMakesDueWhatWaits(t *testing.T) {
 			waits(t, db, name, change)
 		}
 		began, now := noon.Add(time.Minute), noon.Add(3*time.Minute)
-		left, err := db.CountWaiting(t.Context(), hris, began)
+		left, more, err := db.CountWaiting(t.Context(), hris, began)
 		require.NoError(t, err)
+		require.False(t, more)
 		require.EqualValues(t, 6, left)
 
 		due := func(c *model.CatchUp, limit int) (ids []int64) {

@@ -40,7 +40,7 @@ func (db *DB) ListExports(ctx context.Context, f ExportFilter) (page []*model.Ex
 	return page, next, err
 }
 
-// MaxCounted is how many exports CountExports counts.
+// MaxCounted is how many exports CountExports counts, and how many deliveries CountWaiting.
 const MaxCounted = 1000
 
 // CountExports counts the exports that a filter chooses, whatever its page. more reports that there are more than

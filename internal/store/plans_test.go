@@ -153,7 +153,7 @@ func lists(ctx context.Context, db *DB) []error {
 	if !errors.Is(err, ErrNotFound) {
 		note(err)
 	}
-	_, err = db.CountWaiting(ctx, model.Place{Tenant: "t", Integration: "i"}, at)
+	_, _, err = db.CountWaiting(ctx, model.Place{Tenant: "t", Integration: "i"}, at)
 	note(err)
 	_, err = db.ListUnclaimedCatchUps(ctx, at)
 	note(err)

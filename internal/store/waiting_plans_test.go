@@ -113,6 +113,10 @@ func TestWhatManyExportsWaitForIsStored(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, now, stored)
 		}
+		waiting, more, err := db.CountWaiting(t.Context(), model.Place{Tenant: "t", Integration: "i"}, time.Now())
+		require.NoError(t, err)
+		require.EqualValues(t, MaxCounted, waiting)
+		require.True(t, more)
 		update(nil, before)
 		counted := map[model.Place]Waiting{}
 		for after := int64(0); ; {

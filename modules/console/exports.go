@@ -113,10 +113,7 @@ func (p view) Chips(l *listing) ([]chip, error) {
 		if one.name != "" {
 			query.Set(one.name, one.value)
 			c.Current = asked == 1 && l.Query[one.name] == one.value
-			c.Count = p.Num(one.count.Count)
-			if one.count.More {
-				c.Count += "+"
-			}
+			c.Count = p.NumOrMore(one.count.Count, one.count.More)
 		}
 		c.To = p.Path("exports")
 		if len(query) > 0 {

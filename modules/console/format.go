@@ -29,6 +29,14 @@ func (t *texts) Num(n any) string {
 	return printers[t.Lang].Sprintf("%d", n)
 }
 
+// NumOrMore returns a number, with a plus where there are more.
+func (t *texts) NumOrMore(n int64, more bool) string {
+	if more {
+		return t.Num(n) + "+"
+	}
+	return t.Num(n)
+}
+
 // Percent returns a success rate in percent; a dash without any attempt.
 func (t *texts) Percent(r api.Rates) string {
 	if r.SuccessRate == nil {

@@ -49,6 +49,6 @@ func catchUpOf(r *rest.Request, i *model.Integration) (any, error) {
 	case !errors.Is(err, store.ErrNotFound):
 		return nil, err
 	}
-	shown.Waiting, err = r.DB.CountWaiting(r.Context(), at, since)
+	shown.Waiting, shown.More, err = r.DB.CountWaiting(r.Context(), at, since)
 	return shown, err
 }

@@ -34,8 +34,8 @@ It exits with 1 if exports failed again.`,
 		if err := a.Call(ctx, http.MethodPost, path, nil, &c); err != nil {
 			return err
 		}
-		waited := c.Waiting
-		if !detach && waited > 0 {
+		before := c
+		if !detach && c.Waiting > 0 {
 			if err := a.countDown(ctx, cmd.ErrOrStderr(), path, &c); err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ It exits with 1 if exports failed again.`,
 		if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &c); err != nil {
 			return err
 		} else if !shown {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", args[0], caughtUp(&c, waited))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", args[0], caughtUp(&c, &before))
 		}
 		if c.Failed > 0 || c.Reason != "" {
 			tenant, name, _ := strings.Cut(args[0], "/")
@@ -57,34 +57,42 @@ It exits with 1 if exports failed again.`,
 }
 
 // caughtUp says in a line what became of the exports that waited.
-func caughtUp(c *api.Retry, waited int64) string {
+func caughtUp(c, before *api.Retry) string {
 	switch {
-	case waited == 0:
+	case before.Waiting == 0:
 		return "no export waits for its next attempt"
 	case c.State == "running":
-		return fmt.Sprintf("%d exports are attempted now; %d still wait", waited, c.Waiting)
+		return fmt.Sprintf("%s exports are attempted now; %s still wait", waited(before), waited(c))
 	}
-	text := fmt.Sprintf("%d of %d exports were received, %d failed again", c.Received, waited, c.Failed)
+	text := fmt.Sprintf("%d of %s exports were received, %d failed again", c.Received, waited(before), c.Failed)
 	if c.Reason != "" {
-		text += fmt.Sprintf(", %d were not attempted: %s", c.Waiting, terminal.Printable(c.Reason))
+		text += fmt.Sprintf(", %s were not attempted: %s", waited(c), terminal.Printable(c.Reason))
 	}
 	return text
+}
+
+// waited returns how many exports wait, with a plus where there are more.
+func waited(c *api.Retry) string {
+	if c.More {
+		return fmt.Sprintf("%d+", c.Waiting)
+	}
+	return fmt.Sprint(c.Waiting)
 }
 
 // countDown waits until all that waited was attempted. A person at the terminal sees how many still wait. An interrupt
 // ends the wait, not the attempts.
 func (a *Client) countDown(ctx context.Context, w io.Writer, path string, c *api.Retry) error {
 	person := terminal.IsTerminal(os.Stderr)
-	waited := c.Waiting
+	before := waited(c)
 	count := func(end string) {
 		if person {
-			fmt.Fprintf(w, "\r\x1b[K%d of %d still wait%s", c.Waiting, waited, end)
+			fmt.Fprintf(w, "\r\x1b[K%s of %s still wait%s", waited(c), before, end)
 		}
 	}
 	for c.State == "running" {
 		count("")
 		if !wait.For(ctx, followEvery) {
-			return fmt.Errorf("they are attempted all the same; %d still wait", c.Waiting)
+			return fmt.Errorf("they are attempted all the same; %s still wait", waited(c))
 		}
 		if err := a.Call(ctx, http.MethodGet, path, nil, c); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("they are attempted, but can't be counted: %w", err)
