@@ -34,6 +34,10 @@ type Config struct {
 	BodyTime    time.Duration            // for which such a body may come in
 	// how long the content of finished exports is kept; 0: for ever
 	Retention time.Duration
+	// how many tenants have a label of their own in metrics
+	TenantLabels int
+	// attempts that were received leave no line in the log
+	LogFailuresOnly bool
 }
 
 // Tenants are tenants that come from elsewhere than the configuration.

@@ -84,6 +84,9 @@ func Identity(address string) (string, error) {
 // String names the database to people, without a password.
 func (db *DB) String() string { return db.dialect.String() }
 
+// Size is a query for the size of the database in bytes.
+func (db *DB) Size() string { return db.dialect.size() }
+
 // Shared reports whether other processes may use the database at the same time.
 func (db *DB) Shared() bool { return db.dialect.shared() }
 

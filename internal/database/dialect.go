@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/pressly/goose/v3"
 	"go.uber.org/zap"
@@ -27,8 +28,8 @@ type dialect interface {
 	// is closed. Its error says what to do.
 	claim(context.Context, *zap.Logger) (lock io.Closer, err error)
 	connect(access) (*sql.DB, error)
-	// session runs the writer's statements on its connection.
-	session(*sql.Conn) session
+	// session runs the writer's statements on its connection, and counts the round trips to a server.
+	session(conn *sql.Conn, roundTrips *atomic.Int64) session
 	migrator(*sql.DB, fs.FS, *zap.Logger) (*goose.Provider, error)
 	// tableExists is a query with one argument: whether there is a table of that name.
 	tableExists() string
@@ -59,6 +60,8 @@ type dialect interface {
 	// conflict reports whether another node caused an error, so that the same may succeed a moment later.
 	conflict(error) bool
 
+	// size is a query for the size of the database in bytes.
+	size() string
 	// walSize is the size of SQLite's write-ahead log in bytes; 0 when there is none.
 	walSize() int64
 }

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -122,6 +123,7 @@ func (*postgres) tryRoom(tx *Tx, bytes []byte) error {
 func (*postgres) tableExists() string { return `SELECT to_regclass($1) IS NOT NULL` }
 
 func (*postgres) present() error { return nil }
+func (*postgres) size() string   { return `SELECT pg_database_size(current_database())` }
 func (*postgres) walSize() int64 { return 0 }
 
 func (p *postgres) connect(a access) (*sql.DB, error) {
@@ -138,7 +140,9 @@ func (p *postgres) connect(a access) (*sql.DB, error) {
 	return db, nil
 }
 
-func (*postgres) session(conn *sql.Conn) session { return pipelineSession{conn} }
+func (*postgres) session(conn *sql.Conn, roundTrips *atomic.Int64) session {
+	return pipelineSession{conn, roundTrips}
+}
 
 // claim locks nobody out.
 func (p *postgres) claim(ctx context.Context, log *zap.Logger) (io.Closer, error) {

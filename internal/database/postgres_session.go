@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"database/sql"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -12,13 +13,17 @@ import (
 const pipelineBytes = 4 << 20
 
 // pipelineSession sends many statements before it reads the first result.
-type pipelineSession struct{ conn *sql.Conn }
+type pipelineSession struct {
+	conn       *sql.Conn
+	roundTrips *atomic.Int64
+}
 
 func (p pipelineSession) run(ctx context.Context, all []*statement) {
 	err := p.conn.Raw(func(c any) error {
 		conn := c.(*stdlib.Conn).Conn()
 		for len(all) > 0 {
 			n := travelTogether(all)
+			p.roundTrips.Add(1)
 			if !pipeline(ctx, conn, all[:n]) {
 				breakOff(all[n:])
 				return nil

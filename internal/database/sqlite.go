@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/pressly/goose/v3"
 	"go.uber.org/zap"
@@ -63,6 +64,10 @@ func (sqlite) lockKey(*Tx, int64) error { return nil }
 // tryRoom has nothing to do: each write is appended to the write-ahead log, and needs room there.
 func (sqlite) tryRoom(*Tx, []byte) error { return nil }
 func (sqlite) conflict(error) bool       { return false }
+
+func (sqlite) size() string {
+	return `SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()`
+}
 
 func (s sqlite) walSize() int64 {
 	info, err := os.Stat(s.path + "-wal")
@@ -123,7 +128,7 @@ func (s sqlite) connect(a access) (*sql.DB, error) {
 	return db, nil
 }
 
-func (sqlite) session(conn *sql.Conn) session {
+func (sqlite) session(conn *sql.Conn, _ *atomic.Int64) session {
 	return &localSession{conn: conn, prepared: map[string]*sql.Stmt{}}
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"sync/atomic"
 )
 
 // Tx is the open transaction as one closure given to Write writes with it. It must not be used after the closure returns.
@@ -41,12 +42,12 @@ type collected struct {
 	Collection
 }
 
-func newTransaction(ctx context.Context, d dialect, db *sql.DB) (*transaction, error) {
+func newTransaction(ctx context.Context, d dialect, db *sql.DB, roundTrips *atomic.Int64) (*transaction, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &transaction{dialect: d, conn: conn, session: d.session(conn)}, nil
+	return &transaction{dialect: d, conn: conn, session: d.session(conn, roundTrips)}, nil
 }
 
 func (t *transaction) close() {

@@ -108,7 +108,7 @@ type writer struct {
 	db *sql.DB
 	tx *transaction
 
-	commits, writes atomic.Int64
+	commits, writes, roundTrips atomic.Int64
 }
 
 // newWriter starts a writer. A closure that waits in its queue for longer than turn fails.
@@ -303,7 +303,7 @@ func (w *writer) ensureConnected(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	tx, err := newTransaction(ctx, w.dialect, db)
+	tx, err := newTransaction(ctx, w.dialect, db, &w.roundTrips)
 	if err != nil {
 		db.Close()
 		return err
@@ -325,7 +325,16 @@ func (w *writer) disconnect() {
 	w.db, w.tx = nil, nil
 }
 
-// Commits returns how many transactions were committed since it was called last, and how many writes they held.
-func (db *DB) Commits() (commits, writes int64) {
-	return db.writer.commits.Swap(0), db.writer.writes.Swap(0)
+// Work counts what was written between two looks, and what waits to be.
+type Work struct {
+	Commits    int64 // transactions
+	Writes     int64 // closures in them
+	RoundTrips int64 // to a server
+	Waiting    int   // closures, now
+}
+
+// Work returns what the database was given to write since it was last asked.
+func (db *DB) Work() Work {
+	w := db.writer
+	return Work{w.commits.Swap(0), w.writes.Swap(0), w.roundTrips.Swap(0), len(w.queue)}
 }

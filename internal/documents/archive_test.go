@@ -150,10 +150,9 @@ func TestManyDocumentsLeaveTheWriterToOthers(t *testing.T) {
 	const many = 1201
 	e := b.accept(strings.Split(strings.Repeat("x ", many-1)+"x", " ")...)
 	turns := func(do func()) int64 {
-		b.Store.Commits()
+		b.Store.Work()
 		do()
-		_, writes := b.Store.Commits()
-		return writes
+		return b.Store.Work().Writes
 	}
 	require.Equal(t, int64(3), turns(func() {
 		settled, err := b.Settled(t.Context(), e)

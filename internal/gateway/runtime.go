@@ -346,6 +346,7 @@ func (r *Runtime) DocumentsReady() error {
 func (r *Runtime) boundBodies() {
 	if c := r.InForce.Current(); c != nil {
 		r.Unverified.Configure(c.BodyMemory, c.BodyTime)
+		metrics.LabelTenants(c.TenantLabels)
 	}
 }
 

@@ -105,22 +105,6 @@ var (
 		Name: "hiregate_inbox_undispatched_oldest_seconds",
 		Help: "Age of the oldest accepted export whose workflow was not started yet; 0 when there is none.",
 	})
-	walBytes = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "hiregate_sqlite_wal_bytes", Help: "Size of SQLite's write-ahead log.",
-	})
-	commits = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "hiregate_store_commits_total", Help: "Transactions committed.",
-	})
-	writes = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "hiregate_store_writes_total", Help: "Writes in those transactions; divided by " +
-			"hiregate_store_commits_total: how many share a disk sync.",
-	})
-	databaseUp = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "hiregate_database_up", Help: "1 if the database could be written when it was last tried, else 0.",
-	})
-	temporalUp = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "hiregate_temporal_up", Help: "1 if Temporal answered the last request, else 0.",
-	})
 )
 
 // all are the collectors of the package.
@@ -128,8 +112,8 @@ var all = []prometheus.Collector{
 	received, bodyBytes, sameBody, ackSeconds,
 	deliveries, notReceived, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, unreadable, verifications,
 	documents, documentBytes, windowLeft, unfetched, leastLeft, documentsFree, filesStuck, scans, scansPending,
-	dispatched, strays, namespaceForeign, undispatched, undispatchedAge, databaseUp, temporalUp,
-	erased, walBytes, commits, writes,
+	dispatched, startedSeconds, startedExports, strays, namespaceForeign, undispatched, undispatchedAge, temporalUp,
+	databaseUp, databaseBytes, walBytes, commits, writes, roundTrips, writesWaiting, erased,
 	applications, invalidAnswers, applicationBytes, tokens, formExpired,
 	signIns, tokenRequests, keysRefused,
 	notifications, notificationsWaiting,
@@ -265,16 +249,3 @@ func Backlog(n int, age time.Duration) {
 	undispatched.Set(float64(n))
 	undispatchedAge.Set(max(0, age.Seconds()))
 }
-
-// Store sets the size of SQLite's write-ahead log and counts further transactions and the writes they held.
-func Store(wal, committed, written int64) {
-	walBytes.Set(float64(wal))
-	commits.Add(float64(committed))
-	writes.Add(float64(written))
-}
-
-// Database sets whether the database can be written.
-func Database(up bool) { databaseUp.Set(number(up)) }
-
-// Temporal sets whether Temporal answers.
-func Temporal(up bool) { temporalUp.Set(number(up)) }

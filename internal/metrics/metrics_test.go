@@ -18,9 +18,9 @@ import (
 // forget has a test begin with no label taken.
 func forget(t *testing.T) {
 	t.Helper()
-	tenantsBefore, clientsBefore := tenants.seen, clients.seen
-	t.Cleanup(func() { tenants.seen, clients.seen = tenantsBefore, clientsBefore })
-	tenants.seen, clients.seen = map[string]struct{}{}, map[string]struct{}{}
+	tenantsBefore, clientsBefore := tenants, clients
+	t.Cleanup(func() { tenants, clients = tenantsBefore, clientsBefore })
+	tenants, clients = newNames(), newNames()
 }
 
 func TestNoTenantIsUnknown(t *testing.T) {
@@ -51,16 +51,30 @@ func TestCountersOutliveARegistry(t *testing.T) {
 
 func TestTenantsBeyondTheBoundShareALabel(t *testing.T) {
 	forget(t)
-	for n := range 2 * maxLabels {
+	for n := range 2 * DefaultLabels {
 		SameBody(fmt.Sprint("tenant-", n))
 	}
-	require.Equal(t, maxLabels+1, testutil.CollectAndCount(sameBody))
-	require.EqualValues(t, maxLabels, testutil.ToFloat64(sameBody.WithLabelValues(otherLabel)))
+	require.Equal(t, DefaultLabels+1, testutil.CollectAndCount(sameBody))
+	require.EqualValues(t, DefaultLabels, testutil.ToFloat64(sameBody.WithLabelValues(otherLabel)))
+}
+
+// The bound can be another one, none at all included, and also after tenants have got labels.
+func TestTenantLabels(t *testing.T) {
+	forget(t)
+	Received("acme", "VERIFY", "verified")
+	Received("globex", "VERIFY", "verified")
+	for limit, own := range []bool{false, true} {
+		LabelTenants(limit)
+		require.Equal(t, own, tenants.value("acme") == "acme", limit)
+		require.Equal(t, otherLabel, tenants.value("globex"), limit)
+	}
+	LabelTenants(2)
+	require.Equal(t, "globex", tenants.value("globex"))
 }
 
 func TestClientsBeyondTheBoundShareALabel(t *testing.T) {
 	forget(t)
-	for n := range 2 * maxLabels {
+	for n := range 2 * DefaultLabels {
 		SignIn(fmt.Sprint("client-", n), "sign-in", "good")
 	}
 	SignIn("client-0", "sign-in", "good")
@@ -70,8 +84,8 @@ func TestClientsBeyondTheBoundShareALabel(t *testing.T) {
 	}
 	require.EqualValues(t, 2, count("client-0"))
 	require.EqualValues(t, 1, count("_unknown"))
-	require.EqualValues(t, maxLabels, count("_other"))
-	require.Equal(t, maxLabels+2, testutil.CollectAndCount(signIns))
+	require.EqualValues(t, DefaultLabels, count("_other"))
+	require.Equal(t, DefaultLabels+2, testutil.CollectAndCount(signIns))
 }
 
 // What is not there any more is shown no more, and what shares a label is added up; of integrations the worst counts.
@@ -115,7 +129,7 @@ func TestStandingsAreSetTogether(t *testing.T) {
 	require.Empty(t, shown("hiregate_quarantined_exports"))
 
 	others, open := map[model.Place]int64{}, map[model.Place]bool{}
-	for n := range 2 * maxLabels {
+	for n := range 2 * DefaultLabels {
 		others[at(fmt.Sprint("tenant-", n), "hris")] = 1
 		open[at(fmt.Sprint("tenant-", n), "hris")] = n > 0
 	}
@@ -124,8 +138,8 @@ func TestStandingsAreSetTogether(t *testing.T) {
 	for _, n := range shown("hiregate_deliveries_held") {
 		total += n
 	}
-	require.EqualValues(t, 2*maxLabels, total)
-	require.LessOrEqual(t, len(shown("hiregate_deliveries_held")), maxLabels+1)
+	require.EqualValues(t, 2*DefaultLabels, total)
+	require.LessOrEqual(t, len(shown("hiregate_deliveries_held")), DefaultLabels+1)
 	for range 20 { // maps have no order
 		Configured(open)
 		least := 1.0
@@ -159,18 +173,18 @@ func TestIntegrationsAreShown(t *testing.T) {
 	}, integrationState.now)
 	require.Equal(t, 4, testutil.CollectAndCount(integrationState, "hiregate_integration_state"))
 
-	for n := range maxLabels {
+	for n := range DefaultLabels {
 		all[model.Place{Tenant: fmt.Sprint("tenant-", n), Integration: "hris"}] = Integration{State: "failing",
 			Waiting: 1, Oldest: time.Duration(n) * time.Second,
 			LastDelivery: at.Add(time.Duration(n) * time.Second)}
 	}
 	Integrations(all, states)
 	others := [3]string{otherLabel, otherLabel}
-	require.EqualValues(t, maxLabels, waitingDeliveries.now[others])
-	require.EqualValues(t, maxLabels-1, oldestWaiting.now[[3]string{otherLabel, otherLabel, "failing"}])
+	require.EqualValues(t, DefaultLabels, waitingDeliveries.now[others])
+	require.EqualValues(t, DefaultLabels-1, oldestWaiting.now[[3]string{otherLabel, otherLabel, "failing"}])
 	require.EqualValues(t, at.Unix(), lastDelivery.now[others])
 	require.Zero(t, breakerOpen.now[others])
-	require.EqualValues(t, maxLabels, integrationState.now[[3]string{otherLabel, otherLabel, "failing"}])
+	require.EqualValues(t, DefaultLabels, integrationState.now[[3]string{otherLabel, otherLabel, "failing"}])
 }
 
 // Counters end in _total, and nothing else does, so that a name tells whether it may be summed up as a rate.
@@ -192,7 +206,7 @@ func TestIntegrationsTakeNoLabelFromThoseWhoSend(t *testing.T) {
 	forget(t)
 	Received("active", "VERIFY", "verified")
 	all := map[model.Place]bool{{Tenant: "active", Integration: "hris"}: true}
-	for n := range maxLabels {
+	for n := range DefaultLabels {
 		all[model.Place{Tenant: fmt.Sprint("tenant-", n), Integration: "hris"}] = true
 	}
 	Configured(all)
@@ -200,5 +214,5 @@ func TestIntegrationsTakeNoLabelFromThoseWhoSend(t *testing.T) {
 	require.Len(t, tenants.seen, 1)
 	delete(all, model.Place{Tenant: "tenant-0", Integration: "hris"})
 	Configured(all)
-	require.Equal(t, maxLabels, testutil.CollectAndCount(configured))
+	require.Equal(t, DefaultLabels, testutil.CollectAndCount(configured))
 }

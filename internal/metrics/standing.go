@@ -90,7 +90,7 @@ func labelsOf[T any](all map[model.Place]T) func(model.Place) [3]string {
 		there[at.Tenant] = true
 	}
 	return func(at model.Place) [3]string {
-		if len(there) <= maxLabels || tenants.known(at.Tenant) != otherLabel {
+		if tenants.hold(len(there)) || tenants.known(at.Tenant) != otherLabel {
 			return place(at)
 		}
 		return [3]string{otherLabel, otherLabel}

@@ -112,8 +112,13 @@ func (db *DB) WALSize() int64 { return db.sql.WALSize() }
 // by one that has ended.
 func (db *DB) Exclusive() bool { return !db.sql.Shared() }
 
-// Commits returns how many transactions were committed since it was called last, and how many writes they held.
-func (db *DB) Commits() (commits, writes int64) { return db.sql.Commits() }
+// Work is database.DB.Work.
+func (db *DB) Work() database.Work { return db.sql.Work() }
+
+// Size reads the size of the database in bytes.
+func (db *DB) Size(ctx context.Context) (bytes int64, err error) {
+	return rows.QueryOne(ctx, db.reads, rows.Value[int64], db.sql.Size())
+}
 
 // Write is database.DB.Write without a key: fn may run more than once and must only assign to what it captures.
 func (db *DB) Write(ctx context.Context, fn func(*Tx) error) error {

@@ -145,7 +145,7 @@ func TestFailingWriteDoesNotTakeOthersAlong(t *testing.T) {
 func TestWaitingWritesShareACommit(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {
-		db.Commits()
+		db.Work()
 		started, release := make(chan struct{}), make(chan struct{})
 		var group sync.WaitGroup
 		group.Go(func() {
@@ -164,9 +164,9 @@ func TestWaitingWritesShareACommit(t *testing.T) {
 		queued.Wait()
 		close(release)
 		group.Wait()
-		commits, writes := db.Commits()
-		require.GreaterOrEqual(t, writes, int64(others))
-		require.Less(t, commits, int64(others/2), "writes that waited did not share commits")
+		done := db.Work()
+		require.GreaterOrEqual(t, done.Writes, int64(others))
+		require.Less(t, done.Commits, int64(others/2), "writes that waited did not share commits")
 	})
 }
 

@@ -67,6 +67,10 @@ type App struct {
 	BodyMemory int64 `json:"body_memory,omitempty"`
 	// BodyTime limits the time in which such a body arrives. Default: 2 minutes.
 	BodyTime caddy.Duration `json:"body_time,omitempty"`
+	// TenantLabels is how many tenants have a label of their own in metrics. Default: 200.
+	TenantLabels *int `json:"tenant_labels,omitempty"`
+	// LogDeliveries is all (default), or failures: attempts that were received are not logged.
+	LogDeliveries string `json:"log_deliveries,omitempty"`
 	// Notify lists the addresses that are notified of events of integrations and exports, of all tenants.
 	Notify []Notify `json:"notify,omitempty"`
 	// Tenants are declared in the configuration.

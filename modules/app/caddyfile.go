@@ -44,6 +44,8 @@ import (
 //		retention <days>d
 //		body_memory <size>
 //		body_time   <duration>
+//		tenant_labels  <n>
+//		log_deliveries all|failures
 //		notify <url> {
 //			secret <placeholder> [<former placeholder>]
 //			events <event>…
@@ -245,13 +247,17 @@ func (p *parser) line() (err error) {
 			p.app.BodyTime = caddy.Duration(d)
 			return err
 		})
+	case "tenant_labels":
+		_, err = p.word("200", func(s string) (err error) { p.app.TenantLabels, err = parseTenantLabels(s); return err })
+	case "log_deliveries":
+		p.app.LogDeliveries, err = p.word(logFailures, checkLogDeliveries)
 	case "notify":
 		return p.notify(&p.app.Notify)
 	case "tenant":
 		return p.tenant()
 	default:
 		return p.unknown("dev, service_name, public_url, candidate_url, database, documents, temporal, temporal_ui, " +
-			"egress, seal_key, scan, retention, body_memory, body_time, notify or tenant")
+			"egress, seal_key, scan, retention, body_memory, body_time, tenant_labels, log_deliveries, notify or tenant")
 	}
 	if err != nil {
 		return err

@@ -276,3 +276,36 @@ func checkBodies(memory int64, within time.Duration) error {
 	}
 	return nil
 }
+
+const mostTenantLabels = 10_000
+
+func parseTenantLabels(s string) (*int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n > mostTenantLabels {
+		return nil, fmt.Errorf("tenant_labels %q: write a number from 0 to %d, such as 200", s, mostTenantLabels)
+	}
+	return &n, nil
+}
+
+// checkTenantLabels checks tenant_labels. nil stands for the default.
+func checkTenantLabels(n *int) error {
+	if n == nil {
+		return nil
+	}
+	_, err := parseTenantLabels(strconv.Itoa(*n))
+	return err
+}
+
+const (
+	logAll      = "all"
+	logFailures = "failures"
+)
+
+// checkLogDeliveries checks log_deliveries. An empty one stands for the default.
+func checkLogDeliveries(s string) error {
+	switch s {
+	case "", logAll, logFailures:
+		return nil
+	}
+	return fmt.Errorf("log_deliveries %q: write %s, or %s to leave out attempts that were received", s, logAll, logFailures)
+}

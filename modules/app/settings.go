@@ -10,6 +10,7 @@ import (
 	"github.com/hiregate/hiregate/internal/bodies"
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/egress"
+	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/scan"
@@ -161,6 +162,9 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 			return nil, err
 		}
 	}
+	if err := cmp.Or(checkTenantLabels(a.TenantLabels), checkLogDeliveries(a.LogDeliveries)); err != nil {
+		return nil, err
+	}
 	if err := checkBodies(a.BodyMemory, time.Duration(a.BodyTime)); err != nil {
 		return nil, err
 	}
@@ -168,6 +172,10 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 		PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Workflows: workflows, Dev: a.Dev,
 		TakeOver: a.Temporal.TakeOver,
 		Tenants:  map[string]*model.Tenant{}}
+	c.TenantLabels, c.LogFailuresOnly = metrics.DefaultLabels, a.LogDeliveries == logFailures
+	if a.TenantLabels != nil {
+		c.TenantLabels = *a.TenantLabels
+	}
 	c.BodyMemory = cmp.Or(a.BodyMemory, bodies.DefaultMemory)
 	c.BodyTime = cmp.Or(time.Duration(a.BodyTime), bodies.DefaultTime)
 	for _, t := range a.Tenants {

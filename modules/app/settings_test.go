@@ -147,6 +147,8 @@ func TestSettingsAreChecked(t *testing.T) {
 		"documents: unrecognized placeholder {x}":                                func(a *App) { a.Documents = "file:///{x}" },
 		"body_memory is 1048575 bytes: give a number from 1048576":               func(a *App) { a.BodyMemory = 1<<20 - 1 },
 		"body_time is 2h0m0s: give a duration from 1s to 1h":                     func(a *App) { a.BodyTime = caddy.Duration(2 * time.Hour) },
+		"tenant_labels \"-1\": write a number from 0 to 10000":                   func(a *App) { a.TenantLabels = new(-1) },
+		`log_deliveries "none": write all, or failures to`:                       func(a *App) { a.LogDeliveries = "none" },
 		`egress allow: "private"`:                                                func(a *App) { a.Egress = []Allow{{CIDR: "private"}} },
 		`tenant acme: invalid "accept" is unknown: write refuse or quarantine`: tenant(
 			func(t *Tenant) { t.Invalid = "accept" }),

@@ -37,6 +37,9 @@ func (a *Activities) commit(ctx context.Context, e *model.Export, d *model.Deliv
 	failpoint.Reach(failpoint.StepCommitted)
 	switch {
 	case attempt != nil && d.Outcome == model.Delivered:
+		if c := a.InForce.Current(); c != nil && c.LogFailuresOnly {
+			break
+		}
 		a.Log.Info("delivered", append(logFields(e, d, attempt),
 			zap.Stringer("since_received", rounded(d.UpdatedAt.Sub(e.ReceivedAt))))...)
 	case attempt != nil && d.Outcome == model.Retrying:

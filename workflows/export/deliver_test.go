@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/inbox"
@@ -87,6 +89,27 @@ func TestNothingIsTriedWithoutAConfiguration(t *testing.T) {
 	b.InForce.Push(b.config)
 	res, _, _ := b.deliver(e)
 	require.Equal(t, model.ClassDelivered, res.Class)
+}
+
+// Where failures suffice, an attempt that was received leaves no line.
+func TestReceivedAttemptsNeedNotBeLogged(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	core, said := observer.New(zap.InfoLevel)
+	b.Log = zap.New(core)
+	for n, failuresOnly := range []bool{false, true} {
+		b.config.LogFailuresOnly = failuresOnly
+		e := b.accept(fmt.Sprint("u-", n))
+		for _, status := range []int64{http.StatusServiceUnavailable, http.StatusOK} {
+			b.status.Store(status)
+			b.deliver(e)
+		}
+		var lines []string
+		for _, line := range said.TakeAll() {
+			lines = append(lines, line.Message)
+		}
+		require.Equal(t, []string{"delivery not received", "delivered"}[:2-n], lines)
+	}
 }
 
 func TestPlaceInTheScheduleIsTheNumberOfAttempts(t *testing.T) {

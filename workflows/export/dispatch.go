@@ -129,8 +129,8 @@ func (d *Dispatcher) measure(ctx context.Context) {
 		if n%tenantsEvery == 0 {
 			d.measureTenants(ctx)
 		}
-		commits, writes := d.Store.Commits()
-		metrics.Store(d.Store.WALSize(), commits, writes)
+		done := d.Store.Work()
+		metrics.Writes(done.Commits, done.Writes, done.RoundTrips, done.Waiting)
 		n, oldest, err := d.Store.Backlog(ctx)
 		if err != nil {
 			continue
@@ -143,7 +143,7 @@ func (d *Dispatcher) measure(ctx context.Context) {
 	}
 }
 
-// measureTenants updates the gauge of each tenant's oldest export that waits.
+// measureTenants updates the gauge of each tenant's oldest export that waits, and the size of the database.
 func (d *Dispatcher) measureTenants(ctx context.Context) {
 	oldest, err := d.Store.OldestWaiting(ctx)
 	if err != nil {
@@ -154,4 +154,7 @@ func (d *Dispatcher) measureTenants(ctx context.Context) {
 		ages[tenant] = max(0, d.Now().Sub(since))
 	}
 	metrics.Waiting(ages)
+	if size, err := d.Store.Size(ctx); err == nil {
+		metrics.DatabaseSize(size, d.Store.WALSize())
+	}
 }

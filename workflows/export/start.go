@@ -85,6 +85,7 @@ func (d *Dispatcher) startWorkflow(ctx context.Context, exports []*model.Export,
 	if group {
 		failpoint.Reach(failpoint.GroupStored)
 	}
+	began := time.Now()
 	err := d.execute(ctx, exports, to, wait, d.Attributes.Load())
 	var invalid *serviceerror.InvalidArgument
 	if errors.As(err, &invalid) {
@@ -95,6 +96,7 @@ func (d *Dispatcher) startWorkflow(ctx context.Context, exports []*model.Export,
 	case err == nil:
 		d.answered()
 		metrics.DispatchedGroup("started", len(exports))
+		metrics.Started(time.Since(began), len(exports))
 	case isAlreadyStarted(err):
 		d.answered()
 		metrics.DispatchedGroup("repeated", len(exports))
