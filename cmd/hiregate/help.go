@@ -14,6 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/cli/dev"
 	"github.com/hiregate/hiregate/internal/cli/listen"
 	"github.com/hiregate/hiregate/internal/cli/send"
+	"github.com/hiregate/hiregate/internal/cli/signature"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
@@ -33,7 +34,7 @@ var groups = []struct {
 		admin.User, admin.OAuthClient, admin.APIUser,
 	}},
 	{"try", "Trying it out:", []func() *cobra.Command{
-		dev.Command, send.Command, listen.Command, apply.Command,
+		dev.Command, send.Command, listen.Command, apply.Command, signature.Command,
 	}},
 }
 
