@@ -313,10 +313,16 @@ func (tx *Tx) UpdateDeliveryRound(d *model.Delivery, round int, now time.Time) (
 // ListHeldPlaces lists the integrations that have held deliveries, parked or not, without those of exports in quarantine: a
 // step in the index for each, however many it has.
 func (db *DB) ListHeldPlaces(ctx context.Context) (places []model.Place, err error) {
+	first := func(where string, args ...any) (model.Place, error) {
+		return rows.QueryOne(ctx, db.reads, scanPlace, `SELECT tenant, integration FROM deliveries
+			WHERE held_since IS NOT NULL AND `+where+` AND `+notQuarantined+` ORDER BY tenant, integration LIMIT 1`, args...)
+	}
 	for at := (model.Place{}); ; places = append(places, at) {
-		at, err = rows.QueryOne(ctx, db.reads, scanPlace, `SELECT tenant, integration FROM deliveries
-			WHERE held_since IS NOT NULL AND (tenant, integration) > ($1, $2) AND `+notQuarantined+`
-			ORDER BY tenant, integration LIMIT 1`, at.Tenant, at.Integration)
+		after := at // SQLite would step through all of a tenant for (tenant, integration) > ($1, $2)
+		at, err = first(`tenant = $1 AND integration > $2`, after.Tenant, after.Integration)
+		if errors.Is(err, ErrNotFound) {
+			at, err = first(`tenant > $1`, after.Tenant)
+		}
 		if errors.Is(err, ErrNotFound) {
 			return places, nil
 		}

@@ -112,6 +112,25 @@ func (tx *Tx) MarkGroupDispatched(group int64, at time.Time) error {
 		AND fault = ''`, rows.Micros(at), group)
 }
 
+// Redispatch has exports in their first round wait for a workflow of their own, or for a group, again: their workflow,
+// which was started before a time, is gone. It leaves out, and returns, those of which that is not so, or that are
+// delivered or erased.
+func (tx *Tx) Redispatch(exports []*model.Export, before time.Time) (left []int64, err error) {
+	for _, e := range exports {
+		changed, err := tx.sql.Changed(`UPDATE exports SET dispatched_at = NULL, group_id = NULL, workflow_id = $1
+			WHERE id IN (SELECT e.id FROM exports e WHERE e.id = $2 AND e.round = 0 AND e.dispatched_at < $3
+				AND e.erased_at IS NULL AND `+tx.db.undelivered("")+`)`,
+			model.WorkflowID(e.Tenant, e.Key, 0), e.ID, rows.Micros(before))
+		if err != nil {
+			return nil, err
+		}
+		if !changed {
+			left = append(left, e.ID)
+		}
+	}
+	return left, nil
+}
+
 // ExportsByID reads exports, at most MaxPage, without their bodies, by ID.
 func (db *DB) ExportsByID(ctx context.Context, ids []int64) ([]*model.Export, error) {
 	in, args := oneOf(ids)

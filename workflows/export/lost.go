@@ -23,7 +23,7 @@ const (
 	lostAge   = 10 * time.Minute
 	lostEvery = 20 * time.Second
 	lostPage  = 200
-	// Twenty exports a second, as many as rescue takes: an open breaker makes many deliveries overdue, and none of them
+	// Twenty workflows a second, as many as rescue takes: an open breaker makes many deliveries overdue, and none of them
 	// is lost.
 	lostPause = 50 * time.Millisecond
 	// lostWithin is how far back the first look goes: a gateway may have been down for longer than a delivery has.
@@ -31,7 +31,7 @@ const (
 )
 
 // Watch compares the store with Temporal every 20 s: Temporal may be given an empty database, or an old one, and the
-// gateway may be down when a workflow ends. A delivery that waits and has no workflow any more begins another round.
+// gateway may be down when a workflow ends. An export of which a delivery waits, and that has no workflow any more, gets another.
 func (r *Redeliverer) Watch(ctx context.Context) {
 	for wait.For(ctx, lostEvery) {
 		if r.Dispatcher.InForce.Current() == nil || r.Dispatcher.away.Load() {
@@ -51,12 +51,18 @@ func (r *Redeliverer) FindLost(ctx context.Context) error {
 	defer fetches.Wait()
 	due := r.Now().Add(-lostAge)
 	look := func(ids []int64) error {
-		for _, id := range ids {
-			if !wait.For(ctx, lostPause) {
-				return ctx.Err()
-			}
-			if err := r.find(ctx, id, &fetches); err != nil {
+		for page := range slices.Chunk(ids, store.MaxPage) {
+			others, err := r.redispatchLost(ctx, page, due)
+			if err != nil {
 				return err
+			}
+			for _, id := range others {
+				if !wait.For(ctx, lostPause) {
+					return ctx.Err()
+				}
+				if err := r.find(ctx, id, &fetches); err != nil {
+					return err
+				}
 			}
 		}
 		return nil
@@ -97,6 +103,70 @@ func (r *Redeliverer) FindLost(ctx context.Context) error {
 		r.looked = due
 	}
 	return ctx.Err()
+}
+
+// redispatchLost has the exports of a page whose first round lost its workflow wait for another, which the sweep starts
+// for many of them together. It asks Temporal once for each workflow. It returns those of the page that find has to look
+// at: whose workflow has ended, that lack documents only, or that have a held delivery, or one of a later round.
+func (r *Redeliverer) redispatchLost(ctx context.Context, page []int64, due time.Time) (others []int64, err error) {
+	exports, err := r.Store.ExportsByID(ctx, page)
+	if err != nil {
+		return nil, err
+	}
+	deliveries, err := r.Store.ListDeliveriesOf(ctx, page)
+	if err != nil {
+		return nil, err
+	}
+	held := func(d *model.Delivery) bool { return d.Outcome == model.Held }
+	asked := map[string]enums.WorkflowExecutionStatus{}
+	var lost []*model.Export
+	for _, e := range exports {
+		if e.DispatchedAt.IsZero() || !e.ErasedAt.IsZero() {
+			continue
+		}
+		if e.Round > 0 || slices.ContainsFunc(deliveries[e.ID], held) {
+			others = append(others, e.ID)
+			continue
+		}
+		id := e.RoundWorkflowID(0)
+		status, known := asked[id]
+		if !known {
+			if status, err = r.status(ctx, e, 0); err != nil {
+				return nil, err
+			}
+			asked[id] = status
+			// of what is lost there may be a million, and Temporal need not be spared
+			if status != enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED && !wait.For(ctx, lostPause) {
+				return nil, ctx.Err()
+			}
+		}
+		switch status {
+		case enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		case enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED:
+			lost = append(lost, e)
+		default:
+			others = append(others, e.ID)
+		}
+	}
+	left, err := r.redispatch(ctx, lost, due)
+	return append(others, left...), err
+}
+
+// redispatch has exports whose workflow is gone, and was started before a time, wait for another. It returns those of
+// which nothing is undelivered, or whose workflow was started since.
+func (r *Redeliverer) redispatch(ctx context.Context, lost []*model.Export, due time.Time) (left []int64, err error) {
+	if len(lost) == 0 {
+		return nil, nil
+	}
+	err = r.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		left, err = tx.Redispatch(lost, due)
+		return err
+	})
+	if n := len(lost) - len(left); err == nil && n > 0 {
+		metrics.DispatchedGroup("lost", n)
+		r.Log.Warn("exports waited without a workflow; they go on in others", zap.Int("exports", n))
+	}
+	return left, err
 }
 
 // find asks Temporal for the workflows of an export that have not ended according to the store.

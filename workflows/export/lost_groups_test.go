@@ -1,0 +1,82 @@
+package export_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// An emptied Temporal gets all that it lost in groups again, once, and what it still has stays there.
+func TestWhatTemporalLostComesBackInGroups(t *testing.T) {
+	t.Parallel()
+	b := newOrphanFixture(t)
+	const lost, groupOf = 2000, 200
+	kept := []*model.Export{b.accept("kept-1"), b.accept("kept-2")}
+	b.group(nil, kept...)
+	var all []int64
+	var of []*model.Export
+	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+		all, of = nil, nil
+		for n := range lost {
+			e := inbox.NewExport("acme", fmt.Sprint("u-", n), []byte(`{}`), b.Clock())
+			if _, err := inbox.Insert(tx, e); err != nil {
+				return err
+			}
+			e.Integrations = []string{"hris"}
+			all, of = append(all, e.ID), append(of, e)
+		}
+		for group := range slices.Chunk(of, groupOf) {
+			if _, err := tx.Group(group, b.Clock()); err != nil {
+				return err
+			}
+			if err := tx.MarkGroupDispatched(group[0].ID, b.Clock()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	b.advance(20 * time.Minute)
+	began := time.Now()
+	require.NoError(t, b.watcher.FindLost(t.Context()))
+	t.Logf("%d exports found in %s", lost, time.Since(began))
+	waiting, err := b.Store.ListUndispatched(t.Context(), "acme", b.Clock(), 2*lost)
+	require.NoError(t, err)
+	require.Len(t, waiting, lost)
+	for _, e := range waiting {
+		require.Zero(t, e.Round)
+		require.Zero(t, e.Group)
+		require.Equal(t, model.WorkflowID("acme", e.Key, 0), e.WorkflowID)
+	}
+
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	running.Go(func() { b.watcher.Dispatcher.Run(ctx) })
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		n, _, err := b.Store.Backlog(t.Context())
+		require.NoError(c, err)
+		require.Zero(c, n)
+	}, time.Minute, 10*time.Millisecond)
+	t.Logf("and started in %s", time.Since(began))
+	groups := map[int64]int{}
+	for page := range slices.Chunk(all, store.MaxPage) {
+		exports, err := b.Store.ExportsByID(t.Context(), page)
+		require.NoError(t, err)
+		for _, e := range exports {
+			groups[e.Group]++
+		}
+	}
+	require.NotContains(t, groups, int64(0))
+	require.Len(t, groups, lost/groupOf)
+}
