@@ -18,7 +18,7 @@ type object = map[string]any
 
 // descriptions returns the OpenAPI document by the paths where everybody may read it. Each names the mount of the API
 // relative to itself.
-func descriptions() map[string][]byte {
+var descriptions = sync.OnceValue(func() map[string][]byte {
 	all := map[string][]byte{}
 	for address, mount := range map[string]string{"/openapi.json": ".", "/v1/openapi.json": ".."} {
 		d := maps.Clone(description())
@@ -30,7 +30,7 @@ func descriptions() map[string][]byte {
 		all[address] = append(raw, '\n')
 	}
 	return all
-}
+})
 
 // description is the OpenAPI document (version 3.1): base.json, a file for each resource, the generated schemas, and
 // in each operation the parameters and problems that all operations share. The files are part of the program: if one
