@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -166,13 +167,27 @@ func TestAYoungWorkflowIsNoOrphan(t *testing.T) {
 	}
 }
 
-// Temporal gives a thousand workflows a page, at most.
+// smallPages asks Temporal for two workflows a page, so that a test needs few.
+type smallPages struct{ client.Client }
+
+func (c smallPages) ListWorkflow(ctx context.Context, r *workflowservice.ListWorkflowExecutionsRequest) (
+	*workflowservice.ListWorkflowExecutionsResponse, error) {
+	r.PageSize = 2
+	return c.Client.ListWorkflow(ctx, r)
+}
+
+// Temporal gives a thousand workflows a page, at most, and the store looks for a page of exports at once.
 func TestOrphanWorkflowsOfSeveralPages(t *testing.T) {
 	t.Parallel()
 	b := newOrphanFixture(t)
-	const all = 1100
-	for n := range all {
-		b.open(fmt.Sprint("export/acme/", n), export.WorkflowName, export.Input{Exports: []int64{int64(n + 1)}})
+	b.watcher.Client = smallPages{b.temporal}
+	const all = 5
+	for n := range int64(all) {
+		var exports []int64
+		for id := range int64(store.MaxPage) {
+			exports = append(exports, n*store.MaxPage+id+1)
+		}
+		b.open(fmt.Sprint("export/acme/", n), export.WorkflowName, export.Input{Exports: exports})
 	}
 	ids, orphans := b.found(all)
 	require.Len(t, ids, all)
