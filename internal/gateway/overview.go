@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/store"
@@ -12,12 +13,16 @@ const (
 	overviewEvery = time.Minute
 	// overviewBack is how far back quarters are completed that no node counted to their end.
 	overviewBack = 24 * time.Hour
+	// overviewLate is how long after an export came it may be committed, at most, and still be counted.
+	overviewLate = time.Minute
 )
 
-// overview holds what waited at most, by the begin of the quarter and the tenant, until it is stored. The empty tenant
-// stands for all.
+// overview holds what waited at most, by the begin of the quarter and the tenant, until it is stored, and what came. The
+// empty tenant stands for all.
 type overview struct {
 	waited   map[time.Time]map[string]store.Quarter
+	came     receipts  // up to counted
+	counted  time.Time // zero: nothing was counted so far
 	storedAt time.Time
 }
 
@@ -48,29 +53,14 @@ func (o *overview) add(all []*Standing, now time.Time) {
 	}
 }
 
-// store stores what waited, and counts what came since the last quarter that is stored, which may not have been
-// complete. Other nodes store the same.
+// store stores once a minute what waited and what came. Other nodes store the same.
 func (o *overview) store(ctx context.Context, db *store.DB, now time.Time) error {
 	if now.Sub(o.storedAt) < overviewEvery {
 		return nil
 	}
-	present := now.UTC().Truncate(store.QuarterLength)
-	last, err := db.LastQuarter(ctx)
+	came, err := o.count(ctx, db, now)
 	if err != nil {
 		return err
-	}
-	if last.IsZero() || last.After(present) {
-		last = present
-	}
-	first := last.Add(-store.QuarterLength)
-	if oldest := present.Add(-overviewBack); first.Before(oldest) {
-		first = oldest
-	}
-	came := map[time.Time]map[string]int64{}
-	for begin := first; !begin.After(present); begin = begin.Add(store.QuarterLength) {
-		if came[begin], err = db.CountReceived(ctx, begin, begin.Add(store.QuarterLength)); err != nil {
-			return err
-		}
 	}
 	if err := db.Write(ctx, func(tx *store.Tx) error {
 		for _, of := range o.waited {
@@ -80,9 +70,7 @@ func (o *overview) store(ctx context.Context, db *store.DB, now time.Time) error
 		}
 		for begin, of := range came {
 			for tenant, n := range of {
-				if n > 0 {
-					tx.NoteQuarter(tenant, store.Quarter{Begin: begin, Received: n})
-				}
+				tx.NoteQuarter(tenant, store.Quarter{Begin: begin, Received: n})
 			}
 		}
 		return nil
@@ -90,5 +78,71 @@ func (o *overview) store(ctx context.Context, db *store.DB, now time.Time) error
 		return err
 	}
 	o.waited, o.storedAt = nil, now
+	maps.DeleteFunc(o.came, func(begin time.Time, _ map[string]int64) bool {
+		return !begin.Add(store.QuarterLength).After(o.counted)
+	})
+	return nil
+}
+
+// count returns how many exports of each tenant came in the quarters that are not complete in the store. It counts what
+// came since the last time, and again what may have been committed late. The first time it begins before the last
+// quarter that is stored, which may not have been complete.
+func (o *overview) count(ctx context.Context, db *store.DB, now time.Time) (receipts, error) {
+	present := now.UTC().Truncate(store.QuarterLength)
+	if o.counted.IsZero() {
+		last, err := db.LastQuarter(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if last.IsZero() || last.After(present) {
+			last = present
+		}
+		o.came, o.counted = receipts{}, last.Add(-store.QuarterLength)
+	}
+	if oldest := present.Add(-overviewBack); o.counted.Before(oldest) {
+		o.counted = oldest
+	}
+	for settled := now.Add(-overviewLate); o.counted.Before(settled); {
+		until := o.counted.Truncate(store.QuarterLength).Add(store.QuarterLength)
+		if until.After(settled) {
+			until = settled
+		}
+		if err := o.came.add(ctx, db, o.counted, until); err != nil {
+			return nil, err
+		}
+		o.counted = until
+	}
+	all := receipts{}
+	for begin, of := range o.came {
+		all[begin] = maps.Clone(of)
+	}
+	for from, end := o.counted, present.Add(store.QuarterLength); from.Before(end); {
+		until := from.Truncate(store.QuarterLength).Add(store.QuarterLength)
+		if err := all.add(ctx, db, from, until); err != nil {
+			return nil, err
+		}
+		from = until
+	}
+	return all, nil
+}
+
+// receipts are numbers of exports that came, by the begin of the quarter and the tenant.
+type receipts map[time.Time]map[string]int64
+
+// add counts what came between two times of a quarter.
+func (r receipts) add(ctx context.Context, db *store.DB, from, until time.Time) error {
+	counted, err := db.CountReceived(ctx, from, until)
+	if err != nil {
+		return err
+	}
+	begin := from.UTC().Truncate(store.QuarterLength)
+	if r[begin] == nil {
+		r[begin] = map[string]int64{}
+	}
+	for tenant, n := range counted {
+		if n > 0 {
+			r[begin][tenant] += n
+		}
+	}
 	return nil
 }

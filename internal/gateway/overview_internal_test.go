@@ -60,5 +60,22 @@ func TestOverviewIsStored(t *testing.T) {
 		all, err = db.ListQuarters(t.Context(), "", noon)
 		require.NoError(t, err)
 		require.Equal(t, []int64{3, 1}, []int64{all[0].Received, all[1].Received})
+
+		put("acme", "late", noon.Add(15*time.Minute+30*time.Second)) // before what it counts again
+		put("acme", "u-5", noon.Add(15*time.Minute+50*time.Second))
+		put("globex", "u-6", noon.Add(17*time.Minute))
+		require.NoError(t, o.store(t.Context(), db, noon.Add(17*time.Minute+40*time.Second)))
+		all, err = db.ListQuarters(t.Context(), "", noon)
+		require.NoError(t, err)
+		require.Equal(t, []int64{3, 4}, []int64{all[0].Received, all[1].Received})
+		require.Equal(t, noon.Add(16*time.Minute+40*time.Second), o.counted)
+
+		require.NoError(t, o.store(t.Context(), db, noon.Add(32*time.Minute)))
+		put("acme", "u-7", noon.Add(32*time.Minute))
+		require.NoError(t, o.store(t.Context(), db, noon.Add(33*time.Minute)))
+		all, err = db.ListQuarters(t.Context(), "", noon)
+		require.NoError(t, err)
+		require.Equal(t, []int64{3, 4, 1}, []int64{all[0].Received, all[1].Received, all[2].Received})
+		require.Len(t, o.came, 1, "quarters that are complete are not counted again")
 	})
 }

@@ -257,9 +257,16 @@ func (db *DB) ListHours(ctx context.Context, at model.Place, since time.Time) ([
 		at.Tenant, at.Integration, rows.Micros(since.Truncate(time.Hour)))
 }
 
-// ListHoursOfAll reads the hours of all integrations from a time on, those with attempts, the first one first.
-func (db *DB) ListHoursOfAll(ctx context.Context, since time.Time) (map[model.Place][]Hour, error) {
+// ListHoursOf reads the hours of some integrations from a time on, those with attempts, the first one first.
+func (db *DB) ListHoursOf(ctx context.Context, places []model.Place, since time.Time) (map[model.Place][]Hour, error) {
 	all := map[model.Place][]Hour{}
+	if len(places) == 0 {
+		return all, nil
+	}
+	args, pairs := []any{rows.Micros(since.Truncate(time.Hour))}, make([]string, len(places))
+	for n, at := range places {
+		args, pairs[n] = append(args, at.Tenant, at.Integration), fmt.Sprintf("($%d, $%d)", 2*n+2, 2*n+3)
+	}
 	err := db.reads.Query(ctx, func(r row) error {
 		var at model.Place
 		var h Hour
@@ -271,7 +278,7 @@ func (db *DB) ListHoursOfAll(ctx context.Context, since time.Time) (map[model.Pl
 		all[at] = append(all[at], h)
 		return err
 	}, `SELECT tenant, integration, hour, `+strings.Join(tallyColumns, ", ")+` FROM integration_hours
-		WHERE hour >= $1 ORDER BY hour`, rows.Micros(since.Truncate(time.Hour)))
+		WHERE (tenant, integration) IN (VALUES `+strings.Join(pairs, ", ")+`) AND hour >= $1 ORDER BY hour`, args...)
 	return all, err
 }
 

@@ -45,14 +45,19 @@ func TestHoursOfIntegrations(t *testing.T) {
 		want.Took[3] = 5 // up to 50 ms
 		require.Equal(t, want, hours[1].Tally)
 
-		all, err := db.ListHoursOfAll(t.Context(), noon.Add(-time.Hour))
+		ats, unattempted := model.Place{Tenant: "acme", Integration: "ats"}, model.Place{Tenant: "globex", Integration: "ats"}
+		count(t, db, ats, noon, "")
+		all, err := db.ListHoursOf(t.Context(), []model.Place{hris, ats, unattempted}, noon.Add(-time.Hour))
 		require.NoError(t, err)
 		require.Len(t, all, 2)
 		require.Equal(t, hours[1:], all[hris])
+		all, err = db.ListHoursOf(t.Context(), nil, noon)
+		require.NoError(t, err)
+		require.Empty(t, all)
 
 		rates, err := db.SumHours(t.Context(), noon.Add(time.Hour))
 		require.NoError(t, err)
-		require.Len(t, rates, 2)
+		require.Len(t, rates, 3)
 		require.Equal(t, want, rates[hris].Day)
 		require.Equal(t, int64(6), rates[hris].Week.Attempts)
 		require.Equal(t, int64(3), rates[hris].Week.Delivered)

@@ -131,7 +131,7 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, err = db.CountReceived(ctx, at, at)
 	note(err)
-	_, err = db.ListHoursOfAll(ctx, at)
+	_, err = db.ListHoursOf(ctx, []model.Place{{Tenant: "t", Integration: "i"}, {Tenant: "u", Integration: "i"}}, at)
 	note(err)
 	_, err = db.ListHours(ctx, model.Place{Tenant: "t", Integration: "i"}, at)
 	note(err)

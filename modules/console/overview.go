@@ -15,11 +15,14 @@ type figure struct {
 	Plot             chart.Plot
 }
 
-// overview returns the quarters of an hour of the last day.
-func (v *visitor) overview() (all []api.Quarter, err error) {
+// overview returns the quarters of an hour of the last day: of a tenant, or of all where it is empty.
+func (v *visitor) overview(tenant string) (all []api.Quarter, err error) {
 	var shown api.Overview
-	day := v.console.Gateway.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)
-	err = v.get("/v1/overview", url.Values{"since": {day}}, &shown)
+	query := url.Values{"since": {v.console.Gateway.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)}}
+	if tenant != "" {
+		query.Set("tenant", tenant)
+	}
+	err = v.get("/v1/overview", query, &shown)
 	return shown.Quarters, err
 }
 

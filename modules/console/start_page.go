@@ -54,7 +54,7 @@ type startPage struct {
 	All          int                     // how many integrations there are
 	Failures     []failures
 	Lost         []lost
-	Quarters     []api.Quarter // of the last day; nil: the page is of one tenant
+	Quarters     []api.Quarter // of the last day
 	First        *firstRun     // nil: an export has come
 }
 
@@ -157,10 +157,8 @@ func showStart(v *visitor) error {
 	if shown.Lost, err = v.lostDocuments(of); err != nil {
 		return err
 	}
-	if of == "" {
-		if shown.Quarters, err = v.overview(); err != nil {
-			return err
-		}
+	if shown.Quarters, err = v.overview(of); err != nil {
+		return err
 	}
 	if shown.First, err = v.firstRun(&status); err != nil {
 		return err

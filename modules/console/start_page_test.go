@@ -84,5 +84,6 @@ func TestWhatFlowed(t *testing.T) {
 	require.Contains(t, text, `<p class="value">1,234</p>`)
 	require.Contains(t, text, `aria-label="Came in 24 hours: 1,234; at most 1,200 in a quarter of an hour"`)
 	require.Equal(t, 4, strings.Count(text, `<div class="spark">`))
-	require.NotContains(t, b.see(ops, "/?tenant=acme", http.StatusOK), `<div class="spark">`)
+	require.Contains(t, b.see(ops, "/?tenant=acme", http.StatusOK), `aria-label="Came in 24 hours: 1,234;`)
+	require.NotContains(t, b.see(ops, "/?tenant=globex", http.StatusOK), `<div class="spark">`)
 }

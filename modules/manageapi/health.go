@@ -138,11 +138,15 @@ func showStatus(r *rest.Request) (any, error) {
 
 // addHours adds to integrations their hours since a time.
 func addHours(r *rest.Request, all []api.StatusIntegration, since time.Time) error {
-	hours, err := r.DB.ListHoursOfAll(r.Context(), since)
+	places := make([]model.Place, len(all))
+	for n, i := range all {
+		places[n] = model.Place{Tenant: i.Tenant, Integration: i.Name}
+	}
+	hours, err := r.DB.ListHoursOf(r.Context(), places, since)
 	for n := range all {
 		i := &all[n]
 		i.Hours = []api.HourTally{}
-		for _, h := range hours[model.Place{Tenant: i.Tenant, Integration: i.Name}] {
+		for _, h := range hours[places[n]] {
 			i.Hours = append(i.Hours, api.HourTally{Begin: h.Begin, Tally: tallyOf(h.Tally)})
 		}
 	}

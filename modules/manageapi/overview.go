@@ -1,6 +1,7 @@
 package manageapi
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
@@ -10,8 +11,13 @@ import (
 // overviewBack is how far back the overview goes.
 const overviewBack = 7 * 24 * time.Hour
 
-// showOverview answers what came, was delivered and waited since a time; without it, in the last 24 hours.
+// showOverview answers what came, was delivered and waited since a time; without it, in the last 24 hours: of a tenant,
+// or of all that the caller sees.
 func showOverview(r *rest.Request) (any, error) {
+	tenant := cmp.Or(r.Query.Get("tenant"), r.Caller.Tenant)
+	if !r.Caller.Sees(tenant) {
+		return nil, rest.NoTenant(tenant)
+	}
 	since, err := r.Since(24 * time.Hour)
 	if err != nil {
 		return nil, err
@@ -19,7 +25,7 @@ func showOverview(r *rest.Request) (any, error) {
 	if first := r.Now().Add(-overviewBack); since.Before(first) {
 		since = first
 	}
-	quarters, err := r.DB.ListQuarters(r.Context(), r.Caller.Tenant, since)
+	quarters, err := r.DB.ListQuarters(r.Context(), tenant, since)
 	shown := api.Overview{Quarters: []api.Quarter{}}
 	for _, q := range quarters {
 		shown.Quarters = append(shown.Quarters, api.Quarter{Begin: q.Begin, Received: q.Received, Delivered: q.Delivered,

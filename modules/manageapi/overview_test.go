@@ -1,6 +1,7 @@
 package manageapi_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -29,5 +30,8 @@ func TestOverview(t *testing.T) {
 		get[api.Overview](all, "/v1/overview?since=2026-11-01T00:00:00Z").Quarters)
 	require.Equal(t, []api.Quarter{{Begin: gatewaytest.Noon, Received: 2, Waiting: 2, Oldest: 60}},
 		get[api.Overview](acmes, "/v1/overview").Quarters)
+	require.Equal(t, int64(3), get[api.Overview](all, "/v1/overview?tenant=globex").Quarters[0].Received)
+	require.Equal(t, int64(2), get[api.Overview](acmes, "/v1/overview?tenant=acme").Quarters[0].Received)
+	acmes.must(http.StatusNotFound, http.MethodGet, "/v1/overview?tenant=globex", "")
 	require.Empty(t, get[api.Overview](all, "/v1/overview?since=2026-11-20T12:15:00Z").Quarters)
 }

@@ -56,7 +56,7 @@ func actions() []rest.Route {
 		{Method: get, Path: "/v1/status", Role: model.Viewer, Status: ok, Serve: showStatus,
 			Query: []string{"hours"}},
 		{Method: get, Path: "/v1/overview", Role: model.Viewer, Status: ok, Serve: showOverview,
-			Query: []string{"since"}},
+			Query: []string{"since", "tenant"}},
 		{Method: get, Path: "/v1/failures", Role: model.Viewer, Status: ok, Serve: showFailures,
 			Query: []string{"since"}},
 		{Method: get, Path: inTenant + "/export-counts", Role: model.Viewer, Status: ok, Scope: rest.Removed,
