@@ -11,6 +11,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/cli/admin"
 	"github.com/hiregate/hiregate/internal/cli/apply"
+	"github.com/hiregate/hiregate/internal/cli/check"
 	"github.com/hiregate/hiregate/internal/cli/dev"
 	"github.com/hiregate/hiregate/internal/cli/listen"
 	"github.com/hiregate/hiregate/internal/cli/send"
@@ -34,7 +35,7 @@ var groups = []struct {
 		admin.User, admin.OAuthClient, admin.APIUser,
 	}},
 	{"try", "Trying it out:", []func() *cobra.Command{
-		dev.Command, send.Command, listen.Command, apply.Command, signature.Command,
+		dev.Command, send.Command, listen.Command, apply.Command, check.Command, signature.Command,
 	}},
 }
 
@@ -62,7 +63,8 @@ var overview = &cobra.Command{
 
 // exits ends the help of the root.
 const exits = `
-Our commands exit with 0: done; 1: failed or not received; 2: the command line is wrong, and nothing was asked.
+Our commands exit with 0: done; 1: failed or not received; 2: the command line is wrong, and nothing was asked;
+3: what was to be checked could not be reached.
 
 Documentation: https://github.com/hiregate/hiregate/tree/main/docs
 That of Caddy and its commands: https://caddyserver.com/docs/command-line

@@ -127,7 +127,7 @@ func (f *flags) run(ctx context.Context, cmd *cobra.Command, arg string) error {
 	r := &run{
 		flags: f, out: cmd.OutOrStdout(), log: cmd.ErrOrStderr(),
 		sender: &sender{
-			names: names, client: newClient(f.concurrency), uuid: f.uuid, count: f.count, concurrency: f.concurrency,
+			names: names, client: NewClient(f.concurrency), uuid: f.uuid, count: f.count, concurrency: f.concurrency,
 			timeout: f.timeout, any2xx: f.any2xx,
 			limiter: rate.NewLimiter(limit, max(1, int(min(limit, 1e6)/20))),
 			delivery: webhook.Delivery{

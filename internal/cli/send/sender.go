@@ -29,9 +29,9 @@ type sender struct {
 	any2xx      bool          // a receiver need not give a receipt
 }
 
-// newClient returns a client for the URL that the user of the command typed: no redirects, no proxy, nothing added to
+// NewClient returns a client for the URL that the user of the command typed: no redirects, no proxy, nothing added to
 // the request. It is not the one of internal/egress, because the address is the user's own choice.
-func newClient(concurrency int) *http.Client {
+func NewClient(concurrency int) *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		MaxIdleConnsPerHost: concurrency,
 		MaxConnsPerHost:     concurrency,

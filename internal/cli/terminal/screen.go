@@ -62,8 +62,9 @@ func (s *Screen) Paint(state State, text string) string {
 // colors maps each state, of anything, to its color.
 var colors = map[State]string{
 	"delivered": green, "configured": green, "fetched": green, "dispatched": green, "open": green,
-	"done": green, "clean": green,
+	"done": green, "clean": green, "passed": green,
 	"retrying": yellow, "held": yellow, "pending": yellow, "waiting": yellow, "paused": yellow, "not_configured": yellow,
-	"failed": red, "expired": red, "disabled": red, "fault": red, "given_up": red, "refused": red, "failing": red,
+	"skipped": yellow,
+	"failed":  red, "expired": red, "disabled": red, "fault": red, "given_up": red, "refused": red, "failing": red,
 	"refusing": red, "unproven": yellow,
 }

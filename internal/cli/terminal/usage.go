@@ -9,6 +9,7 @@ import (
 const (
 	ExitFailed = 1 // what was asked for was not done, or not received
 	ExitUsage  = 2 // the command line is wrong: nothing was asked
+	ExitUnable = 3 // what was to be checked could not be reached: nothing is known about it
 )
 
 // usageError is an error of what was typed: the command was not begun.
@@ -25,6 +26,14 @@ func Usage(err error) error {
 	return usageError{err}
 }
 
+// unableError is an error of a check that could not run.
+type unableError struct{ error }
+
+func (e unableError) Unwrap() error { return e.error }
+
+// Unable marks the error of a check that could not run, so that the program exits with ExitUnable.
+func Unable(err error) error { return unableError{err} }
+
 // ExitCode is the exit code for what a command returned.
 func ExitCode(err error) int {
 	switch {
@@ -32,6 +41,8 @@ func ExitCode(err error) int {
 		return 0
 	case errors.As(err, new(usageError)):
 		return ExitUsage
+	case errors.As(err, new(unableError)):
+		return ExitUnable
 	}
 	return ExitFailed
 }

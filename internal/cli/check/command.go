@@ -1,0 +1,225 @@
+// Package check has the command `hiregate check`: it finds out whether a partner's endpoint does what the contract
+// demands, and proves each requirement with requests.
+package check
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/webhook"
+)
+
+// runBound limits a whole run.
+const runBound = 5 * time.Minute
+
+// flags are common to the commands below check.
+type flags struct {
+	list, yesSend  bool
+	only           []string
+	format, report string
+}
+
+func (f *flags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.BoolVar(&f.list, "list", false, "show the checks, and end")
+	fl.StringSliceVar(&f.only, "only", nil, "checks to run, such as B-08,B-1* (default: all)")
+	fl.StringVar(&f.format, "format", "table", "format of the results: "+strings.Join(formats, ", "))
+	fl.StringVar(&f.report, "report", "", "file to write the results to as well, as JUnit XML")
+	fl.BoolVar(&f.yesSend, "yes-send", false, "send to a host that is not this machine without asking")
+	// Both names are those of flags of this command, so the error can only be a mistake in these lines.
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *flags) check() error {
+	if !slices.Contains(formats, f.format) {
+		return fmt.Errorf("--format %s is none: use one of %s", terminal.Printable(f.format), strings.Join(formats, ", "))
+	}
+	return nil
+}
+
+// Command returns the command `hiregate check`.
+func Command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Checks whether a partner's endpoint does what the contract demands",
+		Args:  terminal.Exactly(0, "check takes a command, such as: hiregate check receiver http://localhost:8090/acme --secret FILE"),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.SetFlagErrorFunc(terminal.FlagError)
+	cmd.AddCommand(receiverCommand())
+	return cmd
+}
+
+// permit returns an error unless requests may go to a host: to this machine always, to others with --yes-send or when
+// the person at the terminal agrees.
+func (f *flags) permit(ctx context.Context, cmd *cobra.Command, target *url.URL) error {
+	ip, err := netip.ParseAddr(target.Hostname())
+	if f.yesSend || err == nil && ip.IsLoopback() || target.Hostname() == "localhost" {
+		return nil
+	}
+	no := fmt.Errorf("nothing was sent, because %s is not this machine: add --yes-send if it may get requests with "+
+		"invented candidates", target.Hostname())
+	if !terminal.Attended(cmd) {
+		return terminal.Usage(no)
+	}
+	if terminal.Confirm(ctx, cmd, "Send requests with invented candidates to "+target.Hostname()+"?") != nil {
+		return no
+	}
+	return nil
+}
+
+// reach returns an error for exit code 3 if no connection to the target can be made.
+func reach(ctx context.Context, target *url.URL) error {
+	port := target.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[target.Scheme]
+	}
+	d := net.Dialer{Timeout: 5 * time.Second}
+	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(target.Hostname(), port))
+	if err != nil {
+		return terminal.Unable(fmt.Errorf("no connection to %s can be made (%w): start it, or correct the URL", target.Host,
+			terminal.Cause(err)))
+	}
+	return conn.Close()
+}
+
+// play runs the checks against a target, shows the results, and returns an error when a must failed.
+func play[T any](ctx context.Context, cmd *cobra.Command, f *flags, checks []check[T], target T) error {
+	ctx, cancel := context.WithTimeout(ctx, runBound)
+	defer cancel()
+	var results []Result
+	progress := f.format == "table" && terminal.IsTerminal(cmd.ErrOrStderr())
+	runAll(ctx, checks, target, func(r Result) {
+		results = append(results, r)
+		if progress {
+			fmt.Fprintf(cmd.ErrOrStderr(), "\r%d of %d checks …", len(results), len(checks))
+		}
+	})
+	if progress {
+		fmt.Fprint(cmd.ErrOrStderr(), "\r\x1b[K")
+	}
+	if err := write(terminal.NewScreen(cmd.OutOrStdout(), false), f.format, results); err != nil {
+		return err
+	}
+	if f.report != "" {
+		var text bytes.Buffer
+		if err := writeJUnit(&text, results); err != nil {
+			return err
+		}
+		if err := os.WriteFile(f.report, text.Bytes(), 0o644); err != nil {
+			return fmt.Errorf("writing the report %s: %w", terminal.Printable(f.report), terminal.Cause(err))
+		}
+	}
+	_, mustFails, _ := count(results)
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return terminal.Unable(fmt.Errorf("only %d of %d checks were run within %s: run the others with --only",
+			len(results), len(checks), runBound))
+	case ctx.Err() != nil:
+		return terminal.Unable(fmt.Errorf("interrupted after %d of %d checks", len(results), len(checks)))
+	case mustFails > 0:
+		return fmt.Errorf("%d of the checks that must pass failed", mustFails)
+	}
+	return nil
+}
+
+type receiverFlags struct {
+	flags
+	secret, nextSecret, serviceName string
+}
+
+func receiverCommand() *cobra.Command {
+	f := new(receiverFlags)
+	cmd := &cobra.Command{
+		Use:   "receiver URL",
+		Short: "Plays the service: checks a partner's webhook receiver",
+		Long: `Plays the service: sends verifications and exports, right and wrong ones, to a partner's receiver, and reports which
+requirements of the contract it meets, with what was sent, what came back and what to do.
+
+The candidates are invented and marked: their ids begin with check-. A check sends at most 60 requests, the whole run takes at
+most ` + runBound.String() + `. --only names checks by id or pattern; --list shows them.
+
+The exit code is 0 if every check passed that must, 1 if one failed, 2 if the command line is wrong, 3 if the checks could not
+run.`,
+		Example: `  hiregate check receiver http://localhost:8090/acme --secret secret.txt
+  hiregate check receiver http://localhost:8090/acme --secret secret.txt --next-secret next.txt --format junit
+  hiregate check receiver --list`,
+		SilenceUsage: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.list && len(args) == 0 {
+				return nil
+			}
+			return terminal.Exactly(1,
+				"check receiver takes one URL, such as: hiregate check receiver http://localhost:8090/acme --secret FILE")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := terminal.Interruptible(cmd)
+			defer stop()
+			return f.run(ctx, cmd, args)
+		},
+	}
+	cmd.SetFlagErrorFunc(terminal.FlagError)
+	f.add(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&f.secret, "secret", "", "file with the secret that signs; - is standard input")
+	fl.StringVar(&f.nextSecret, "next-secret", "", "file with the next secret of a rotation, which the receiver takes as well")
+	fl.StringVar(&f.serviceName, "service-name", "Service", "the maker's name in headers, scheme ids and fixed strings")
+	return cmd
+}
+
+func (f *receiverFlags) run(ctx context.Context, cmd *cobra.Command, args []string) error {
+	if err := f.check(); err != nil {
+		return terminal.Usage(err)
+	}
+	checks, err := selected(receiverChecks, f.only)
+	if err != nil {
+		return terminal.Usage(err)
+	}
+	if f.list {
+		described := make([]Result, len(checks))
+		for n, c := range checks {
+			described[n] = c.described()
+		}
+		return writeList(terminal.NewScreen(cmd.OutOrStdout(), false), f.format, described)
+	}
+	target, err := terminal.ParseTarget(args[0])
+	if err != nil {
+		return terminal.Usage(err)
+	}
+	names, err := webhook.NamesFor(f.serviceName)
+	if err != nil {
+		return terminal.Usage(fmt.Errorf("--service-name: %w", err))
+	}
+	if f.secret == "" {
+		return terminal.Usage(errors.New("which secret signs? name a file that has it, such as: --secret secret.txt"))
+	}
+	r := newReceiver(target.String(), names)
+	if r.secret, err = terminal.ReadSecret(cmd.InOrStdin(), f.secret); err != nil {
+		return err
+	}
+	if f.nextSecret != "" {
+		if r.nextSecret, err = terminal.ReadSecret(cmd.InOrStdin(), f.nextSecret); err != nil {
+			return err
+		}
+	}
+	if err := f.permit(ctx, cmd, target); err != nil {
+		return err
+	}
+	if err := reach(ctx, target); err != nil {
+		return err
+	}
+	defer r.client.CloseIdleConnections()
+	return play(ctx, cmd, &f.flags, checks, r)
+}

@@ -1,0 +1,201 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/webhook"
+)
+
+// The places of the requirements: sections of the contract, and of the decisions about what it leaves open.
+const (
+	events         = "Events, rules"
+	eventsVerify   = "Events, rule 2"
+	authentication = "Authentication 3"
+	fields         = "Resources and their fields, B"
+	receiving      = "Decisions, Webhook, receiving"
+	sending        = "Decisions, Webhook, sending"
+)
+
+const (
+	rawBytes     = "compute the HMAC over the bytes of the request as they came, before you parse them"
+	checkFirst   = "check the signature first, for every event, and answer 401"
+	moreTolerant = "require person.id alone; read all else only where it is there"
+)
+
+var receiverChecks = []check[*receiver]{
+	{"B-01", "VERIFY is answered with exactly 200.", eventsVerify, Must, verifies},
+	{"B-02", "VERIFY is answered with exactly 200 each time.", "States and transitions", Must,
+		func(ctx context.Context, r *receiver) finding {
+			if found := verifies(ctx, r); found.Do != "" {
+				return found
+			}
+			return verifies(ctx, r)
+		}},
+	{"B-03", "A VERIFY with another secret's signature is refused with 4xx.", authentication, Must,
+		func(ctx context.Context, r *receiver) finding {
+			d := r.verification()
+			d.Secret += "x"
+			return r.refuses(ctx, "VERIFY, signed with another secret", d, unchanged, checkFirst)
+		}},
+	{"B-04", "An export without a signature is refused with 4xx.", authentication, Must,
+		func(ctx context.Context, r *receiver) finding {
+			return r.refuses(ctx, "an export without a signature", r.export(r.minimal()), r.signature(""), checkFirst)
+		}},
+	{"B-05", "An export with another secret's signature is refused with 4xx.", authentication, Must,
+		func(ctx context.Context, r *receiver) finding {
+			d := r.export(r.minimal())
+			d.Secret += "x"
+			return r.refuses(ctx, "an export, signed with another secret", d, unchanged, checkFirst)
+		}},
+	{"B-06", "An export with the signature of another body is refused with 4xx.", authentication, Must,
+		func(ctx context.Context, r *receiver) finding {
+			seen := r.export(r.minimal())
+			if a := r.send(ctx, seen); a.err != nil {
+				return finding{Sent: "an export", Got: a.got(), Do: "answer each request"}
+			}
+			return r.refuses(ctx, "an export with the signature of the one before", r.export(r.minimal()),
+				r.signature(webhook.Sign(r.secret, seen.Body)), "compute the HMAC of each body, and compare that")
+		}},
+	{"B-07", "A signature that is not hex is refused with 4xx.", authentication, Must,
+		func(ctx context.Context, r *receiver) finding {
+			return r.refuses(ctx, "an export with the signature no-signature", r.export(r.minimal()), r.signature("no-signature"),
+				"answer 401 where the header can't be decoded or has another length")
+		}},
+	{"B-08", "An export with person.id alone is accepted.", receiving, Must,
+		func(ctx context.Context, r *receiver) finding {
+			return r.accepts(ctx, "a candidate with person.id alone", r.minimal(), moreTolerant)
+		}},
+	{"B-09", "An export with every field is accepted.", fields, Must,
+		func(ctx context.Context, r *receiver) finding {
+			return r.accepts(ctx, "a candidate with every field of the contract", r.full(),
+				"read the fields as the contract has them; the start date is the optional first of the job's custom fields")
+		}},
+	{"B-10", "Optional properties that are null or empty are accepted.", receiving, Must,
+		func(ctx context.Context, r *receiver) finding {
+			return r.accepts(ctx, "a candidate with null and empty properties", r.sparse(), moreTolerant)
+		}},
+	{"B-11", "Unknown properties are accepted.", receiving, Must, func(ctx context.Context, r *receiver) finding {
+		return r.accepts(ctx, "a candidate with the property checkExtra", body(r.person(object{"checkExtra": object{"a": 1}})),
+			"ignore properties that you don't know: the service may add some")
+	}},
+	{"B-12", "Values that the contract does not list are accepted.", receiving, Must,
+		func(ctx context.Context, r *receiver) finding {
+			return r.accepts(ctx, "a candidate with the gender Check Unlisted",
+				body(r.person(object{"gender": "Check Unlisted", "citizenShip": []string{"Check Unlisted"}})),
+				"take any string where the contract lists no values")
+		}},
+	{"B-13", "The signature counts for the raw bytes: white space.", authentication, Must,
+		func(ctx context.Context, r *receiver) finding {
+			return r.accepts(ctx, "an export with spaces, a tab and a newline in its JSON", r.spaced(), rawBytes)
+		}},
+	{"B-14", "The signature counts for the raw bytes: order of keys.", authentication, Must,
+		func(ctx context.Context, r *receiver) finding {
+			return r.accepts(ctx, "an export whose keys are not sorted", r.unsorted(), rawBytes)
+		}},
+	{"B-15", "The signature counts for the raw bytes: escapes.", authentication, Must,
+		func(ctx context.Context, r *receiver) finding {
+			return r.accepts(ctx, `an export with \u00e9 in its JSON`, r.escaped(), rawBytes)
+		}},
+	{"B-16", "The signature counts for the raw bytes: numbers.", authentication, Must,
+		func(ctx context.Context, r *receiver) finding {
+			return r.accepts(ctx, "an export with the numbers 1.50, 1E2 and 0.0 in an unknown property", r.numbers(), rawBytes)
+		}},
+	{"B-17", "Names with 4-byte characters and right-to-left script are accepted.", fields, Must,
+		func(ctx context.Context, r *receiver) finding {
+			return r.accepts(ctx, "a candidate with the name Check 𠮷𝒵 עדי",
+				body(r.person(object{"name": object{"given": "Check 𠮷𝒵", "family": "עדי"}})),
+				"store text as full UTF-8 (utf8mb4 in MySQL)")
+		}},
+	{"B-18", "An export of nearly 5 MiB is accepted.", receiving, Should, func(ctx context.Context, r *receiver) finding {
+		return r.accepts(ctx, "an export of nearly 5 MiB", r.large(), "raise the limit of the request's body to 5 MiB")
+	}},
+	{"B-19", "An export that comes again under its UUID is answered 2xx.", sending, Must,
+		func(ctx context.Context, r *receiver) finding {
+			d := r.export(r.minimal())
+			for range 2 {
+				if a := r.send(ctx, d); a.err != nil || !a.Acknowledged() {
+					return finding{Sent: "the same export twice", Got: a.got(),
+						Do: "answer 2xx to an export that you have: the service sends it again until you do"}
+				}
+			}
+			return finding{}
+		}},
+	{"B-20", "Ten requests at once with one UUID are answered 2xx.", sending, Must,
+		func(ctx context.Context, r *receiver) finding {
+			return r.together(ctx, "the same export ten times at once", slices.Repeat([]webhook.Delivery{r.export(r.minimal())}, 10),
+				"insert the UUID under a unique key, and answer 2xx where it is there already")
+		}},
+	{"B-21", "Another body under a known UUID is not answered 5xx.", receiving, Should,
+		func(ctx context.Context, r *receiver) finding {
+			first := r.export(r.minimal())
+			r.send(ctx, first)
+			first.Body = r.minimal()
+			return r.survives(ctx, "another body under a known UUID", first, "answer 409")
+		}},
+	{"B-22", "Broken JSON with a right signature is not answered 5xx.", receiving, Should,
+		func(ctx context.Context, r *receiver) finding {
+			return r.survives(ctx, `the body {"candidate":`, r.export([]byte(`{"candidate":`)), "answer 400 to what is not JSON")
+		}},
+	{"B-23", "An unknown event is not answered 5xx.", receiving, Should, func(ctx context.Context, r *receiver) finding {
+		d := r.export(r.minimal())
+		d.Event = "CHECK-UNKNOWN"
+		return r.survives(ctx, "the event CHECK-UNKNOWN", d, "answer 400 to an event that you don't know")
+	}},
+	{"B-24", "GET is refused with 4xx.", receiving, Should, func(ctx context.Context, r *receiver) finding {
+		return r.refuses(ctx, "GET", r.verification(), func(req *http.Request) {
+			req.Method, req.Body, req.ContentLength = http.MethodGet, nil, 0
+			delete(req.Header, r.names.Signature)
+		}, "answer 405 to everything but POST")
+	}},
+	{"B-25", "Sixteen exports at once are answered 2xx.", events, Must, func(ctx context.Context, r *receiver) finding {
+		all := make([]webhook.Delivery, atOnce)
+		for n := range all {
+			all[n] = r.export(r.minimal())
+		}
+		return r.together(ctx, "16 exports at once", all, "put the export into a queue, and answer before you work on it")
+	}},
+	{"B-26", "Both secrets are accepted during a rotation.", receiving, Must, func(ctx context.Context, r *receiver) finding {
+		if r.nextSecret == "" {
+			return finding{Skipped: "add --next-secret to check a rotation"}
+		}
+		d := r.export(r.minimal())
+		d.Secret = r.nextSecret
+		if a := r.send(ctx, d); a.err != nil || !a.Acknowledged() {
+			return finding{Sent: "an export, signed with the next secret", Got: a.got(),
+				Do: "compare with the signatures under both secrets until the rotation is over"}
+		}
+		return r.accepts(ctx, "an export, signed with the present secret", r.minimal(), "keep the present secret until the end")
+	}},
+	{"B-27", "95 of 100 exports are answered within 5 s.", sending, Should, prompt},
+}
+
+func unchanged(*http.Request) {}
+
+func verifies(ctx context.Context, r *receiver) finding {
+	if a := r.send(ctx, r.verification()); a.err != nil || !a.Verified() {
+		return finding{Sent: "VERIFY", Got: a.got(), Do: "answer 200, and neither another 2xx nor a redirect, whenever VERIFY comes"}
+	}
+	return finding{}
+}
+
+// prompt sends twenty exports one after the other.
+func prompt(ctx context.Context, r *receiver) finding {
+	var took []time.Duration
+	for range 20 {
+		a := r.send(ctx, r.export(r.minimal()))
+		took = append(took, a.Duration)
+	}
+	slices.Sort(took)
+	if p95 := took[18]; p95 > r.prompt {
+		return finding{Sent: "20 exports, one after the other",
+			Got: fmt.Sprintf("19 of them were answered within %s, the slowest after %s", terminal.FormatDuration(p95),
+				terminal.FormatDuration(took[19])),
+			Do: fmt.Sprintf("store the export, answer, and work afterwards: the service waits %s", webhook.AttemptTimeout)}
+	}
+	return finding{}
+}
