@@ -98,5 +98,5 @@ func (a *Client) confirm(ctx context.Context, cmd *cobra.Command, question strin
 	if refused := new(Refusal); err != nil && !errors.As(err, &refused) {
 		return err
 	}
-	return terminal.Confirm(ctx, cmd, question)
+	return terminal.Confirm(ctx, cmd, question+" This can't be undone.")
 }

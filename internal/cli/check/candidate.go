@@ -95,7 +95,7 @@ func (r *receiver) numbers() []byte {
 	return []byte(strings.Replace(string(r.minimal()), `{"person":`, `{"aCheck":[1.50,1E2,0.0],"person":`, 1))
 }
 
-// large is a little less than 5 MiB.
+// large has a little less than the bytes that a receiver must take.
 func (r *receiver) large() []byte {
-	return body(r.person(object{"communication": object{"web": strings.Repeat("x", 5<<20-4<<10)}}))
+	return body(r.person(object{"communication": object{"web": strings.Repeat("x", r.most-4<<10)}}))
 }

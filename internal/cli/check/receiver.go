@@ -22,13 +22,15 @@ type receiver struct {
 	client             *http.Client
 	run                string        // marks the candidates of this run
 	prompt             time.Duration // within which 95 of 100 answers should come
+	most               int           // bytes of a body that a receiver should take
 }
 
 // atOnce is the most requests that are sent at once.
 const atOnce = 16
 
 func newReceiver(url string, names webhook.Names) *receiver {
-	return &receiver{url: url, names: names, client: send.NewClient(atOnce), run: rand.Text()[:8], prompt: 5 * time.Second}
+	return &receiver{url: url, names: names, client: send.NewClient(atOnce), run: rand.Text()[:8], prompt: 5 * time.Second,
+		most: 5 << 20}
 }
 
 // attempt is a request and how it ended.

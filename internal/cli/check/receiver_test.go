@@ -273,7 +273,7 @@ var faults = []struct {
 	}},
 	{check: "B-18", fault: func(e *endpoint) {
 		e.early = func(_ *http.Request, body []byte) int {
-			if len(body) > 1<<20 {
+			if len(body) > 1<<15 {
 				return 413
 			}
 			return 0
@@ -336,7 +336,7 @@ func resultsOf(t *testing.T, url string, prompt time.Duration) map[string]Result
 	names, err := webhook.NamesFor("Service")
 	require.NoError(t, err)
 	r := newReceiver(url, names)
-	r.secret, r.nextSecret, r.prompt = present, next, prompt
+	r.secret, r.nextSecret, r.prompt, r.most = present, next, prompt, 1<<16
 	defer r.client.CloseIdleConnections()
 	results := map[string]Result{}
 	runAll(t.Context(), receiverChecks, r, func(r Result) { results[r.ID] = r })

@@ -19,9 +19,9 @@ func Attended(cmd *cobra.Command) bool {
 	return ok && term.IsTerminal(int(in.Fd())) && IsTerminal(cmd.ErrOrStderr())
 }
 
-// Confirm asks the person at the terminal whether to do what can't be undone. Anything but y or yes is a no, and an error.
+// Confirm asks the person at the terminal a question. Anything but y or yes is a no, and an error.
 func Confirm(ctx context.Context, cmd *cobra.Command, question string) error {
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s This can't be undone. Type y to go on: ", question)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s Type y to go on: ", question)
 	line, err := Await(ctx, func() ([]byte, error) {
 		text, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 		return []byte(text), err
