@@ -25,7 +25,7 @@ var ErrUnavailable = errors.New("the database is not available")
 type DB struct {
 	dialect dialect
 	lock    io.Closer
-	reads   *sql.DB
+	reads   *readers
 	writer  *writer
 	holders holders
 	ending  context.Context // ends once Close has waited long enough for reads
@@ -60,10 +60,12 @@ func Open(ctx context.Context, address string, migrations fs.FS, log *zap.Logger
 		lock.Close()
 		return nil, opening(d, "updating the schema of", err)
 	}
-	if db.reads, err = d.connect(reading); err != nil {
+	reads, err := d.connect(reading)
+	if err != nil {
 		lock.Close()
 		return nil, opening(d, "opening", err)
 	}
+	db.reads = &readers{DB: reads, keep: !d.shared(), prepared: map[string]*sql.Stmt{}}
 	if db.writer, err = newWriter(d, turnWithin, log); err != nil {
 		db.reads.Close()
 		lock.Close()
@@ -118,7 +120,7 @@ func (db *DB) Query(ctx context.Context, each func(Row) error, q string, args ..
 	bounded, cancel := db.dialect.bound(ctx)
 	defer cancel()
 	defer context.AfterFunc(db.ending, cancel)()
-	rows, err := db.reads.QueryContext(bounded, q, db.dialect.arguments(args)...)
+	rows, err := db.reads.query(bounded, q, db.dialect.arguments(args))
 	if err != nil {
 		return unavailable(ctx, "reading", err)
 	}

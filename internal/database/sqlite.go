@@ -97,7 +97,7 @@ func sqlitePath(address string) (string, error) {
 	return resolveLinks(path), nil
 }
 
-const readers = 4
+const sqliteReaders = 4
 
 func (s sqlite) connect(a access) (*sql.DB, error) {
 	if _, err := os.Stat(filepath.Dir(s.path)); errors.Is(err, fs.ErrNotExist) {
@@ -121,7 +121,7 @@ func (s sqlite) connect(a access) (*sql.DB, error) {
 	db := sql.OpenDB(&sqliteConnector{sqliteFile(s.path), "PRAGMA " + strings.Join(pragmas, "; PRAGMA ")})
 	n := 1
 	if a == reading {
-		n = readers
+		n = sqliteReaders
 	}
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
