@@ -67,9 +67,9 @@ func undispatched(r *Runtime, ctx context.Context, now time.Time) (needs []model
 // quarantined finds exports in quarantine.
 func quarantined(r *Runtime, ctx context.Context, _ time.Time) (needs []model.Need, err error) {
 	counts, err := r.Store().CountQuarantined(ctx)
-	for tenant, n := range counts {
-		needs = append(needs, model.Need{Kind: model.NeedQuarantine, Tenant: tenant, Count: n,
-			Sentence: fmt.Sprintf("%s: exports in quarantine, since they break the schema: %d", tenant, n),
+	for tenant, found := range counts {
+		needs = append(needs, model.Need{Kind: model.NeedQuarantine, Tenant: tenant, Since: found.Since, Count: found.Count,
+			Sentence: fmt.Sprintf("%s: exports in quarantine, since they break the schema: %d", tenant, found.Count),
 			Action:   "hiregate export list --quarantined --tenant " + tenant})
 	}
 	return needs, err

@@ -332,27 +332,27 @@ func (db *DB) ListHeldPlaces(ctx context.Context) (places []model.Place, err err
 	}
 }
 
-// CountQuarantined counts the exports in quarantine of each tenant that has any.
-func (db *DB) CountQuarantined(ctx context.Context) (map[string]int64, error) {
-	return rows.QueryMap(ctx, db.reads, func(r row) (tenant string, n int64, err error) {
-		err = r.Scan(&tenant, &n)
-		return tenant, n, err
-	}, `SELECT tenant, count(*) FROM exports WHERE quarantined GROUP BY tenant`)
+// Counted counts exports of a tenant that need a person.
+type Counted struct {
+	Count int64
+	Since time.Time // when the first of them was found
 }
 
-// Unreadable counts exports of a tenant that can't be read.
-type Unreadable struct {
-	Count int64
-	Since time.Time // when the first of them was found out
+func scanCounted(r row) (tenant string, c Counted, err error) {
+	err = r.Scan(&tenant, &c.Count, rows.Time(&c.Since))
+	return tenant, c, err
+}
+
+// CountQuarantined counts the exports in quarantine of each tenant that has any.
+func (db *DB) CountQuarantined(ctx context.Context) (map[string]Counted, error) {
+	return rows.QueryMap(ctx, db.reads, scanCounted,
+		`SELECT tenant, count(*), min(received_at) FROM exports WHERE quarantined GROUP BY tenant`)
 }
 
 // CountUnreadable counts the exports of each tenant that were found since a time to be unreadable, and were neither
 // erased nor redelivered then.
-func (db *DB) CountUnreadable(ctx context.Context, since time.Time) (map[string]Unreadable, error) {
-	return rows.QueryMap(ctx, db.reads, func(r row) (tenant string, u Unreadable, err error) {
-		err = r.Scan(&tenant, &u.Count, rows.Time(&u.Since))
-		return tenant, u, err
-	}, `SELECT d.tenant, count(DISTINCT d.export_id), min(d.updated_at)
+func (db *DB) CountUnreadable(ctx context.Context, since time.Time) (map[string]Counted, error) {
+	return rows.QueryMap(ctx, db.reads, scanCounted, `SELECT d.tenant, count(DISTINCT d.export_id), min(d.updated_at)
 		FROM deliveries d JOIN exports e ON e.id = d.export_id
 		WHERE d.outcome = 'failed' AND d.updated_at >= $1 AND d.reason = $2 AND d.round = e.round AND e.erased_at IS NULL
 		GROUP BY d.tenant`, rows.Micros(since), UnreadableReason)

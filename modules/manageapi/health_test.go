@@ -211,7 +211,7 @@ func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
 		{Kind: model.NeedUndispatched, Tenant: "nobody", Since: gatewaytest.Noon,
 			Sentence: "nobody: exports wait since 2026-11-20T12:00:00Z: the tenant is not in this gateway's configuration",
 			Action:   "hiregate export list --undelivered --tenant nobody"},
-		{Kind: model.NeedQuarantine, Tenant: "acme", Count: 1,
+		{Kind: model.NeedQuarantine, Tenant: "acme", Since: gatewaytest.Noon, Count: 1,
 			Sentence: "acme: exports in quarantine, since they break the schema: 1",
 			Action:   "hiregate export list --quarantined --tenant acme"},
 	}, shown.Needs)

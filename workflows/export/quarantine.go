@@ -22,10 +22,15 @@ type Released struct {
 // CountQuarantined updates the gauge of exports in quarantine.
 func (r *Redeliverer) CountQuarantined(ctx context.Context) error {
 	all, err := r.Store.CountQuarantined(ctx)
-	if err == nil {
-		metrics.Quarantined(all)
+	if err != nil {
+		return err
 	}
-	return err
+	counts := map[string]int64{}
+	for tenant, c := range all {
+		counts[tenant] = c.Count
+	}
+	metrics.Quarantined(counts)
+	return nil
 }
 
 // EndQuarantine releases an export from quarantine: it is delivered as it came. Deliveries that are held are

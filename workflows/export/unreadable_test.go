@@ -62,7 +62,7 @@ func TestUnreadableExportFailsAlone(t *testing.T) {
 				[]any{told[0].ContextMap()["tenant"], told[0].ContextMap()["integration"], told[0].ContextMap()["uuid"]})
 			counts, err := b.Store.CountUnreadable(t.Context(), noon)
 			require.NoError(t, err)
-			require.Equal(t, map[string]store.Unreadable{"acme": {Count: 1, Since: noon}}, counts)
+			require.Equal(t, map[string]store.Counted{"acme": {Count: 1, Since: noon}}, counts)
 			require.EqualValues(t, 7, b.asked.Load())
 		})
 	}
