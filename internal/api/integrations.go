@@ -23,7 +23,8 @@ type Integration struct {
 	URL        string             `json:"url"` // scheme and host only: the rest may be a credential
 	Documents  model.DocumentMode `json:"documents"`
 	Standard   bool               `json:"standardWebhooks"`
-	Rotating   bool               `json:"rotating,omitzero"` // it has a former secret, which signs as well
+	Rotating   bool               `json:"rotating,omitzero"`  // it has a former secret, which signs as well
+	RotatedAt  time.Time          `json:"rotatedAt,omitzero"` // since when; absent: it is not known, as of one in the Caddyfile
 	InFlight   int                `json:"inFlight"`
 	Retry      []string           `json:"retry,omitempty"` // the gaps between attempts; absent: the default schedule
 	Declared   bool               `json:"declared"`        // in the Caddyfile: it is changed there

@@ -90,7 +90,8 @@ type Hour struct {
 // IntegrationHours is how an integration does, and its attempts by hour.
 type IntegrationHours struct {
 	IntegrationHealth
-	Hours []Hour `json:"hours"` // the hours with attempts, the first one first
+	RotatedBy *model.Author `json:"rotatedBy,omitempty"` // who began the rotation of its secret; absent: it is not known
+	Hours     []Hour        `json:"hours"`               // the hours with attempts, the first one first
 }
 
 // Failures groups the deliveries that ended without being received.

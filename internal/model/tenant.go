@@ -116,6 +116,7 @@ type Integration struct {
 	// FormerSecret signs beside Secret, or in its place until VERIFY is answered with that: during a rotation. Empty:
 	// there is none.
 	FormerSecret Secret
+	RotatedAt    time.Time // since when a stored one has it; zero: it has none, or that is not known
 	Documents    DocumentMode
 	Retry        []time.Duration // gaps between attempts; empty: the default schedule
 	InFlight     int             // cap of attempts at once

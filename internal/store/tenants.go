@@ -66,14 +66,14 @@ func (tx *Tx) UpsertIntegration(i *model.Integration, now time.Time) error {
 	}
 	return tx.upsertDirectory(&i.Row, now, `
 		INSERT INTO integrations (version, created_at, updated_at, tenant, name, url, secret, documents,
-		standard_webhooks, in_flight, retry, former_secret)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`, `
+		standard_webhooks, in_flight, retry, former_secret, rotated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`, `
 		UPDATE integrations SET version = $1, created_at = $2, updated_at = $3, url = $6, secret = $7, documents = $8,
 		standard_webhooks = $9,
-			in_flight = $10, retry = $11, former_secret = $12
-			WHERE tenant = $4 AND name = $5 AND created_at = $2 AND version = $13`,
+			in_flight = $10, retry = $11, former_secret = $12, rotated_at = $13
+			WHERE tenant = $4 AND name = $5 AND created_at = $2 AND version = $14`,
 		i.Tenant, i.Name, url, secret, string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "),
-		former)
+		former, rows.Micros(i.RotatedAt))
 }
 
 // upsertDirectory inserts or updates a row whose first columns are version and times.
@@ -158,7 +158,7 @@ func (db *DB) ListTenants(ctx context.Context) ([]*model.Tenant, error) {
 	}
 	err = rows.EachPage(ctx, db.reads, scanIntegration, func(last integrationRow) []any { return []any{last.Tenant, last.Name} },
 		MaxPage, `SELECT tenant, name, url, secret, former_secret,
-		documents, standard_webhooks, in_flight, retry, version, created_at, updated_at
+		documents, standard_webhooks, in_flight, retry, rotated_at, version, created_at, updated_at
 		FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
 		func(page []integrationRow) error {
 			for _, kept := range page {
@@ -222,7 +222,7 @@ func scanIntegration(r row) (one integrationRow, err error) {
 	i := &one.Integration
 	var gaps string
 	if err := r.Scan(&i.Tenant, &i.Name, &one.url, &one.secret, &one.former, &i.Documents, &i.StandardWebhooks,
-		&i.InFlight, &gaps, &i.Row.Version,
+		&i.InFlight, &gaps, rows.Time(&i.RotatedAt), &i.Row.Version,
 		rows.Time(&i.Row.CreatedAt), rows.Time(&i.Row.UpdatedAt)); err != nil {
 		return one, err
 	}

@@ -91,6 +91,7 @@ func TestSetUpOfAnIntegration(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
 	require.Equal(t, []string{next, secret}, secrets())
 	require.Contains(t, b.see(ops, hris+"/edit", http.StatusOK), "End the former secret")
+	require.Regexp(t, `The rotation began <time [^>]*>0 ms ago</time>: .*ops@example.com`, b.see(ops, hris, http.StatusOK))
 	w = b.send(ops, http.MethodPost, hris+"/edit", url.Values{"endFormer": {"yes"}})
 	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
 	require.Equal(t, []string{next, ""}, secrets())

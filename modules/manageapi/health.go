@@ -70,10 +70,27 @@ func showHealth(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	shown := api.IntegrationHours{IntegrationHealth: healthOf(all[at], now), Hours: []api.Hour{}}
+	if shown.RotatedBy, err = rotatedBy(r, i); err != nil {
+		return nil, err
+	}
 	for _, h := range hours {
 		shown.Hours = append(shown.Hours, api.Hour{Begin: h.Begin, Rates: ratesOf(h.Tally)})
 	}
 	return shown, nil
+}
+
+// rotatedBy returns who began the rotation of an integration's secret: the author of its first change from then on. nil: it
+// is not known.
+func rotatedBy(r *rest.Request, i *model.Integration) (*model.Author, error) {
+	if i.RotatedAt.IsZero() {
+		return nil, nil
+	}
+	changes, _, err := r.DB.ListAudit(r.Context(), store.AuditFilter{Tenant: i.Tenant, Object: "integrations/" + i.Name,
+		Since: i.RotatedAt.Truncate(time.Microsecond), Until: i.RotatedAt.Add(time.Minute), Limit: store.MaxPage})
+	if err != nil || len(changes) == 0 {
+		return nil, err
+	}
+	return &changes[len(changes)-1].Author, nil
 }
 
 // standingsOf returns how the integrations of some tenants do, by tenant and name.

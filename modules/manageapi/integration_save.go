@@ -169,6 +169,13 @@ func describedIntegration(r *rest.Request, t *model.Tenant, before *model.Integr
 		}
 		i.FormerSecret = before.Secret
 	}
+	switch {
+	case i.FormerSecret == "":
+	case before != nil && i.FormerSecret == before.FormerSecret:
+		i.RotatedAt = before.RotatedAt
+	default:
+		i.RotatedAt = r.Gateway.Now()
+	}
 	err := i.Validate()
 	if err == nil {
 		err = r.Gateway.Config.Egress.ValidateURL(i.URL)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
@@ -280,9 +282,15 @@ func TestSecretsOfAnIntegrationRotate(t *testing.T) {
 	require.Equal(t, []string{"three", "two"}, two(edit(http.StatusOK, `{"secret":"three","formerSecret":"two"}`)))
 	knows = "four"
 	require.Equal(t, []string{"four", "three"}, two(edit(http.StatusOK, `{"secret":"four","rotate":true}`)))
+	b.Clock.Advance(time.Hour)
+	require.Equal(t, []string{"four", "three"}, two(edit(http.StatusOK, `{"inFlight":4}`)))
+	shown := get[api.IntegrationHours](b, integrations+"/hris/health")
+	require.Equal(t, gatewaytest.Noon, shown.RotatedAt)
+	require.Equal(t, model.AdminEndpoint, shown.RotatedBy.Actor)
 	require.Equal(t, []string{"four", "three"}, two(edit(http.StatusUnprocessableEntity, `{"rotate":true}`)))
 	knows = "five"
 	require.Equal(t, []string{"four", "three"},
 		two(edit(http.StatusUnprocessableEntity, `{"secret":"five","rotate":true,"formerSecret":"three"}`)))
 	require.Equal(t, []string{"five", ""}, two(edit(http.StatusOK, `{"secret":"five"}`)))
+	require.Zero(t, get[api.IntegrationHours](b, integrations+"/hris/health").RotatedAt)
 }

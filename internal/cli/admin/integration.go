@@ -48,10 +48,16 @@ var integrations = noun[api.IntegrationHours]{
 		if !i.Breaker.NextProbe.IsZero() {
 			breaker += ", next probe " + i.Breaker.NextProbe.UTC().Format(time.RFC3339)
 		}
+		rotatedBy := ""
+		if i.RotatedBy != nil {
+			rotatedBy = i.RotatedBy.String()
+		}
 		return []field{
 			{"integration", i.Tenant + "/" + i.Name},
 			{"url", i.URL},
 			{"documents", i.Documents},
+			{"rotation began", i.RotatedAt},
+			{"rotation begun by", rotatedBy},
 			{"state", terminal.State(i.State)},
 			{"since", i.Since},
 			{"reason", terminal.Reason(i.Reason)},
