@@ -278,7 +278,10 @@ func (db *DB) ListHoursOf(ctx context.Context, places []model.Place, since time.
 		all[at] = append(all[at], h)
 		return err
 	}, `SELECT tenant, integration, hour, `+strings.Join(tallyColumns, ", ")+` FROM integration_hours
-		WHERE (tenant, integration) IN (VALUES `+strings.Join(pairs, ", ")+`) AND hour >= $1 ORDER BY hour`, args...)
+		WHERE (tenant, integration) IN (VALUES `+strings.Join(pairs, ", ")+`) AND hour >= $1`, args...)
+	for _, hours := range all {
+		slices.SortFunc(hours, func(x, y Hour) int { return x.Begin.Compare(y.Begin) })
+	}
 	return all, err
 }
 
