@@ -68,7 +68,7 @@ func (b *bench) console() error {
 		return err
 	}
 	for name, path := range consolePages {
-		if err := b.reads(name, func() error {
+		if err := b.timed("console, "+name, readsOfPage, func() error {
 			_, err := get(operator, "http://"+s.address+"/console"+path)
 			return err
 		}); err != nil {
@@ -76,25 +76,25 @@ func (b *bench) console() error {
 		}
 	}
 	for _, path := range []string{"/overview", "/status?hours=24", "/failures"} {
-		if err := b.reads(path, func() error { return s.read(path) }); err != nil {
+		if err := b.timed("console, "+path, readsOfPage, func() error { return s.read(path) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reads reports how long reading something takes.
-func (b *bench) reads(name string, read func() error) error {
-	took := make([]time.Duration, readsOfPage)
+// timed reports how long a question takes that is asked several times.
+func (b *bench) timed(name string, times int, ask func() error) error {
+	took := make([]time.Duration, times)
 	for n := range took {
 		began := time.Now()
-		if err := read(); err != nil {
-			return err
+		if err := ask(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 		took[n] = time.Since(began)
 	}
 	r := resultOf(took, 0, 0)
-	return report("console, "+name, struct {
+	return report(name, struct {
 		Exports int     `json:"exports"`
 		P50     float64 `json:"p50Seconds"`
 		P99     float64 `json:"p99Seconds"`

@@ -10,6 +10,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
+const readsOfWaiting = 10
+
 // waits measures what the gateway asks about exports that are not delivered yet, while three of ten of many exports are not:
 // what it asks its database, and what the management API answers with.
 func (b *bench) waits() error {
@@ -34,7 +36,7 @@ func (b *bench) waits() error {
 	}
 	defer s.stop()
 	for _, path := range []string{"/status", "/tenants/t-3/integrations/hris/health", "/tenants/t-3/integrations/hris/retry"} {
-		err := b.timed("GET "+path, func() error {
+		err := b.timed("waits, GET "+path, readsOfWaiting, func() error {
 			return s.read(path)
 		})
 		if err != nil {
@@ -69,27 +71,9 @@ func (b *bench) askStore(address string) error {
 		}},
 		{"exports without a delivery, a page", func() error { _, _, err := db.ListUnfinished(ctx, 0, time.Now()); return err }},
 	} {
-		if err := b.timed(one.name, one.ask); err != nil {
+		if err := b.timed("waits, "+one.name, readsOfWaiting, one.ask); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// timed measures a question that is asked ten times.
-func (b *bench) timed(name string, ask func() error) error {
-	took := make([]time.Duration, 10)
-	for n := range took {
-		began := time.Now()
-		if err := ask(); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		took[n] = time.Since(began)
-	}
-	r := resultOf(took, 0, 0)
-	return report("waits, "+name, struct {
-		Exports int     `json:"exports"`
-		P50     float64 `json:"p50Seconds"`
-		P99     float64 `json:"p99Seconds"`
-	}{b.listed, r.P50.Seconds(), r.P99.Seconds()})
 }
