@@ -87,6 +87,14 @@ var (
 	erased = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_exports_erased_total", Help: "Exports whose content was erased, by retention or on request.",
 	})
+	retentionDue = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "hiregate_retention_due", Help: "Exports older than retention that this gateway is still to look at, " +
+			"10,000 at most, by what is to go: content or rows.",
+	}, []string{"what"})
+	retentionLate = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "hiregate_retention_late_seconds",
+		Help: "For how long the oldest finished export is older than retention, by what is to go: content or rows.",
+	}, []string{"what"})
 	filesStuck = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_files_stuck", Help: "Unneeded files that the last sweep could not remove.",
 	})
@@ -113,12 +121,17 @@ var all = []prometheus.Collector{
 	deliveries, notReceived, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, unreadable, verifications,
 	documents, documentBytes, windowLeft, unfetched, leastLeft, documentsFree, filesStuck, scans, scansPending,
 	dispatched, startedSeconds, startedExports, strays, namespaceForeign, undispatched, undispatchedAge, temporalUp,
-	databaseUp, databaseBytes, walBytes, commits, writes, roundTrips, writesWaiting, erased,
+	databaseUp, databaseBytes, walBytes, commits, writes, roundTrips, writesWaiting, erased, retentionDue, retentionLate,
 	applications, invalidAnswers, applicationBytes, tokens, formExpired,
 	signIns, tokenRequests, keysRefused,
 	notifications, notificationsWaiting,
 	configured, held, waiting, quarantine, secretsUsed,
 	waitingDeliveries, oldestWaiting, lastDelivery, integrationState, breakerOpen,
+}
+
+func init() { // they are shown from the start
+	RetentionDue("content", 0, 0)
+	RetentionDue("rows", 0, 0)
 }
 
 // Register adds the collectors to a registry; those it has already are left.
@@ -232,8 +245,15 @@ func DispatchedGroup(result string, exports int) {
 	dispatched.WithLabelValues(result).Add(float64(exports))
 }
 
-// Erased counts an export whose content was erased.
-func Erased() { erased.Inc() }
+// Erased counts exports whose content was erased.
+func Erased(exports int) { erased.Add(float64(exports)) }
+
+// RetentionDue sets how many exports retention is still to look at, and for how long the oldest has been due. what is
+// content or rows.
+func RetentionDue(what string, exports int, late time.Duration) {
+	retentionDue.WithLabelValues(what).Set(float64(exports))
+	retentionLate.WithLabelValues(what).Set(late.Seconds())
+}
 
 // FilesStuck sets how many files could not be removed.
 func FilesStuck(n int) { filesStuck.Set(float64(n)) }

@@ -29,6 +29,9 @@ func NewID(at time.Time) int64 {
 // stood still or went back, lies behind its time by as little.
 func FirstID(at time.Time) int64 { return at.UnixMicro() << 10 }
 
+// TimeOfID is when the row of an id was made.
+func TimeOfID(id int64) time.Time { return time.UnixMicro(id >> 10).UTC() }
+
 // A receipt is an export's id and 128 random bits. The id finds the export without an index of its own, the bits can't
 // be guessed: a receipt is all that is needed to ask what became of an export.
 const (

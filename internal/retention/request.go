@@ -49,7 +49,7 @@ func (r *Retention) EraseExport(ctx context.Context, id int64, cancel bool,
 	}
 	if done {
 		erased.ErasedAt, erased.CandidateID = now, ""
-		metrics.Erased()
+		metrics.Erased(1)
 	}
 	return erased, nil
 }

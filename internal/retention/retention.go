@@ -2,7 +2,6 @@
 package retention
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -26,8 +25,6 @@ const (
 
 	begin = time.Minute // after the start, when a configuration is in force
 	every = time.Hour
-
-	enough = 10 // exports that can't be erased: it is the database then, not they
 )
 
 // Parse reads a number of days, such as 90d: 4 at least, and a hundred years at most.
@@ -109,42 +106,8 @@ func (r *Retention) DeleteSessions(ctx context.Context) error {
 }
 
 // Erase erases the content of all exports that nothing was done with for as long as the configuration in force says,
-// one after the other, and returns how many. Several nodes may do so at once. It skips an export that can't be erased;
-// the error is that of the first.
-func (r *Retention) Erase(ctx context.Context) (erased int, first error) {
-	failed := 0
-	for behind := int64(0); ; {
-		c := r.InForce.Current()
-		if c == nil || c.Retention == 0 {
-			return erased, first
-		}
-		now := r.Now()
-		before := now.Add(-c.Retention)
-		due, next, err := r.Store.ListErasable(ctx, behind, before, now)
-		if err != nil {
-			return erased, fmt.Errorf("looking for what is due: %w", err)
-		}
-		for _, id := range due {
-			var done bool
-			err := r.Store.Write(ctx, func(tx *store.Tx) (err error) {
-				done, err = tx.Erase(id, before, now)
-				return err
-			})
-			if err != nil {
-				first = cmp.Or(first, fmt.Errorf("erasing the content of export %d: %w", id, err))
-				if failed++; failed == enough {
-					return erased, first
-				}
-				continue
-			}
-			if done {
-				erased++
-				metrics.Erased()
-			}
-		}
-		if next == 0 {
-			return erased, first
-		}
-		behind = next
-	}
+// the oldest first, and returns how many. It skips an export that can't be erased; the error is that of the first.
+func (r *Retention) Erase(ctx context.Context) (erased int, err error) {
+	return r.walk(ctx, &walk{what: "content", kept: func(c *config.Config) time.Duration { return c.Retention },
+		list: r.Store.ListErasable, end: (*store.Tx).Erase, ended: metrics.Erased})
 }

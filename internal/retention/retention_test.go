@@ -212,6 +212,30 @@ func TestExportThatCanNotBeErased(t *testing.T) {
 	require.Equal(t, 29, n)
 }
 
+// One node at a time erases, in batches; another goes on where it ended.
+func TestOneNodeErases(t *testing.T) {
+	t.Parallel()
+	address := storetest.Postgres(t)
+	b, other := newFixture(t, address), newFixture(t, address)
+	for n := range 120 {
+		b.delivered(t, fmt.Sprint("u-", n), "{}")
+	}
+	b.keepFor(4 * day)
+	b.now = b.now.Add(5 * day)
+	held, err := other.Store.Lease("retention").Hold(t.Context(), b.now)
+	require.NoError(t, err)
+	require.True(t, held)
+	n, err := b.Erase(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, n)
+	b.Store.Work()
+	b.now = b.now.Add(time.Minute)
+	n, err = b.Erase(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 120, n)
+	require.LessOrEqual(t, b.Store.Work().Commits, int64(4), "three batches, and the lease")
+}
+
 func TestErasureThatIsStopped(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, storetest.SQLite(t))

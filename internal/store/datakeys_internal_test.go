@@ -324,7 +324,7 @@ func TestPartsOfAnExportAreSealed(t *testing.T) {
 		fetched(t, db, plain)
 		requireParts(t, db, plain, plainDelivery, "Lovelace, Ada.pdf")
 		require.Empty(t, everythingWith(t, db, "service.example"), "what is known of a document stays open though it was fetched since")
-		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { return tx.erase(plain.ID, secretsNoon) }))
+		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { return tx.erase([]int64{plain.ID}, secretsNoon) }))
 
 		e := putExport(t, db, keptExport("u-1"))
 		delivery := putParts(t, db, e)
@@ -333,7 +333,7 @@ func TestPartsOfAnExportAreSealed(t *testing.T) {
 		requireParts(t, db, e, delivery, "Lovelace, Ada.pdf")
 		require.Empty(t, everythingWith(t, db, "Lovelace"))
 
-		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { return tx.erase(e.ID, secretsNoon) }))
+		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { return tx.erase([]int64{e.ID}, secretsNoon) }))
 		for _, one := range everything(t, db) {
 			require.Empty(t, one, "something is left after the erasure")
 		}

@@ -168,17 +168,18 @@ func (db *DB) OldestWaiting(ctx context.Context) (map[string]time.Time, error) {
 		FROM each_tenant WHERE each_tenant.tenant IS NOT NULL`, MaxPage))
 }
 
-// oneOf gives the placeholders $1, $2, … of an IN list of IDs, of which there is at least one, and their arguments.
-// The list is filled up with its last ID to a power of two, so that lists of any length are few statements.
-func oneOf(ids []int64) (placeholders string, args []any) {
+// oneOf gives the placeholders of an IN list of IDs, of which there is at least one, and the arguments of a statement:
+// those before, which are $1 and so on, and the IDs. The list is filled up with its last ID to a power of two, so that
+// lists of any length are few statements.
+func oneOf(ids []int64, before ...any) (placeholders string, args []any) {
 	n := 1
 	for n < len(ids) {
 		n *= 2
 	}
 	list := make([]string, n)
-	args = make([]any, n)
 	for at := range n {
-		list[at], args[at] = fmt.Sprintf("$%d", at+1), ids[min(at, len(ids)-1)]
+		before = append(before, ids[min(at, len(ids)-1)])
+		list[at] = fmt.Sprintf("$%d", len(before))
 	}
-	return strings.Join(list, ", "), args
+	return strings.Join(list, ", "), before
 }

@@ -27,66 +27,96 @@ const erasable = `e.erased_at IS NULL AND e.dispatched_at < $1 AND e.fault = '' 
 	AND NOT EXISTS (SELECT 1 FROM documents o JOIN document_links l ON l.document_id = o.id WHERE o.export_id = e.id
 	AND l.till > $2)`
 
-// ListErasable lists the exports that nothing was done with since before, among the next thousand bodies after an ID.
-// next is the ID to continue after, 0 at the end.
-func (db *DB) ListErasable(ctx context.Context, after int64, before, now time.Time) (found []int64, next int64, err error) {
-	until := model.FirstID(before)
-	last, err := rows.Query(ctx, db.reads, rows.Value[int64], `SELECT export_id FROM export_bodies WHERE export_id > $1
-		AND export_id < $2 ORDER BY export_id LIMIT 1 OFFSET $3`,
-		after, until, unfinishedPage-1)
+// Due is a page of the exports whose time is over.
+type Due struct {
+	IDs    []int64   // of those that are finished
+	Oldest time.Time // when the first of them came
+	Next   int64     // the ID to continue after, 0 at the end
+	Left   int       // how many exports come after the page, whether finished or not: at most MaxDue
+}
+
+// MaxDue is up to how many exports are counted that are still to be looked at.
+const MaxDue = 10_000
+
+// listDue lists the exports e before a time of which a condition holds, among the next thousand of a table after an ID,
+// which a column has. $1 of the condition is before, and $2 now.
+func (db *DB) listDue(ctx context.Context, table, column, condition string, after int64, before, now time.Time) (d Due, err error) {
+	ids, end := `SELECT `+column+` FROM `+table+` WHERE `+column+` > $1 AND `+column+` < $2 ORDER BY `+column+` LIMIT `,
+		model.FirstID(before)
+	last, err := rows.Query(ctx, db.reads, rows.Value[int64], ids+`1 OFFSET $3`, after, end, unfinishedPage-1)
 	if err != nil {
-		return nil, 0, err
+		return d, err
 	}
 	if len(last) == 1 {
-		next, until = last[0], last[0]+1
+		d.Next = last[0]
+		d.Left, err = rows.QueryOne(ctx, db.reads, rows.Value[int], `SELECT count(*) FROM (`+ids+`$3) later`, d.Next, end, MaxDue)
+		if err != nil {
+			return d, err
+		}
+		end = d.Next + 1
 	}
-	found, err = rows.Query(ctx, db.reads, rows.Value[int64], `SELECT e.id FROM export_bodies b JOIN exports e ON e.id = b.export_id
-		WHERE b.export_id > $3 AND b.export_id < $4 AND `+erasable+` ORDER BY b.export_id`,
-		rows.Micros(before), rows.Micros(now), after, until)
-	return found, next, err
+	d.IDs, err = rows.Query(ctx, db.reads, rows.Value[int64], `SELECT e.id FROM `+table+` WHERE `+column+` > $3
+		AND `+column+` < $4 AND `+condition+` ORDER BY `+column, rows.Micros(before), rows.Micros(now), after, end)
+	if len(d.IDs) > 0 {
+		d.Oldest = model.TimeOfID(d.IDs[0])
+	}
+	return d, err
 }
 
-// Erase removes the personal data of an export: the received and the delivered body, the headers, the candidate's id,
-// the documents' URLs, names and hashes, and the receivers' answers. Files that no other row references become
-// unclaimed uploads, which the sweep removes. The rest stays: its key and hash, which detect a repeat, its receipt,
-// deliveries and attempts. It reports false, and changes nothing, when the export is not erasable (any more); see
-// Erasable.
-func (tx *Tx) Erase(id int64, before, now time.Time) (bool, error) {
-	if err := tx.lockExport(id); err != nil {
-		return false, err
-	}
-	ok, err := tx.sql.Scan([]any{&id}, `SELECT e.id FROM exports e WHERE e.id = $3
-		AND `+erasable, rows.Micros(before), rows.Micros(now), id)
-	if err != nil || !ok {
-		return false, err
-	}
-	return true, tx.erase(id, now)
+// ListErasable lists the exports that nothing was done with since before, among the next thousand bodies after an ID.
+func (db *DB) ListErasable(ctx context.Context, after int64, before, now time.Time) (Due, error) {
+	return db.listDue(ctx, "export_bodies b JOIN exports e ON e.id = b.export_id", "b.export_id", erasable, after, before, now)
 }
 
-// erase removes the content of an export that the transaction has locked.
-func (tx *Tx) erase(id int64, now time.Time) error {
-	// An attempt that is being written on another node is there first, or sees that the export was erased.
-	if err := tx.sql.Run(`UPDATE deliveries SET attempts = attempts WHERE export_id = $1`, id); err != nil {
+// Erase removes the personal data of exports: the received and the delivered body, the headers, the candidate's id, the
+// documents' URLs, names and hashes, and the receivers' answers. Files that no other row references become unclaimed
+// uploads, which the sweep removes. The rest stays: key and hash, which detect a repeat, receipt, deliveries and
+// attempts. It returns those that it erased: of the others, some are not erasable (any more), see ListErasable, and some
+// are in use on another node at this moment.
+func (tx *Tx) Erase(ids []int64, before, now time.Time) (erased []int64, err error) {
+	erased, err = tx.lockDue(ids, erasable, before, now)
+	if err != nil || len(erased) == 0 {
+		return nil, err
+	}
+	return erased, tx.erase(erased, now)
+}
+
+// lockDue locks those of some exports of which a condition holds. $1 of it is before, and $2 now.
+func (tx *Tx) lockDue(ids []int64, condition string, before, now time.Time) (due []int64, err error) {
+	in, args := oneOf(ids)
+	due, err = rows.QueryTx(tx.sql, rows.Value[int64], `SELECT id FROM exports WHERE id IN (`+in+`) ORDER BY id`+
+		tx.sql.SkipLocked(), args...)
+	if err != nil || len(due) == 0 {
+		return nil, err
+	}
+	// Apart, so that it sees what those wrote who had the locks before.
+	in, args = oneOf(due, rows.Micros(before), rows.Micros(now))
+	return rows.QueryTx(tx.sql, rows.Value[int64], `SELECT e.id FROM exports e WHERE e.id IN (`+in+`)
+		AND `+condition+` ORDER BY e.id`, args...)
+}
+
+// erase removes the content of exports that the transaction has locked.
+func (tx *Tx) erase(ids []int64, now time.Time) error {
+	if err := tx.releaseFiles(ids, now); err != nil {
 		return err
 	}
-	if err := tx.releaseFiles(id, now); err != nil {
+	in, args := oneOf(ids, rows.Micros(now))
+	if err := tx.sql.Run(`UPDATE exports SET erased_at = $1, candidate_id = '' WHERE id IN (`+in+`)`, args...); err != nil {
 		return err
 	}
-	if err := tx.sql.Run(`UPDATE exports SET erased_at = $1, candidate_id = '' WHERE id = $2`,
-		rows.Micros(now), id); err != nil {
-		return err
-	}
+	in, args = oneOf(ids, []byte{})
 	if err := tx.sql.Run(`UPDATE documents SET source_url = $1, blob = '', sha256 = NULL, file_name = '', sealed = NULL
-		WHERE export_id = $2`, []byte{}, id); err != nil {
+		WHERE export_id IN (`+in+`)`, args...); err != nil {
 		return err
 	}
+	in, args = oneOf(ids)
 	return tx.sql.RunAll([]string{
-		`DELETE FROM export_bodies WHERE export_id = $1`,
-		`DELETE FROM outgoing_bodies WHERE export_id = $1`,
-		`DELETE FROM document_links WHERE document_id IN (SELECT id FROM documents WHERE export_id = $1)`,
+		`DELETE FROM export_bodies WHERE export_id IN (` + in + `)`,
+		`DELETE FROM outgoing_bodies WHERE export_id IN (` + in + `)`,
+		`DELETE FROM document_links WHERE document_id IN (SELECT id FROM documents WHERE export_id IN (` + in + `))`,
 		`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id IN (SELECT id FROM deliveries
-			WHERE export_id = $1)`,
-	}, id)
+			WHERE export_id IN (` + in + `))`,
+	}, args...)
 }
 
 // ErasedReason is why what was still to come of an export ended.
@@ -146,6 +176,8 @@ func (tx *Tx) EraseNow(e *model.Export, left Remainder, now time.Time) error {
 		statement string
 		args      []any
 	}{
+		// An attempt that is being written on another node is there first, or sees that the export was erased.
+		{`UPDATE deliveries SET attempts = attempts WHERE export_id = $1`, []any{e.ID}},
 		{`UPDATE deliveries SET outcome = 'failed', fault = 'our_fault', reason = $1, parked = $2, held_since = NULL,
 			next_at = NULL, updated_at = $3
 			WHERE export_id = $4 AND outcome IN ('pending', 'retrying', 'held')`,
@@ -161,7 +193,7 @@ func (tx *Tx) EraseNow(e *model.Export, left Remainder, now time.Time) error {
 			return err
 		}
 	}
-	return tx.erase(e.ID, now)
+	return tx.erase([]int64{e.ID}, now)
 }
 
 // lockContent keeps the content of an export from being erased until the transaction ends; ErrErased when it was.
@@ -169,12 +201,13 @@ func (tx *Tx) lockContent(id int64) error {
 	return tx.sql.RunOr(ErrErased, `UPDATE exports SET round = round WHERE id = $1 AND erased_at IS NULL`, id)
 }
 
-// releaseFiles leaves the files of an export to the sweep, except those of other documents. There may be
-// thousands of them: it takes no statement for each.
-func (tx *Tx) releaseFiles(id int64, now time.Time) error {
-	shelves, err := rows.QueryTx(tx.sql, rows.Value[string], `SELECT DISTINCT substr(blob, 1, 1) FROM documents WHERE export_id = $1
-		AND blob <> '' ORDER BY 1`, id)
-	if err != nil {
+// releaseFiles leaves the files of exports to the sweep, except those of other documents. There may be thousands of
+// them: it takes no statement for each.
+func (tx *Tx) releaseFiles(ids []int64, now time.Time) error {
+	in, args := oneOf(ids)
+	shelves, err := rows.QueryTx(tx.sql, rows.Value[string], `SELECT DISTINCT substr(blob, 1, 1) FROM documents
+		WHERE export_id IN (`+in+`) AND blob <> '' ORDER BY 1`, args...)
+	if err != nil || len(shelves) == 0 {
 		return err
 	}
 	for _, shelf := range shelves {
@@ -182,11 +215,11 @@ func (tx *Tx) releaseFiles(id int64, now time.Time) error {
 			return err
 		}
 	}
-	return tx.sql.Run(`INSERT INTO uploads (blob, begun_at) SELECT DISTINCT d.blob, CAST($2 AS BIGINT) FROM documents d
-		WHERE d.export_id = $1 AND d.blob <> ''
-		AND NOT EXISTS (SELECT 1 FROM documents o WHERE o.blob = d.blob AND o.blob <> '' AND o.export_id <> $1)
-		AND NOT EXISTS (SELECT 1 FROM application_documents a WHERE a.blob = d.blob) ON CONFLICT DO NOTHING`,
-		id, rows.Micros(now))
+	in, args = oneOf(ids, rows.Micros(now))
+	return tx.sql.Run(`INSERT INTO uploads (blob, begun_at) SELECT DISTINCT d.blob, CAST($1 AS BIGINT) FROM documents d
+		WHERE d.export_id IN (`+in+`) AND d.blob <> ''
+		AND NOT EXISTS (SELECT 1 FROM documents o WHERE o.blob = d.blob AND o.blob <> '' AND o.export_id NOT IN (`+in+`))
+		AND NOT EXISTS (SELECT 1 FROM application_documents a WHERE a.blob = d.blob) ON CONFLICT DO NOTHING`, args...)
 }
 
 // lockFiles waits for those who let go of the same file, on whatever node: of two that take it from its last two

@@ -24,8 +24,9 @@ var (
 
 func erase(t *testing.T, db *store.DB, id int64) (erased bool) {
 	t.Helper()
-	write(t, db, func(tx *store.Tx) (err error) {
-		erased, err = tx.Erase(id, before, erasing)
+	write(t, db, func(tx *store.Tx) error {
+		done, err := tx.Erase([]int64{id}, before, erasing)
+		erased = len(done) == 1
 		return err
 	})
 	return erased
@@ -116,6 +117,25 @@ func TestErasureLeavesNothingOfTheCandidate(t *testing.T) {
 		files, err := db.ListUploads(t.Context(), erasing.Add(time.Second), 0, 10)
 		require.NoError(t, err)
 		require.ElementsMatch(t, []string{"first", "second"}, files)
+	})
+}
+
+// Of some exports those are erased that are erasable, each with all that it holds.
+func TestSomeExportsAreErasedTogether(t *testing.T) {
+	t.Parallel()
+	tables.Each(t, func(t *testing.T, db *store.DB) {
+		one, two := finished(t, db, "u-1", "shared", "first"), finished(t, db, "u-2", "shared", "theirs")
+		kept, waits := finished(t, db, "u-3", "theirs"), export("acme", "u-4", "b")
+		require.True(t, insert(t, db, waits))
+		write(t, db, func(tx *store.Tx) error {
+			erased, err := tx.Erase([]int64{one.ID, two.ID, waits.ID}, before, erasing)
+			require.Equal(t, []int64{one.ID, two.ID}, erased)
+			return err
+		})
+		for e, gone := range map[*model.Export]bool{one: true, two: true, kept: false, waits: false} {
+			require.Equal(t, gone, errors.Is(db.LoadBody(t.Context(), e), store.ErrNotFound), e.Key)
+		}
+		require.ElementsMatch(t, []string{"shared", "first"}, released(t, db))
 	})
 }
 
@@ -215,16 +235,16 @@ func TestWhatIsNotErased(t *testing.T) {
 			}, false},
 		} {
 			e := one.export()
-			due, next, err := db.ListErasable(t.Context(), e.ID-1, before, erasing)
+			due, err := db.ListErasable(t.Context(), e.ID-1, before, erasing)
 			require.NoError(t, err)
-			require.Zero(t, next)
-			require.Equal(t, one.erased, slices.Contains(due, e.ID), "%s: listed", one.what)
+			require.Zero(t, due.Next)
+			require.Equal(t, one.erased, slices.Contains(due.IDs, e.ID), "%s: listed", one.what)
 			require.Equal(t, one.erased, erase(t, db, e.ID), one.what)
 			require.Equal(t, one.erased, errors.Is(db.LoadBody(t.Context(), e), store.ErrNotFound), "%s: its body is gone", one.what)
 		}
-		due, _, err := db.ListErasable(t.Context(), 0, noon.Add(-time.Hour), erasing)
+		due, err := db.ListErasable(t.Context(), 0, noon.Add(-time.Hour), erasing)
 		require.NoError(t, err)
-		require.Empty(t, due, "exports of a later day")
+		require.Empty(t, due.IDs, "exports of a later day")
 	})
 }
 
@@ -258,10 +278,11 @@ func TestErasableGoesThroughAll(t *testing.T) {
 		}
 		var found []int64
 		pages := 0
-		for behind := int64(0); pages == 0 || behind > 0; pages++ {
-			due, next, err := db.ListErasable(t.Context(), behind, before, erasing)
+		for after := int64(0); pages == 0 || after > 0; pages++ {
+			due, err := db.ListErasable(t.Context(), after, before, erasing)
 			require.NoError(t, err)
-			found, behind = append(found, due...), next
+			require.Equal(t, max(0, all-1000*(pages+1)), due.Left)
+			found, after = append(found, due.IDs...), due.Next
 		}
 		require.Equal(t, want, found)
 		require.Equal(t, 3, pages)
@@ -279,8 +300,9 @@ func TestErasureBesideARedelivery(t *testing.T) {
 		var redelivered error
 		var both sync.WaitGroup
 		both.Go(func() {
-			if err := nodes[0].Write(t.Context(), func(tx *store.Tx) (err error) {
-				erased, err = tx.Erase(e.ID, before, erasing)
+			if err := nodes[0].Write(t.Context(), func(tx *store.Tx) error {
+				done, err := tx.Erase([]int64{e.ID}, before, erasing)
+				erased = len(done) == 1
 				return err
 			}); err != nil {
 				t.Error(err)

@@ -113,7 +113,7 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, _, err = db.ListUnfinished(ctx, 7, at)
 	note(err)
-	_, _, err = db.ListErasable(ctx, 7, at, at)
+	_, err = db.ListErasable(ctx, 7, at, at)
 	note(err)
 	_, _, err = db.ListSettled(ctx, 7)
 	note(err)

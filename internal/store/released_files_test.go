@@ -105,7 +105,7 @@ func TestFileOfTwoThatAreErasedAtOnce(t *testing.T) {
 		for n, e := range []*model.Export{one, other} {
 			both.Go(func() {
 				err := nodes[n].Write(t.Context(), func(tx *store.Tx) error {
-					_, err := tx.Erase(e.ID, before, erasing)
+					_, err := tx.Erase([]int64{e.ID}, before, erasing)
 					return err
 				})
 				if err != nil {
@@ -134,7 +134,7 @@ func TestErasureOfManyFilesTakesFewLocks(t *testing.T) {
 	e := finished(t, db, "u-1", blobs...)
 	locks := 0
 	write(t, db, func(tx *store.Tx) error {
-		if _, err := tx.Erase(e.ID, before, erasing); err != nil {
+		if _, err := tx.Erase([]int64{e.ID}, before, erasing); err != nil {
 			return err
 		}
 		return look.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&locks)
