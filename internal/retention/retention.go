@@ -108,6 +108,6 @@ func (r *Retention) DeleteSessions(ctx context.Context) error {
 // Erase erases the content of all exports that nothing was done with for as long as the configuration in force says,
 // the oldest first, and returns how many. It skips an export that can't be erased; the error is that of the first.
 func (r *Retention) Erase(ctx context.Context) (erased int, err error) {
-	return r.walk(ctx, &walk{what: "content", kept: func(c *config.Config) time.Duration { return c.Retention },
+	return r.walk(ctx, &removal{what: "content", kept: func(c *config.Config) time.Duration { return c.Retention },
 		list: r.Store.ListErasable, end: (*store.Tx).Erase, ended: metrics.Erased})
 }

@@ -20,8 +20,8 @@ const (
 	enough = 10
 )
 
-// walk is what retention does to the exports whose time is over.
-type walk struct {
+// removal removes something of exports whose time is over, and is named after it.
+type removal struct {
 	what  string                             // content or rows
 	kept  func(*config.Config) time.Duration // 0: for ever
 	list  func(ctx context.Context, after int64, before, now time.Time) (store.Due, error)
@@ -32,7 +32,7 @@ type walk struct {
 // walk ends the exports whose time is over, the oldest first, and returns how many. One node at a time does so; another
 // one begins with what is left. After each transaction it pauses for as long as that took, so that traffic has the
 // database for at least half of the time. It skips an export that can't be ended; the error is that of the first.
-func (r *Retention) walk(ctx context.Context, w *walk) (ended int, first error) {
+func (r *Retention) walk(ctx context.Context, w *removal) (ended int, first error) {
 	lease, failed := r.Store.Lease("retention"), 0
 	for after := int64(0); ; {
 		c, now := r.InForce.Current(), r.Now()
