@@ -118,7 +118,7 @@ func fetch(ctx context.Context, client *http.Client, request *http.Request, into
 	if err != nil {
 		return Fetched{}, err
 	}
-	if fetched.Blob, err = file.keep(); err != nil {
+	if fetched.Blob, err = file.keep(ctx); err != nil {
 		return Fetched{}, err
 	}
 	if fetched.FileName == "" {

@@ -416,7 +416,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 func TestFetchWithABrokenStore(t *testing.T) {
 	t.Parallel()
-	files := &Files{root: filepath.Join("/proc", "self", "documents")}
+	files := &Files{medium: folder(filepath.Join("/proc", "self", "documents"))}
 	_, err := fetchFrom(t, files, "/secret", answer("application/pdf", pdf))
 	var e *FetchError
 	require.ErrorAs(t, err, &e)

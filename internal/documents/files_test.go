@@ -28,7 +28,7 @@ func newFiles(t *testing.T) *Files {
 // stored lists every file below the store's folder, whatever it is.
 func stored(t *testing.T, f *Files) []string {
 	paths := []string{}
-	require.NoError(t, filepath.WalkDir(f.root, func(path string, entry fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(string(f.medium.(folder)), func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			paths = append(paths, path)
 		}
@@ -118,7 +118,7 @@ func TestOpenFilesTouchesNothing(t *testing.T) {
 func TestPrepareMakesTheFolderForUsAlone(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)
-	info, err := os.Stat(f.root)
+	info, err := os.Stat(string(f.medium.(folder)))
 	require.NoError(t, err)
 	require.Equal(t, fs.FileMode(0o700), info.Mode().Perm())
 	require.Empty(t, stored(t, f), "the check of writability leaves nothing")
@@ -142,25 +142,25 @@ func TestPrepareRemovesWhatACrashLeft(t *testing.T) {
 	kept, err := f.PutNew(t.Context(), strings.NewReader("kept"), 100)
 	require.NoError(t, err)
 	long := time.Now().Add(-leftover - time.Minute)
-	require.NoError(t, os.Chtimes(filepath.Join(f.root, kept.Name[:2], kept.Name), long, long))
+	require.NoError(t, os.Chtimes(filepath.Join(string(f.medium.(folder)), kept.Name[:2], kept.Name), long, long))
 
 	crashed, err := temporaryOf(f)
 	require.NoError(t, err)
 	require.NoError(t, crashed.fill(t.Context(), strings.NewReader("half"), 100))
 	require.NoError(t, f.Prepare())
-	require.FileExists(t, crashed.file.Name(), "it may be written just now, by a process that shares the folder")
+	require.FileExists(t, crashed.file.(*folderDraft).Name(), "it may be written just now, by a process that shares the folder")
 
-	foreign := filepath.Join(f.root, "lost+found", filepath.Base(crashed.file.Name()))
-	notes := filepath.Join(f.root, "notes"+temporarySuffix)
+	foreign := filepath.Join(string(f.medium.(folder)), "lost+found", filepath.Base(crashed.file.(*folderDraft).Name()))
+	notes := filepath.Join(string(f.medium.(folder)), "notes"+temporarySuffix)
 	require.NoError(t, os.Mkdir(filepath.Dir(foreign), 0o700))
 	for _, path := range []string{foreign, notes} {
 		require.NoError(t, os.WriteFile(path, nil, 0o600))
 	}
-	for _, path := range []string{foreign, notes, crashed.file.Name()} {
+	for _, path := range []string{foreign, notes, crashed.file.(*folderDraft).Name()} {
 		require.NoError(t, os.Chtimes(path, long, long))
 	}
 	require.NoError(t, f.Prepare())
-	require.NoFileExists(t, crashed.file.Name())
+	require.NoFileExists(t, crashed.file.(*folderDraft).Name())
 	require.FileExists(t, foreign)
 	require.FileExists(t, notes)
 	require.Equal(t, "kept", read(t, f, kept.Name))
@@ -184,7 +184,7 @@ func TestPut(t *testing.T) {
 		require.Regexp(t, `^[a-z2-7]{26}$`, blob.Name)
 		require.Equal(t, content, read(t, f, blob.Name))
 
-		path := filepath.Join(f.root, blob.Name[:2], blob.Name)
+		path := filepath.Join(string(f.medium.(folder)), blob.Name[:2], blob.Name)
 		info, err := os.Stat(path)
 		require.NoError(t, err)
 		require.Equal(t, fs.FileMode(0o600), info.Mode().Perm())
@@ -225,8 +225,8 @@ func TestPutLeavesNothingOnErrors(t *testing.T) {
 
 	lost, err := temporaryOf(f)
 	require.NoError(t, err)
-	require.NoError(t, os.Remove(lost.file.Name()))
-	_, err = lost.keep()
+	require.NoError(t, os.Remove(lost.file.(*folderDraft).Name()))
+	_, err = lost.keep(t.Context())
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	lost.discard()
 	require.Empty(t, stored(t, f))
@@ -275,7 +275,7 @@ func TestPutAtOnce(t *testing.T) {
 func TestOnlyNamesOfPutAreTaken(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)
-	outside := filepath.Join(filepath.Dir(f.root), "secret")
+	outside := filepath.Join(filepath.Dir(string(f.medium.(folder))), "secret")
 	require.NoError(t, os.WriteFile(outside, []byte("secret"), 0o600))
 	for _, name := range []string{
 		"", ".", "..", "../secret", "..\\secret", "/etc/passwd", outside, strings.Repeat("../", 8) + "ab",

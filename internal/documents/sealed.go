@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"filippo.io/age"
@@ -66,7 +65,7 @@ func (k fileKey) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
 var errNoKeys = errors.New("nothing is there to open it with: the gateway is only starting")
 
 // sealing returns a writer to a file that seals under a name, or does not seal.
-func (f *Files) sealing(name string, file *os.File) (io.WriteCloser, error) {
+func (f *Files) sealing(name string, file io.Writer) (io.WriteCloser, error) {
 	if !isSealed(name) {
 		return unsealed{file}, nil
 	}
@@ -91,8 +90,8 @@ type Content interface {
 	io.ReaderAt
 }
 
-// sealedContent is the Content of a sealed file.
-type sealedContent struct {
+// readerContent is the Content of a file that is sealed, or is no os.File.
+type readerContent struct {
 	io.Reader
 	io.ReaderAt
 	io.Closer
@@ -102,22 +101,22 @@ type sealedContent struct {
 const pieceSize = 64 << 10
 
 // opened returns the content of a file, which may be sealed under a name, and its size.
-func (f *Files) opened(name string, file *os.File) (Content, int64, error) {
-	info, err := file.Stat()
-	if err != nil {
-		return nil, 0, err
-	}
+func (f *Files) opened(name string, file opened, size int64) (Content, int64, error) {
 	if !isSealed(name) {
-		return file, info.Size(), nil
+		if content, ok := file.(Content); ok {
+			return content, size, nil
+		}
+		whole := io.NewSectionReader(file, 0, size)
+		return readerContent{whole, whole, file}, size, nil
 	}
 	if f.Keys == nil {
 		return nil, 0, errNoKeys
 	}
-	content, size, err := age.DecryptReaderAt(file, info.Size(), fileKey{f.Keys, name})
+	content, size, err := age.DecryptReaderAt(file, size, fileKey{f.Keys, name})
 	if err != nil {
 		return nil, 0, fmt.Errorf("opening what is sealed: %w", err)
 	}
 	whole := io.NewSectionReader(content, 0, size)
 	// in pieces, so that each is opened once
-	return sealedContent{bufio.NewReaderSize(whole, pieceSize), whole, file}, size, nil
+	return readerContent{bufio.NewReaderSize(whole, pieceSize), whole, file}, size, nil
 }

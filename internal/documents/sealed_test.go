@@ -40,7 +40,7 @@ func sealing(t *testing.T, f *Files) *Files {
 
 func onDisk(t *testing.T, f *Files, name string) (path string, raw []byte) {
 	t.Helper()
-	path, err := f.path(name)
+	path, err := f.medium.(folder).path(name), error(nil)
 	require.NoError(t, err)
 	raw, err = os.ReadFile(path)
 	require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestSealedLeftoversAreRemoved(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, crashed.fill(t.Context(), strings.NewReader("half"), 100))
 	long := time.Now().Add(-leftover - time.Minute)
-	require.NoError(t, os.Chtimes(crashed.file.Name(), long, long))
+	require.NoError(t, os.Chtimes(crashed.file.(*folderDraft).Name(), long, long))
 	require.NoError(t, f.Prepare())
 	require.Empty(t, stored(t, f))
 }

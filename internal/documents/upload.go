@@ -22,12 +22,12 @@ func (f *Files) Put(ctx context.Context, name string, r io.Reader, limit int64) 
 	if err := t.fill(ctx, r, limit); err != nil {
 		return Blob{}, err
 	}
-	return t.keep()
+	return t.keep(ctx)
 }
 
 // Scratch creates a file without a name: it disappears when the process ends, also by a crash.
 func (f *Files) Scratch() (*Scratch, error) {
-	file, err := os.CreateTemp(f.root, scratchPrefix+"*"+temporarySuffix)
+	file, err := os.CreateTemp(f.medium.temporaryFolder(), scratchPrefix+"*"+temporarySuffix)
 	if err != nil {
 		return nil, fmt.Errorf("making a file in the document store: %w", full(err))
 	}

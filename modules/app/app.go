@@ -44,8 +44,10 @@ type App struct {
 	// Database is the address of the database: sqlite:///absolute/path, or postgres://user@host/name; with a password
 	// in it, a placeholder. Required.
 	Database string `json:"database,omitempty"`
-	// Documents is the folder of the candidates' documents: file:///absolute/path. Required.
+	// Documents is where the candidates' documents are: file:///absolute/path or s3://bucket/prefix. Required.
 	Documents string `json:"documents,omitempty"`
+	// Bucket says how the bucket of documents is reached. Default: at Amazon's, as the environment or the machine.
+	Bucket Bucket `json:"bucket,omitzero"`
 	// Temporal is the server that runs the workflows. Default: 127.0.0.1:7233, namespace default.
 	Temporal Temporal `json:"temporal,omitzero"`
 	// TemporalUI is the address of Temporal's UI, for links to workflows. Default: there are none.
@@ -80,6 +82,7 @@ type App struct {
 	places     known // in the Caddyfile, as far as known
 	ctx        caddy.Context
 	security   gateway.Security // of the connection to Temporal
+	bucket     documents.Bucket
 	databaseID string
 	database   *gateway.Database
 	runtimeID  *gateway.Settings // references to the pools; nil and "": none
@@ -198,7 +201,7 @@ func (a *App) take() error {
 	}
 	a.databaseID, a.database = id, shared.(*gateway.Database)
 	a.database.AddVault(a.gateway.Vault)
-	settings := gateway.Settings{Database: id, Documents: documentsID, Temporal: a.Temporal.Address,
+	settings := gateway.Settings{Database: id, Documents: documentsID, Bucket: a.bucket, Temporal: a.Temporal.Address,
 		Namespace: a.Temporal.Namespace, Security: a.security}
 	running, _, err := runtimes.LoadOrNew(settings, func() (caddy.Destructor, error) {
 		return gateway.NewRuntime(settings, a.database, log)

@@ -26,7 +26,13 @@ import (
 //		public_url   <url>
 //		candidate_url <url with {candidate}>
 //		database     sqlite:///<path>|<placeholder of postgres://…>
-//		documents    file:///<path>
+//		documents    file:///<path>|s3://<bucket>/<prefix> {
+//			endpoint   <url>
+//			region     <name>
+//			access_key <placeholder>
+//			secret_key <placeholder>
+//			encryption AES256|<key id>
+//		}
 //		temporal     <host:port> {
 //			namespace <name>
 //			tls {
@@ -223,7 +229,7 @@ func (p *parser) line() (err error) {
 	case "database":
 		p.app.Database, err = p.text(exampleDatabase, p.inMode(checkDatabase))
 	case "documents":
-		p.app.Documents, err = p.text(exampleDocuments, p.inMode(checkDocuments))
+		return p.documents()
 	case "temporal":
 		return p.temporal()
 	case "temporal_ui":

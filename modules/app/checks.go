@@ -74,10 +74,10 @@ func holdsPassword(address string) bool {
 	return false
 }
 
-// checkDocuments checks the folder of the documents.
+// checkDocuments checks the folder or the bucket of the documents.
 func checkDocuments(s string, dev bool) error {
 	folder, err := documents.Identity(s)
-	if err != nil {
+	if err != nil || documents.IsBucket(s) {
 		return err
 	}
 	scheme, path, _ := strings.Cut(s, ":")

@@ -125,6 +125,9 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	if err := checkDocuments(a.Documents, a.Dev); err != nil {
 		return nil, err
 	}
+	if a.bucket, err = a.Bucket.build(a.Documents, resolve, a.Dev); err != nil {
+		return nil, err
+	}
 	orDefault(&a.CandidateURL, trimSlash(a.PublicURL)+"/candidates/"+candidatePlace)
 	if err := checkCandidateURL(a.CandidateURL); err != nil {
 		return nil, err
