@@ -36,7 +36,7 @@ type Bucket struct {
 	// AccessKey and SecretKey authenticate us. Default: those in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, of the file
 	// ~/.aws/credentials (or AWS_SHARED_CREDENTIALS_FILE), or of the role of the machine.
 	AccessKey, SecretKey string
-	// Encryption is what the server does at rest: empty (its own default), AES256, or the id of a key of its KMS.
+	// Encryption at rest, by the server: AES256, or the id of a key of its KMS. Default: its own.
 	Encryption string
 }
 
@@ -52,7 +52,7 @@ func IsBucket(rawURL string) bool {
 func bucketAt(rawURL string) (name, prefix string, err error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" || u.User != nil || u.Port() != "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", "", fmt.Errorf("the document store %q is no bucket; write s3://bucket/prefix", rawURL)
+		return "", "", errors.New("the document store is no bucket; write s3://bucket/prefix, or file:///a/folder")
 	}
 	if prefix = strings.Trim(u.Path, "/"); prefix != "" {
 		prefix += "/"
@@ -94,7 +94,7 @@ func OpenBucket(rawURL string, b Bucket) (*Files, error) {
 	}
 	transport.ResponseHeaderTimeout = answerTime
 	client, err := minio.New(endpoint.Host, &minio.Options{Creds: keys, Secure: endpoint.Scheme == "https",
-		Region: cmp.Or(b.Region, "us-east-1"), Transport: transport, MaxRetries: bucketTries, TrailingHeaders: true})
+		Region: cmp.Or(b.Region, "us-east-1"), Transport: transport, MaxRetries: bucketTries})
 	if err != nil {
 		return nil, fmt.Errorf("the document store %s: %w", rawURL, err)
 	}
@@ -137,7 +137,7 @@ func (b *bucket) said(err error) error {
 
 func (b *bucket) options() minio.PutObjectOptions {
 	return minio.PutObjectOptions{ContentType: "application/octet-stream", PartSize: partSize, NumThreads: 1,
-		ServerSideEncryption: b.encryption, AutoChecksum: minio.ChecksumCRC32C}
+		ServerSideEncryption: b.encryption, SendContentMd5: true}
 }
 
 func (b *bucket) prepare() error {
@@ -197,7 +197,7 @@ func (b *bucket) create(name string) (draft, error) {
 	return &bucketDraft{file, b, b.key(name)}, nil
 }
 
-// keep uploads the file. The server compares it with a CRC32C, in parts if it is large.
+// keep uploads the file. The server compares each part with its MD5.
 func (d *bucketDraft) keep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, keepTime)
 	defer cancel()

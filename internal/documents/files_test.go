@@ -91,7 +91,7 @@ func TestIdentityRefuses(t *testing.T) {
 		"file:///a?sync=off":       "no options",
 		"file:///a#b":              "no options",
 		"file:///%zz":              "not a valid URL",
-		"s3://bucket/x?secret=abc": `scheme "s3"`,
+		"s3://bucket/x?secret=abc": "is no bucket",
 	} {
 		_, err := Identity(raw)
 		require.ErrorContains(t, err, want, raw)
