@@ -9,7 +9,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # folder's time changes when a file in it is deleted.
 unbuilt := -name .git -o -name bin -o -name .hiregate -o -name .ci -o -name testdata -o -name docs -o -name deploy -o -name tools -o -name scripts
 files    = -mindepth 1 \( $(unbuilt) $(1) \) -prune -o ! -name '*_test.go' ! -name '*.md' ! -name '.*' ! -name Makefile -print
-hiregate_sources     := $(shell find . $(call files,-o -name temporal-dev -o -name bench))
+hiregate_sources     := $(shell find . $(call files,-o -name temporal-dev -o -name s3-dev -o -name bench))
 temporal_dev_sources := $(shell find cmd/temporal-dev $(call files,))
 
 .PHONY: help
@@ -33,6 +33,10 @@ bin/hiregate-failpoints: $(hiregate_sources) scripts/build.sh
 bin/temporal-dev: $(temporal_dev_sources) scripts/build.sh
 	@scripts/build.sh "a Temporal server with its UI" $@ cmd/temporal-dev "-X main.version=$(VERSION)"
 
+# An S3 server, for the tests of documents in a bucket.
+bin/s3-dev: $(wildcard cmd/s3-dev/*) scripts/build.sh
+	@scripts/build.sh "an S3 server, for tests" $@ cmd/s3-dev "-s -w"
+
 .PHONY: deps
 deps: ## install what the tests need besides Go, gcc, make, git and Node
 	@scripts/deps.sh
@@ -43,7 +47,8 @@ unchecked_sqlite := -gcflags=modernc.org/...=-d=checkptr=0
 test: export HIREGATE_BIN := $(CURDIR)/bin/hiregate
 test: export HIREGATE_FAILPOINTS_BIN := $(CURDIR)/bin/hiregate-failpoints
 test: export TEMPORAL_DEV_BIN := $(CURDIR)/bin/temporal-dev
-test: deps build bin/hiregate-failpoints bin/tools ## run every test; each that failed runs again, alone
+test: export S3_DEV_BIN := $(CURDIR)/bin/s3-dev
+test: deps build bin/hiregate-failpoints bin/s3-dev bin/tools ## run every test; each that failed runs again, alone
 	@echo "Testing cmd/temporal-dev"
 	@cd cmd/temporal-dev && CGO_ENABLED=0 ../../scripts/gotest.sh ./... -timeout 5m $(TESTFLAGS)
 	@echo "Testing hiregate, with the race detector"
@@ -77,6 +82,7 @@ lint: bin/tools ## gofmt, go vet, staticcheck, workflowcheck
 	@echo "go vet"
 	@go vet ./...
 	@go -C cmd/temporal-dev vet ./...
+	@go -C cmd/s3-dev vet ./...
 	@go -C cmd/bench vet ./...
 	@echo "staticcheck"
 	@bin/tools/staticcheck ./...

@@ -26,8 +26,8 @@ import (
 // s3 starts an S3 server with an empty bucket named documents, and returns its address.
 func s3(t *testing.T) (address string, bucket string) {
 	t.Helper()
-	bin := os.Getenv("VERSITYGW_BIN")
-	require.NotEmpty(t, bin, "make test sets VERSITYGW_BIN")
+	bin := os.Getenv("S3_DEV_BIN")
+	require.NotEmpty(t, bin, "make test sets S3_DEV_BIN")
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	address = free.Addr().String()
@@ -35,8 +35,7 @@ func s3(t *testing.T) (address string, bucket string) {
 	root, sidecar := t.TempDir(), t.TempDir()
 	bucket = filepath.Join(root, "documents")
 	require.NoError(t, os.Mkdir(bucket, 0o700))
-	cmd := exec.Command(bin, "--port", address, "--access", "key", "--secret", "secret", "--health", "/health", "--quiet",
-		"posix", "--sidecar", sidecar, root)
+	cmd := exec.Command(bin, "-address", address, "-folder", root, "-side", sidecar)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	require.Eventually(t, func() bool {
