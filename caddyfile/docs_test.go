@@ -36,11 +36,11 @@ func complete(text string) string {
 	case "integration":
 		text = "tenant acme {\nsecret {env.ACME_SECRET}\n" + text + "}\n"
 		fallthrough
-	case "documents":
-		text = "public_url https://gate.example.com\ndatabase sqlite:///var/lib/hiregate.db\n" + text
-		return "{\nhiregate {\n" + text + "}\n}\n"
 	case "temporal", "egress", "scan", "seal_key", "notify", "tenant":
 		return "{\nhiregate {\n" + required + text + "}\n}\n"
+	case "documents":
+		others, _, _ := strings.Cut(required, "documents")
+		return "{\nhiregate {\n" + others + text + "}\n}\n"
 	case "export_receiver", "@inbound", "handle", "handle_path", "signin":
 		return "gate.example.com {\n" + text + "}\n"
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
@@ -21,12 +22,13 @@ import (
 )
 
 const (
-	partSize    = 5 << 20          // bytes of a part of an upload, the least that S3 takes
-	rangeSize   = 1 << 20          // bytes of one request when a file is read
-	bucketTries = 4                // of each request
-	bucketTime  = 30 * time.Second // of a request for a range, for a check or to remove a file, with its tries
-	keepTime    = 5 * time.Minute  // of an upload, with its tries
-	answerTime  = 15 * time.Second // from the end of a request to the begin of its answer
+	partSize    = 5 << 20                // bytes of a part of an upload, the least that S3 takes
+	rangeSize   = 1 << 20                // bytes of one request when a file is read
+	bucketTries = 4                      // of each request, or of a whole upload
+	bucketTime  = 30 * time.Second       // of a request for a range, for a check or to remove a file, with its tries
+	bucketPause = 200 * time.Millisecond // at most, before the second try; it doubles with each
+	keepTime    = 5 * time.Minute        // of an upload, with its tries
+	answerTime  = 15 * time.Second       // from the end of a request to the begin of its answer
 )
 
 // Bucket says how the bucket of an address s3://bucket/prefix is reached. Empty fields are defaults.
@@ -94,7 +96,7 @@ func OpenBucket(rawURL string, b Bucket) (*Files, error) {
 	}
 	transport.ResponseHeaderTimeout = answerTime
 	client, err := minio.New(endpoint.Host, &minio.Options{Creds: keys, Secure: endpoint.Scheme == "https",
-		Region: cmp.Or(b.Region, "us-east-1"), Transport: transport, MaxRetries: bucketTries})
+		Region: cmp.Or(b.Region, "us-east-1"), Transport: transport, MaxRetries: 1})
 	if err != nil {
 		return nil, fmt.Errorf("the document store %s: %w", rawURL, err)
 	}
@@ -135,6 +137,35 @@ func (b *bucket) said(err error) error {
 	return err
 }
 
+// try makes a request until it succeeds or can't, at most bucketTries times and as long as a limit. minio-go does not
+// retry: it would rewind a body that the connection of the try before may still be sending.
+func (b *bucket) try(ctx context.Context, limit time.Duration, request func(context.Context) error) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for n := range bucketTries {
+		err = request(ctx)
+		if status := minio.ToErrorResponse(err).StatusCode; err == nil || ctx.Err() != nil || final(status) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(rand.N(bucketPause << n)):
+		}
+	}
+	return b.said(err)
+}
+
+// final reports whether an answer of the server stays as it is, whoever asks again.
+func final(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false
+	case http.StatusInsufficientStorage:
+		return true
+	}
+	return status >= 400 && status < 500
+}
+
 func (b *bucket) options() minio.PutObjectOptions {
 	return minio.PutObjectOptions{ContentType: "application/octet-stream", PartSize: partSize, NumThreads: 1,
 		ServerSideEncryption: b.encryption, SendContentMd5: true}
@@ -150,15 +181,16 @@ func (b *bucket) prepare() error {
 
 // check writes a file and removes it.
 func (b *bucket) check() error {
-	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
-	defer cancel()
 	key := b.prefix + "probe-" + newName()
-	_, err := b.core.Client.PutObject(ctx, b.name, key, bytes.NewReader(probed), int64(len(probed)), b.options())
+	err := b.try(context.Background(), bucketTime, func(ctx context.Context) error {
+		_, err := b.core.Client.PutObject(ctx, b.name, key, bytes.NewReader(probed), int64(len(probed)), b.options())
+		return err
+	})
 	if err == nil {
-		err = b.core.RemoveObject(ctx, b.name, key, minio.RemoveObjectOptions{})
+		err = b.removeObject(key)
 	}
 	if err != nil {
-		return fmt.Errorf("the document store s3://%s/%s can't be written: %w", b.name, b.prefix, b.said(err))
+		return fmt.Errorf("the document store s3://%s/%s can't be written: %w", b.name, b.prefix, err)
 	}
 	return nil
 }
@@ -168,17 +200,21 @@ func (*bucket) free() (int64, error) { return 0, errors.ErrUnsupported }
 func (*bucket) temporaryFolder() string { return os.TempDir() }
 
 func (b *bucket) remove(name string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
-	defer cancel()
 	// What a process left that was killed in the middle of an upload takes space until it is removed.
-	if err := b.core.RemoveIncompleteUpload(ctx, b.name, b.key(name)); b.said(err) != nil && !errors.Is(b.said(err), fs.ErrNotExist) {
-		return b.said(err)
-	}
-	return ignoreNotExist(b.said(b.core.RemoveObject(ctx, b.name, b.key(name), minio.RemoveObjectOptions{})))
+	err := b.try(context.Background(), bucketTime, func(ctx context.Context) error {
+		return b.core.RemoveIncompleteUpload(ctx, b.name, b.key(name))
+	})
+	return cmp.Or(ignoreNotExist(err), ignoreNotExist(b.removeObject(b.key(name))))
+}
+
+func (b *bucket) removeObject(key string) error {
+	return b.try(context.Background(), bucketTime, func(ctx context.Context) error {
+		return b.core.RemoveObject(ctx, b.name, key, minio.RemoveObjectOptions{})
+	})
 }
 
 // bucketDraft is a local file without a name, as it will be in the bucket: an upload takes no memory but for its
-// buffers, and a part that fails is sent again.
+// buffers, and one that fails begins again.
 type bucketDraft struct {
 	*os.File
 	bucket *bucket
@@ -199,15 +235,16 @@ func (b *bucket) create(name string) (draft, error) {
 
 // keep uploads the file. The server compares each part with its MD5.
 func (d *bucketDraft) keep(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, keepTime)
-	defer cancel()
 	size, err := d.Seek(0, io.SeekEnd)
 	if err == nil {
-		content := io.NewSectionReader(d.File, 0, size)
-		_, err = d.bucket.core.Client.PutObject(ctx, d.bucket.name, d.key, content, size, d.bucket.options())
+		err = d.bucket.try(ctx, keepTime, func(ctx context.Context) error {
+			content := io.NewSectionReader(d.File, 0, size) // one for each try: the one before may still be read
+			_, err := d.bucket.core.Client.PutObject(ctx, d.bucket.name, d.key, content, size, d.bucket.options())
+			return err
+		})
 	}
 	if err != nil {
-		return fmt.Errorf("uploading a document: %w", d.bucket.said(err))
+		return fmt.Errorf("uploading a document: %w", err)
 	}
 	return nil
 }
@@ -215,11 +252,13 @@ func (d *bucketDraft) keep(ctx context.Context) error {
 func (d *bucketDraft) discard() { _ = d.Close() }
 
 func (b *bucket) open(name string) (opened, int64, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
-	defer cancel()
-	info, err := b.core.StatObject(ctx, b.name, b.key(name), minio.StatObjectOptions{})
+	var info minio.ObjectInfo
+	err := b.try(context.Background(), bucketTime, func(ctx context.Context) (err error) {
+		info, err = b.core.StatObject(ctx, b.name, b.key(name), minio.StatObjectOptions{})
+		return err
+	})
 	if err != nil {
-		return nil, 0, b.said(err)
+		return nil, 0, err
 	}
 	return &object{bucket: b, key: b.key(name), size: info.Size, at: -1}, info.Size, nil
 }
@@ -246,7 +285,7 @@ func (o *object) ReadAt(p []byte, off int64) (n int, err error) {
 		}
 		if at := off - off%rangeSize; at != o.at {
 			if err := o.read(at); err != nil {
-				return n, fmt.Errorf("reading a document: %w", o.bucket.said(err))
+				return n, fmt.Errorf("reading a document: %w", err)
 			}
 		}
 		copied := copy(p[n:], o.part[off-o.at:])
@@ -255,29 +294,24 @@ func (o *object) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// read reads the range that begins at an offset. Its connection may break off: it is asked for again then.
-func (o *object) read(at int64) (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
-	defer cancel()
+// read reads the range that begins at an offset.
+func (o *object) read(at int64) error {
 	part := make([]byte, min(rangeSize, o.size-at))
 	var options minio.GetObjectOptions
 	if err := options.SetRange(at, at+int64(len(part))-1); err != nil {
 		return err
 	}
-	for range bucketTries {
-		var body io.ReadCloser
-		if body, _, _, err = o.bucket.core.GetObject(ctx, o.bucket.name, o.key, options); err != nil {
-			return err // it was retried
+	err := o.bucket.try(context.Background(), bucketTime, func(ctx context.Context) error {
+		body, _, _, err := o.bucket.core.GetObject(ctx, o.bucket.name, o.key, options)
+		if err != nil {
+			return err
 		}
+		defer body.Close()
 		_, err = io.ReadFull(body, part)
-		body.Close()
-		if err == nil {
-			o.at, o.part = at, part
-			return nil
-		}
-		if ctx.Err() != nil {
-			break
-		}
+		return err
+	})
+	if err == nil {
+		o.at, o.part = at, part
 	}
 	return err
 }
