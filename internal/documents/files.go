@@ -20,8 +20,8 @@ const MaxSize = 25 << 20
 var (
 	// ErrTooLarge is returned by Put when the content is larger than its limit.
 	ErrTooLarge = errors.New("the document is larger than allowed")
-	// ErrFull is returned by Put when the disk, the quota or the limit on files (ulimit -f) is used up.
-	ErrFull = errors.New("the disk that holds the documents is full")
+	// ErrFull is returned by Put when the disk, the quota, the bucket's quota or the limit on files (ulimit -f) is used up.
+	ErrFull = errors.New("there is no room for documents")
 )
 
 // Files keeps the content of documents: one file each, under a random name, never changed. It may be used by several
@@ -179,6 +179,12 @@ func validName(name string) error {
 // Check returns nil if a document of the largest size could be stored now. Errors: ErrFull, wrapped, and others of the
 // folder or the bucket.
 func (f *Files) Check() error { return f.medium.check() }
+
+// remote reports whether files are kept by another machine.
+func (f *Files) remote() bool {
+	_, ok := f.medium.(*bucket)
+	return ok
+}
 
 // Free returns the free space of the document store for us, in bytes, or errors.ErrUnsupported if that is not known.
 func (f *Files) Free() (int64, error) { return f.medium.free() }

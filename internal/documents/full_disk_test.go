@@ -44,7 +44,7 @@ func fillDisk(t *testing.T, room func(bytes uint64)) {
 	told := warned()
 	require.Len(t, told, 1)
 	require.Equal(t, "acme", told[0].ContextMap()["tenant"])
-	require.Contains(t, told[0].ContextMap()["cause"], "the disk that holds the documents is full")
+	require.Contains(t, told[0].ContextMap()["cause"], "there is no room for documents")
 	require.NotContains(t, told[0].ContextMap()["cause"], b.service.URL, "a document's URL is a credential")
 	require.Equal(t, 1, b.fetch(globex).Missing)
 	require.Len(t, warned(), 1, "another tenant")

@@ -15,15 +15,19 @@ import (
 const (
 	watchEvery = 10 * time.Second
 	logEvery   = time.Minute
+	// remoteEvery is after how many of these checks a bucket is checked that could be written: requests cost money.
+	remoteEvery = 30
 )
 
-// Watch checks every ten seconds, until ctx ends, whether documents can be stored, and counts those that are still to
-// be fetched. The results go to the metrics and to Storable.
+// Watch checks every ten seconds, until ctx ends, whether documents can be stored (a bucket that could be written every
+// five minutes), and counts those that are still to be fetched. The results go to the metrics and to Storable.
 func (a *Archive) Watch(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
-	for {
-		a.check()
+	for n := 0; ; n++ {
+		if n%remoteEvery == 0 || !a.Files.remote() || a.Storable() != nil {
+			a.check()
+		}
 		if err := a.countUnfetched(ctx); err != nil && ctx.Err() == nil {
 			a.Log.Warn("pending documents could not be counted; their metric keeps its last value",
 				zap.Error(err))
@@ -64,8 +68,8 @@ func (a *Archive) countUnfetched(ctx context.Context) error {
 	return nil
 }
 
-// Storable returns the reason why no document could be stored at the last check, at most ten seconds ago; nil: one
-// could.
+// Storable returns the reason why no document could be stored at the last check, which was at most ten seconds ago, or five
+// minutes if it is a bucket's; nil: one could.
 func (a *Archive) Storable() error {
 	if err := a.unstorable.Load(); err != nil {
 		return *err

@@ -107,7 +107,7 @@ func addDocument(r *rest.Request) (any, error) {
 	case errors.Is(err, documents.ErrFull):
 		r.Log.Error("a document could not be kept", zap.Error(err))
 		return nil, problem.New(http.StatusServiceUnavailable,
-			"the disk that holds the documents is full: make room, and send it again").RetryAfter(time.Minute)
+			"there is no room for documents: make some, and send it again").RetryAfter(time.Minute)
 	case err != nil && r.Context().Err() == nil:
 		r.Log.Warn("a document could not be taken in", zap.Error(err))
 		fallthrough
