@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hiregate/hiregate/internal/documents"
 )
@@ -19,62 +20,70 @@ type Bucket struct {
 	Encryption string `json:"encryption,omitempty"`
 }
 
-// build resolves the placeholders. address is that of documents.
-func (b Bucket) build(address string, resolve resolve, dev bool) (s documents.Bucket, err error) {
-	if b == (Bucket{}) {
-		return s, nil
-	}
-	if !documents.IsBucket(address) {
-		return s, errors.New("documents takes a block only with a bucket, s3://bucket/prefix: leave out the braces and " +
+// complete returns what is wrong with the block as a whole. address is that of documents.
+func (b Bucket) complete(address string) error {
+	if b != (Bucket{}) && !documents.IsBucket(address) && !strings.Contains(address, "{") {
+		return errors.New("documents takes a block only with a bucket, s3://bucket/prefix: leave out the braces and " +
 			"what is between them")
 	}
-	for _, one := range []struct {
-		option, written string
-		to              *string
-	}{{"endpoint", b.Endpoint, &s.Endpoint}, {"region", b.Region, &s.Region}, {"encryption", b.Encryption, &s.Encryption}} {
-		if *one.to, err = resolve(one.written); err != nil {
-			return s, Unset(one.option, err)
-		}
+	return documents.Bucket{AccessKey: b.AccessKey, SecretKey: b.SecretKey}.Validate()
+}
+
+// build resolves the placeholders. address is that of documents.
+func (b Bucket) build(address string, resolve resolve, dev bool) (s documents.Bucket, err error) {
+	if err := b.complete(address); err != nil {
+		return s, err
 	}
-	for _, one := range []struct {
-		option, written string
-		to              *string
-	}{{"access_key", b.AccessKey, &s.AccessKey}, {"secret_key", b.SecretKey, &s.SecretKey}} {
-		if one.written == "" {
-			continue
+	text := func(option, written string) string {
+		text, unset := resolve(written)
+		if unset != nil {
+			err = cmp.Or(err, Unset(option, unset))
 		}
-		secret, err := secretFrom(one.written, dev, resolve)
-		if err != nil {
-			return s, fmt.Errorf("%s: %w", one.option, err)
-		}
-		*one.to = string(secret)
+		return text
 	}
-	return s, s.Validate()
+	secret := func(option, written string) string {
+		if written == "" {
+			return ""
+		}
+		secret, unset := secretFrom(written, dev, resolve)
+		if unset != nil {
+			err = cmp.Or(err, fmt.Errorf("%s: %w", option, unset))
+		}
+		return string(secret)
+	}
+	s = documents.Bucket{Endpoint: text("endpoint", b.Endpoint), Region: text("region", b.Region),
+		AccessKey: secret("access_key", b.AccessKey), SecretKey: secret("secret_key", b.SecretKey),
+		Encryption: text("encryption", b.Encryption)}
+	return s, cmp.Or(err, s.Validate())
 }
 
 func (p *parser) documents() (err error) {
+	head := *p.Dispenser
 	if p.app.Documents, err = p.text(exampleDocuments, p.inMode(checkDocuments)); err != nil {
 		return err
 	}
 	b := &p.app.Bucket
-	return p.block(func() (err error) {
+	err = p.block(func() (err error) {
 		option := p.Val()
 		switch option {
 		case "endpoint":
-			b.Endpoint, err = p.text("https://s3.eu-central-1.amazonaws.com", anything)
+			b.Endpoint, err = p.text("https://s3.eu-central-1.amazonaws.com",
+				func(s string) error { return documents.Bucket{Endpoint: s}.Validate() })
 		case "region":
 			b.Region, err = p.text("eu-central-1", anything)
-		case "encryption":
-			b.Encryption, err = p.text("AES256", anything)
 		case "access_key":
 			b.AccessKey, err = p.argument("{env.AWS_ACCESS_KEY_ID}")
 			p.atEnd(func() error { return checkSecret(b.AccessKey, p.app.Dev) })
 		case "secret_key":
 			b.SecretKey, err = p.argument("{env.AWS_SECRET_ACCESS_KEY}")
 			p.atEnd(func() error { return checkSecret(b.SecretKey, p.app.Dev) })
+		case "encryption":
+			b.Encryption, err = p.text("AES256", anything)
 		default:
 			return p.unknown("endpoint, region, access_key, secret_key or encryption")
 		}
 		return cmp.Or(err, p.noBlock(option))
 	})
+	p.complete(head, b.complete(p.app.Documents))
+	return err
 }
