@@ -1,7 +1,6 @@
 package documents
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -25,9 +24,9 @@ const (
 	partSize    = 5 << 20                // bytes of a part of an upload, the least that S3 takes
 	rangeSize   = 1 << 20                // bytes of one request when a file is read
 	bucketTries = 4                      // of each request, or of a whole upload
-	bucketTime  = 30 * time.Second       // of a request for a range, for a check or to remove a file, with its tries
 	bucketPause = 200 * time.Millisecond // at most, before the second try; it doubles with each
-	keepTime    = 5 * time.Minute        // of an upload, with its tries
+	requestTime = 30 * time.Second       // of a request, with its tries
+	uploadTime  = 5 * time.Minute        // of an upload, with its tries
 	answerTime  = 15 * time.Second       // from the end of a request to the begin of its answer
 )
 
@@ -122,8 +121,8 @@ type bucket struct {
 
 func (b *bucket) key(name string) string { return b.prefix + name[:fanOut] + "/" + name }
 
-// said translates an answer of the server: a missing file is fs.ErrNotExist, a used up quota ErrFull.
-func (b *bucket) said(err error) error {
+// translate marks a missing file as fs.ErrNotExist, and a used up quota as ErrFull.
+func translate(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -152,7 +151,7 @@ func (b *bucket) try(ctx context.Context, limit time.Duration, request func(cont
 		case <-time.After(rand.N(bucketPause << n)):
 		}
 	}
-	return b.said(err)
+	return translate(err)
 }
 
 // final reports whether an answer of the server stays as it is, whoever asks again.
@@ -173,26 +172,39 @@ func (b *bucket) options() minio.PutObjectOptions {
 
 func (b *bucket) prepare() error {
 	if err := b.check(); err != nil {
-		return fmt.Errorf("the document store can't be used; look whether the bucket is there, and give the gateway the "+
-			"right to list, read, write and delete there: %w", err)
+		return fmt.Errorf("the document store can't be used; look whether the bucket is there, give the gateway the right "+
+			"to list, read, write and delete in it, and name a folder that it can write to in TMPDIR: %w", err)
 	}
 	return nil
 }
 
-// check writes a file and removes it.
+// check stores a file, reads it and removes it, so that a missing right is noticed at the start.
 func (b *bucket) check() error {
-	key := b.prefix + "probe-" + newName()
-	err := b.try(context.Background(), bucketTime, func(ctx context.Context) error {
-		_, err := b.core.Client.PutObject(ctx, b.name, key, bytes.NewReader(probed), int64(len(probed)), b.options())
-		return err
-	})
+	name := newName()
+	err := b.store(name, probed)
 	if err == nil {
-		err = b.removeObject(key)
+		var file opened
+		if file, _, err = b.open(name); err == nil {
+			_, err = file.ReadAt(make([]byte, 1), 0)
+		}
+		err = cmp.Or(err, b.remove(name))
 	}
 	if err != nil {
 		return fmt.Errorf("the document store s3://%s/%s can't be written: %w", b.name, b.prefix, err)
 	}
 	return nil
+}
+
+func (b *bucket) store(name string, content []byte) error {
+	file, err := b.create(name)
+	if err != nil {
+		return err
+	}
+	defer file.discard()
+	if _, err := file.Write(content); err != nil {
+		return full(err)
+	}
+	return file.keep(context.Background())
 }
 
 func (*bucket) free() (int64, error) { return 0, errors.ErrUnsupported }
@@ -201,16 +213,15 @@ func (*bucket) temporaryFolder() string { return os.TempDir() }
 
 func (b *bucket) remove(name string) error {
 	// What a process left that was killed in the middle of an upload takes space until it is removed.
-	err := b.try(context.Background(), bucketTime, func(ctx context.Context) error {
+	err := b.try(context.Background(), requestTime, func(ctx context.Context) error {
 		return b.core.RemoveIncompleteUpload(ctx, b.name, b.key(name))
 	})
-	return cmp.Or(ignoreNotExist(err), ignoreNotExist(b.removeObject(b.key(name))))
-}
-
-func (b *bucket) removeObject(key string) error {
-	return b.try(context.Background(), bucketTime, func(ctx context.Context) error {
-		return b.core.RemoveObject(ctx, b.name, key, minio.RemoveObjectOptions{})
-	})
+	if ignoreNotExist(err) != nil {
+		return err
+	}
+	return ignoreNotExist(b.try(context.Background(), requestTime, func(ctx context.Context) error {
+		return b.core.RemoveObject(ctx, b.name, b.key(name), minio.RemoveObjectOptions{})
+	}))
 }
 
 // bucketDraft is a local file without a name, as it will be in the bucket: an upload takes no memory but for its
@@ -237,7 +248,7 @@ func (b *bucket) create(name string) (draft, error) {
 func (d *bucketDraft) keep(ctx context.Context) error {
 	size, err := d.Seek(0, io.SeekEnd)
 	if err == nil {
-		err = d.bucket.try(ctx, keepTime, func(ctx context.Context) error {
+		err = d.bucket.try(ctx, uploadTime, func(ctx context.Context) error {
 			content := io.NewSectionReader(d.File, 0, size) // one for each try: the one before may still be read
 			_, err := d.bucket.core.Client.PutObject(ctx, d.bucket.name, d.key, content, size, d.bucket.options())
 			return err
@@ -253,7 +264,7 @@ func (d *bucketDraft) discard() { _ = d.Close() }
 
 func (b *bucket) open(name string) (opened, int64, error) {
 	var info minio.ObjectInfo
-	err := b.try(context.Background(), bucketTime, func(ctx context.Context) (err error) {
+	err := b.try(context.Background(), requestTime, func(ctx context.Context) (err error) {
 		info, err = b.core.StatObject(ctx, b.name, b.key(name), minio.StatObjectOptions{})
 		return err
 	})
@@ -301,7 +312,7 @@ func (o *object) read(at int64) error {
 	if err := options.SetRange(at, at+int64(len(part))-1); err != nil {
 		return err
 	}
-	err := o.bucket.try(context.Background(), bucketTime, func(ctx context.Context) error {
+	err := o.bucket.try(context.Background(), requestTime, func(ctx context.Context) error {
 		body, _, _, err := o.bucket.core.GetObject(ctx, o.bucket.name, o.key, options)
 		if err != nil {
 			return err
