@@ -17,8 +17,8 @@ LABEL org.opencontainers.image.title="hiregate" org.opencontainers.image.license
 # CA certificates and time zones are in the binary.
 COPY --from=build /src/out/ /
 COPY --from=build --chown=65532:65532 /src/volumes/ /
-# XDG_*: where Caddy keeps certificates, and what it ran with last.
-ENV PATH=/usr/bin XDG_DATA_HOME=/data XDG_CONFIG_HOME=/config HIREGATE_HEALTHZ=http://127.0.0.1:9180/healthz
+# XDG_*: where Caddy keeps certificates, and what it ran with last. TMPDIR: what is uploaded to a bucket passes through it.
+ENV PATH=/usr/bin TMPDIR=/var/lib/hiregate XDG_DATA_HOME=/data XDG_CONFIG_HOME=/config HIREGATE_HEALTHZ=http://127.0.0.1:9180/healthz
 USER 65532:65532
 VOLUME ["/var/lib/hiregate", "/data", "/config"]
 EXPOSE 80 443 9180
