@@ -1,7 +1,8 @@
-package documents_test
+package documents
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"io/fs"
@@ -9,8 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,8 +20,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/hiregate/hiregate/internal/documents"
 )
 
 // s3 starts an S3 server with an empty bucket named documents, and returns its address.
@@ -51,10 +48,14 @@ func s3(t *testing.T) (address string, bucket string) {
 	return "http://" + address, bucket
 }
 
-func openBucket(t *testing.T, endpoint string) *documents.Files {
+func openBucket(t *testing.T, endpoint string) *Files {
 	t.Helper()
-	f, err := documents.OpenBucket("s3://documents/a/prefix",
-		documents.Bucket{Endpoint: endpoint, AccessKey: "key", SecretKey: "secret"})
+	return openBucketWith(t, Bucket{Endpoint: endpoint, AccessKey: "key", SecretKey: "secret"})
+}
+
+func openBucketWith(t *testing.T, b Bucket) *Files {
+	t.Helper()
+	f, err := OpenBucket("s3://documents/a/prefix", b)
 	require.NoError(t, err)
 	return f
 }
@@ -84,9 +85,9 @@ func TestBucketKeepsFiles(t *testing.T) {
 	f := openBucket(t, endpoint)
 	require.NoError(t, f.Prepare())
 	require.Empty(t, files(t, folder), "what Prepare wrote is removed")
-	for _, size := range []int{0, 1, 1 << 20, 1<<20 + 1, documents.MaxSize} {
+	for _, size := range []int{0, 1, 1 << 20, 1<<20 + 1, MaxSize} {
 		want := content(size)
-		blob, err := f.Put(t.Context(), f.NewName(), bytes.NewReader(want), documents.MaxSize)
+		blob, err := f.Put(t.Context(), f.NewName(), bytes.NewReader(want), MaxSize)
 		require.NoError(t, err)
 		got, n, err := f.Open(blob.Name)
 		require.NoError(t, err)
@@ -107,77 +108,79 @@ func TestBucketKeepsFiles(t *testing.T) {
 	}
 }
 
-// faulty is a proxy in front of an S3 server.
-func faulty(t *testing.T, endpoint string, fault func(w http.ResponseWriter, r *http.Request) bool) string {
-	t.Helper()
-	target, err := url.Parse(endpoint)
-	require.NoError(t, err)
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Host = r.In.Host }}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !fault(w, r) {
-			proxy.ServeHTTP(w, r)
-		}
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
-func said(w http.ResponseWriter, status int, code string) {
-	w.Header().Set("Content-Type", "application/xml")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, `<?xml version="1.0"?><Error><Code>`+code+`</Code><Message>no</Message></Error>`)
-}
-
-// The first request of each kind fails; ranges fail every second time.
-func TestBucketOutlivesFaults(t *testing.T) {
+// A sealed file is sealed in the bucket as well, and a range of it is read without the rest.
+func TestBucketKeepsSealedFiles(t *testing.T) {
 	t.Parallel()
 	endpoint, folder := s3(t)
-	var asked sync.Map
-	f := openBucket(t, faulty(t, endpoint, func(w http.ResponseWriter, r *http.Request) bool {
-		query := r.URL.Query()
-		kind := fmt.Sprint(r.Method, query.Has("uploads"), query.Has("uploadId"), r.Header.Get("Range") != "")
-		count, _ := asked.LoadOrStore(kind, new(atomic.Int64))
-		n := count.(*atomic.Int64).Add(1)
-		switch {
-		case n == 1:
-			said(w, http.StatusServiceUnavailable, "SlowDown")
-			return true
-		case r.Method == http.MethodGet && n%2 == 0:
-			panic(http.ErrAbortHandler) // the connection breaks off
+	var ranges atomic.Int64
+	f := sealing(t, openBucket(t, faulty(t, endpoint, func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Header.Get("Range") != "" {
+			ranges.Add(1)
 		}
 		return false
-	}))
-	want := content(12 << 20)
-	blob, err := f.Put(t.Context(), f.NewName(), bytes.NewReader(want), documents.MaxSize)
+	})))
+	want := secretText(12 << 20)
+	blob, err := f.Put(t.Context(), f.NewName(), strings.NewReader(want), MaxSize)
 	require.NoError(t, err)
-	got, _, err := f.Open(blob.Name)
+	raw, err := os.ReadFile(files(t, folder)[0])
 	require.NoError(t, err)
-	defer got.Close()
-	read, err := io.ReadAll(got)
+	require.NotContains(t, string(raw), "Lovelace")
+	got, size, err := f.Open(blob.Name)
 	require.NoError(t, err)
-	require.True(t, bytes.Equal(want, read))
-	require.NoError(t, f.Discard(blob.Name))
-	require.Empty(t, files(t, folder), "also what the tries that failed had uploaded")
+	require.EqualValues(t, len(want), size)
+	part := make([]byte, 100)
+	_, err = got.ReadAt(part, 6<<20)
+	require.NoError(t, err)
+	require.Equal(t, want[6<<20:6<<20+100], string(part))
+	require.LessOrEqual(t, ranges.Load(), int64(4), "of 13: the header, the end, and what has the part that was asked for")
+	all, err := io.ReadAll(got)
+	require.NoError(t, err)
+	require.True(t, want == string(all))
 }
 
-func TestBucketThatIsFullOrForbidden(t *testing.T) {
+// The server is asked to encrypt small files and large ones, by its own key or one of its KMS.
+func TestBucketAsksForEncryption(t *testing.T) {
 	t.Parallel()
 	endpoint, _ := s3(t)
-	var full atomic.Bool
-	f := openBucket(t, faulty(t, endpoint, func(w http.ResponseWriter, r *http.Request) bool {
-		if r.Method != http.MethodPut {
+	for encryption, want := range map[string][2]string{"": {}, "AES256": {"AES256", ""}, "key/1": {"aws:kms", "key/1"}} {
+		var asked sync.Map
+		f := openBucketWith(t, Bucket{Endpoint: faulty(t, endpoint, func(_ http.ResponseWriter, r *http.Request) bool {
+			const algorithm, key = "X-Amz-Server-Side-Encryption", "X-Amz-Server-Side-Encryption-Aws-Kms-Key-Id"
+			query := r.URL.Query()
+			if r.Method == http.MethodPut && !query.Has("uploadId") || query.Has("uploads") && r.Method == http.MethodPost {
+				asked.Store(r.Method, [2]string{r.Header.Get(algorithm), r.Header.Get(key)})
+			}
 			return false
+		}), AccessKey: "key", SecretKey: "secret", Encryption: encryption})
+		for method, size := range map[string]int{http.MethodPut: 1, http.MethodPost: 6 << 20} {
+			_, err := f.Put(t.Context(), f.NewName(), bytes.NewReader(content(size)), MaxSize)
+			require.NoError(t, err)
+			got, ok := asked.Load(method)
+			require.True(t, ok)
+			require.Equal(t, want, got)
 		}
-		if full.Load() {
-			said(w, http.StatusInsufficientStorage, "XMinioStorageFull")
-		} else {
-			said(w, http.StatusForbidden, "AccessDenied")
-		}
-		return true
+	}
+}
+
+// Keys come from the environment, from a file, or from the role of a container.
+func TestBucketFindsKeys(t *testing.T) {
+	endpoint, _ := s3(t)
+	role := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"AccessKeyId":"key","SecretAccessKey":"secret","Expiration":%q}`,
+			time.Now().Add(time.Hour).Format(time.RFC3339))
 	}))
-	require.ErrorContains(t, f.Prepare(), "give the gateway the right")
-	full.Store(true)
-	require.ErrorIs(t, f.Check(), documents.ErrFull)
-	_, err := f.Put(t.Context(), f.NewName(), strings.NewReader("x"), 10)
-	require.ErrorIs(t, err, documents.ErrFull)
+	t.Cleanup(role.Close)
+	file := filepath.Join(t.TempDir(), "credentials")
+	require.NoError(t, os.WriteFile(file, []byte("[default]\naws_access_key_id = key\naws_secret_access_key = secret\n"), 0o600))
+	for _, environment := range []map[string]string{
+		{"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"},
+		{"AWS_SHARED_CREDENTIALS_FILE": file},
+		{"AWS_CONTAINER_CREDENTIALS_FULL_URI": role.URL},
+	} {
+		for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
+			t.Setenv(name, environment[name])
+		}
+		t.Setenv("AWS_SHARED_CREDENTIALS_FILE", cmp.Or(environment["AWS_SHARED_CREDENTIALS_FILE"], file+".missing"))
+		require.NoError(t, openBucketWith(t, Bucket{Endpoint: endpoint}).Prepare(), "%v", environment)
+	}
 }
