@@ -36,7 +36,7 @@ func complete(text string) string {
 	case "integration":
 		text = "tenant acme {\nsecret {env.ACME_SECRET}\n" + text + "}\n"
 		fallthrough
-	case "temporal", "egress", "scan", "seal_key", "notify", "tenant":
+	case "temporal", "egress", "scan", "seal_key", "retention", "notify", "tenant":
 		return "{\nhiregate {\n" + required + text + "}\n}\n"
 	case "documents":
 		others, _, _ := strings.Cut(required, "documents")

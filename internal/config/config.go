@@ -32,8 +32,10 @@ type Config struct {
 	Scanner     scan.Scanner             // looks through the documents of job applications; nil: they are not scanned
 	BodyMemory  int64                    // bytes that unverified bodies may take at once
 	BodyTime    time.Duration            // for which such a body may come in
-	// how long the content of finished exports is kept; 0: for ever
+	// how long the content of finished exports is kept; 0: as long as their rows
 	Retention time.Duration
+	// how long the rows of finished exports, and the audit, are kept; 0: for ever
+	RetentionRows time.Duration
 	// how many tenants have a label of their own in metrics
 	TenantLabels int
 	// attempts that were received leave no line in the log

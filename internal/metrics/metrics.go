@@ -87,6 +87,9 @@ var (
 	erased = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_exports_erased_total", Help: "Exports whose content was erased, by retention or on request.",
 	})
+	deleted = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "hiregate_exports_deleted_total", Help: "Exports that retention deleted with all that was stored of them.",
+	})
 	retentionDue = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "hiregate_retention_due", Help: "Exports older than retention that this gateway is still to look at, " +
 			"10,000 at most, by what is to go: content or rows.",
@@ -121,7 +124,7 @@ var all = []prometheus.Collector{
 	deliveries, notReceived, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, unreadable, verifications,
 	documents, documentBytes, windowLeft, unfetched, leastLeft, documentsFree, filesStuck, scans, scansPending,
 	dispatched, startedSeconds, startedExports, strays, namespaceForeign, undispatched, undispatchedAge, temporalUp,
-	databaseUp, databaseBytes, walBytes, commits, writes, roundTrips, writesWaiting, erased, retentionDue, retentionLate,
+	databaseUp, databaseBytes, walBytes, commits, writes, roundTrips, writesWaiting, erased, deleted, retentionDue, retentionLate,
 	applications, invalidAnswers, applicationBytes, tokens, formExpired,
 	signIns, tokenRequests, keysRefused,
 	notifications, notificationsWaiting,
@@ -247,6 +250,9 @@ func DispatchedGroup(result string, exports int) {
 
 // Erased counts exports whose content was erased.
 func Erased(exports int) { erased.Add(float64(exports)) }
+
+// Deleted counts exports that were deleted.
+func Deleted(exports int) { deleted.Add(float64(exports)) }
 
 // RetentionDue sets how many exports retention is still to look at, and for how long the oldest has been due. what is
 // content or rows.

@@ -21,17 +21,22 @@ const (
 	day = 24 * time.Hour
 	// shortest is for how long an export is tried and its documents can be downloaded, if nobody asks for more.
 	shortest = model.LinkWindow
-	longest  = 36_500 * day
+	// shortestRows is for how long counts are shown, and the exports behind them.
+	shortestRows = store.HealthKept
+	longest      = 36_500 * day
+
+	// DefaultRows is for how long rows are kept by default, or for as long as content, if that is longer.
+	DefaultRows = 400 * day
+	// Forever is written for rows that are never deleted.
+	Forever = "forever"
 
 	begin = time.Minute // after the start, when a configuration is in force
 	every = time.Hour
 )
 
-// Parse reads a number of days, such as 90d: 4 at least, and a hundred years at most.
+// Parse reads for how long content is kept: a number of days, such as 90d, 4 at least, and a hundred years at most.
 func Parse(written string) (time.Duration, error) {
-	number, days := strings.CutSuffix(written, "d")
-	n, err := strconv.Atoi(number)
-	if kept := time.Duration(n) * day; days && err == nil && n <= int(longest/day) && kept >= shortest {
+	if kept, ok := parseDays(written); ok && kept >= shortest {
 		return kept, nil
 	}
 	return 0, fmt.Errorf("retention %q: give a number of days, %d at least, since exports are tried and their "+
@@ -39,7 +44,32 @@ func Parse(written string) (time.Duration, error) {
 		written, shortest/day)
 }
 
-// Retention erases the content of exports.
+// ParseRows reads for how long rows are kept whose content is kept for a time, 0: as long as they: a number of days, such
+// as 400d, or forever, which is 0. Empty stands for the default.
+func ParseRows(written string, content time.Duration) (time.Duration, error) {
+	switch kept, ok := parseDays(written); {
+	case written == "":
+		return max(DefaultRows, content), nil
+	case written == Forever:
+		return 0, nil
+	case !ok || kept < shortestRows:
+		return 0, fmt.Errorf("retention: rows %q: give a number of days, %d at least, for which counts are shown as well, or "+
+			"forever: write, for example, `rows 400d`", written, shortestRows/day)
+	case kept < content:
+		return 0, fmt.Errorf("retention: rows %s is shorter than the %dd for which content is kept: write `rows %[2]dd` or "+
+			"more, or keep content for a shorter time", written, content/day)
+	default:
+		return kept, nil
+	}
+}
+
+func parseDays(written string) (time.Duration, bool) {
+	number, days := strings.CutSuffix(written, "d")
+	n, err := strconv.Atoi(number)
+	return time.Duration(n) * day, days && err == nil && n <= int(longest/day)
+}
+
+// Retention erases the content of exports, and deletes rows.
 type Retention struct {
 	Store   *store.DB
 	InForce *config.InForce
@@ -50,59 +80,20 @@ type Retention struct {
 // Run erases and deletes what is due each hour, until ctx ends.
 func (r *Retention) Run(ctx context.Context) {
 	for gap := begin; wait.For(ctx, gap); gap = every {
-		erased, err := r.Erase(ctx)
-		if erased > 0 {
-			r.Log.Info("the content of exports was erased, as retention says",
-				zap.Int("exports", erased))
-		}
-		if err != nil && ctx.Err() == nil {
-			r.Log.Warn("the content of some exports could not be erased; it is tried again in an hour",
-				zap.Error(err))
-		}
-		if err := r.DeleteHours(ctx); err != nil && ctx.Err() == nil {
-			r.Log.Warn("old hourly counts could not be deleted; it is tried again in an hour", zap.Error(err))
-		}
-		if err := r.DeleteSessions(ctx); err != nil && ctx.Err() == nil {
-			r.Log.Warn("ended sessions of the console could not be deleted; it is tried again in an hour", zap.Error(err))
-		}
-	}
-}
-
-// DeleteHours deletes the counts of attempts, of what waited, and of refused answers that are older than 90 days.
-func (r *Retention) DeleteHours(ctx context.Context) error {
-	for deleted := int64(1); deleted > 0; {
-		err := r.Store.Write(ctx, func(tx *store.Tx) (err error) {
-			before := r.Now().Add(-store.HealthKept)
-			deleted, err = tx.DeleteHours(before)
-			if err != nil || deleted > 0 {
-				return err
+		for _, one := range []struct {
+			what   string
+			remove func(context.Context) (int, error)
+		}{{"content of exports", r.Erase}, {"exports", r.DeleteExports}, {"counts, sessions, audit", r.DeleteOld}} {
+			n, err := one.remove(ctx)
+			if n > 0 {
+				r.Log.Info("old rows removed, as retention says", zap.String("what", one.what), zap.Int("count", n))
 			}
-			deleted, err = tx.DeleteQuarters(before)
-			if err != nil || deleted > 0 {
-				return err
+			if err != nil && ctx.Err() == nil {
+				r.Log.Warn("some old rows could not be removed; it is tried again in an hour",
+					zap.String("what", one.what), zap.Error(err))
 			}
-			deleted, err = tx.DeleteRefusedAnswers(before)
-			return err
-		})
-		if err != nil {
-			return err
 		}
 	}
-	return nil
-}
-
-// DeleteSessions deletes the sessions of the console that have ended.
-func (r *Retention) DeleteSessions(ctx context.Context) error {
-	for deleted := int64(1); deleted > 0; {
-		err := r.Store.Write(ctx, func(tx *store.Tx) (err error) {
-			deleted, err = tx.DeleteExpiredConsoleSessions(r.Now(), 500)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Erase erases the content of all exports that nothing was done with for as long as the configuration in force says,
@@ -110,4 +101,41 @@ func (r *Retention) DeleteSessions(ctx context.Context) error {
 func (r *Retention) Erase(ctx context.Context) (erased int, err error) {
 	return r.walk(ctx, &removal{what: "content", kept: func(c *config.Config) time.Duration { return c.Retention },
 		list: r.Store.ListErasable, end: (*store.Tx).Erase, ended: metrics.Erased})
+}
+
+// DeleteExports is Erase for the rows of exports.
+func (r *Retention) DeleteExports(ctx context.Context) (deleted int, err error) {
+	return r.walk(ctx, &removal{what: "rows", kept: func(c *config.Config) time.Duration { return c.RetentionRows },
+		list: r.Store.ListDeletable, end: (*store.Tx).DeleteExports, ended: metrics.Deleted})
+}
+
+// DeleteOld deletes the other rows that end by themselves, hundreds at a time, and returns how many: the counts of
+// attempts, of what waited and of refused answers after 90 days, the sessions of the console that have ended, and as the
+// configuration in force says the entries of the audit and the redeliveries of ranges.
+func (r *Retention) DeleteOld(ctx context.Context) (deleted int, err error) {
+	c, now := r.InForce.Current(), r.Now()
+	counted := now.Add(-store.HealthKept)
+	all := []func(*store.Tx) (int64, error){
+		func(tx *store.Tx) (int64, error) { return tx.DeleteHours(counted) },
+		func(tx *store.Tx) (int64, error) { return tx.DeleteQuarters(counted) },
+		func(tx *store.Tx) (int64, error) { return tx.DeleteRefusedAnswers(counted) },
+		func(tx *store.Tx) (int64, error) { return tx.DeleteExpiredConsoleSessions(now, 500) },
+	}
+	if c != nil && c.RetentionRows > 0 {
+		kept := now.Add(-c.RetentionRows)
+		all = append(all, func(tx *store.Tx) (int64, error) { return tx.DeleteAudit(kept) },
+			func(tx *store.Tx) (int64, error) { return tx.DeleteRedeliveries(kept) })
+	}
+	for _, some := range all {
+		for n := int64(1); n > 0; deleted += int(n) {
+			err := r.Store.Write(ctx, func(tx *store.Tx) (err error) {
+				n, err = some(tx)
+				return err
+			})
+			if err != nil {
+				return deleted, err
+			}
+		}
+	}
+	return deleted, nil
 }

@@ -42,6 +42,25 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestParseRows(t *testing.T) {
+	t.Parallel()
+	for _, one := range []struct {
+		written       string
+		content, want time.Duration
+	}{{"", 0, 400 * day}, {"", 90 * day, 400 * day}, {"", 500 * day, 500 * day}, {"forever", 500 * day, 0},
+		{"90d", 0, 90 * day}, {"500d", 500 * day, 500 * day}, {"36500d", 0, 36500 * day}} {
+		got, err := retention.ParseRows(one.written, one.content)
+		require.NoError(t, err)
+		require.Equal(t, one.want, got, one)
+	}
+	for _, written := range []string{"89d", "400", "never", "36501d", "-400d"} {
+		_, err := retention.ParseRows(written, 0)
+		require.ErrorContains(t, err, "write, for example, `rows 400d`", written)
+	}
+	_, err := retention.ParseRows("400d", 401*day)
+	require.ErrorContains(t, err, "write `rows 401d` or more")
+}
+
 // fixture is a gateway's store and documents, whose clock is set by hand.
 type fixture struct {
 	*retention.Retention
@@ -236,6 +255,51 @@ func TestOneNodeErases(t *testing.T) {
 	require.LessOrEqual(t, b.Store.Work().Commits, int64(4), "three batches, and the lease")
 }
 
+// An export of which all rows were deleted is a new one when it comes again; what relates to it goes with it.
+func TestRowsAreDeletedWhenTheirTimeIsOver(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		b := newFixture(t, address)
+		e, file := b.delivered(t, "u-1", "{}")
+		b.write(t, func(tx *store.Tx) error {
+			return tx.InsertAudit(model.AuditEntry{At: b.now, Action: "release", Tenant: "acme", Object: "exports/u-1"})
+		})
+		remove := func() int {
+			exports, err := b.DeleteExports(t.Context())
+			require.NoError(t, err)
+			old, err := b.DeleteOld(t.Context())
+			require.NoError(t, err)
+			return exports + old
+		}
+		put := func(rows time.Duration) {
+			b.InForce.Push(&config.Config{Retention: 4 * day, RetentionRows: rows})
+		}
+		received := func() inbox.Verdict {
+			res, err := inbox.Accept(t.Context(), b.Store, inbox.NewExport("acme", "u-1", []byte("{}"), e.ReceivedAt))
+			require.NoError(t, err)
+			return res.Verdict
+		}
+		put(400 * day)
+		b.now = b.now.Add(100 * day)
+		n, err := b.Erase(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		b.now = e.ReceivedAt.Add(400 * day)
+		require.Zero(t, remove(), "its time ends now")
+		b.now = b.now.Add(time.Second)
+		put(0)
+		require.Zero(t, remove(), "they are kept forever")
+		require.Equal(t, inbox.Repeated, received())
+		put(400 * day)
+		require.Equal(t, 2, remove())
+		require.Zero(t, remove())
+		require.Equal(t, inbox.Accepted, received())
+		require.NoError(t, b.archive.Sweep(t.Context(), b.now.Add(time.Second)))
+		_, _, err = b.archive.Files.Open(file)
+		require.ErrorIs(t, err, fs.ErrNotExist)
+	})
+}
+
 func TestErasureThatIsStopped(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, storetest.SQLite(t))
@@ -276,7 +340,8 @@ func TestHoursAreDeletedAfter90Days(t *testing.T) {
 			}
 			return nil
 		})
-		require.NoError(t, b.DeleteHours(t.Context()))
+		_, err := b.DeleteOld(t.Context())
+		require.NoError(t, err)
 		quarters, err := b.Store.ListQuarters(t.Context(), "acme", time.Unix(0, 0))
 		require.NoError(t, err)
 		require.Len(t, quarters, 2)
@@ -309,13 +374,14 @@ func TestEndedSessionsAreDeleted(t *testing.T) {
 			}
 			return nil
 		})
-		require.NoError(t, b.DeleteSessions(t.Context()))
+		_, err := b.DeleteOld(t.Context())
+		require.NoError(t, err)
 		at := b.now.Add(-time.Hour) // when none of them had ended
 		for n := range ended {
 			_, err := b.Store.ConsoleSession(t.Context(), console, hash(n), at)
 			require.ErrorIs(t, err, store.ErrNotFound)
 		}
-		_, err := b.Store.ConsoleSession(t.Context(), console, hash(ended), at)
+		_, err = b.Store.ConsoleSession(t.Context(), console, hash(ended), at)
 		require.NoError(t, err)
 	})
 }

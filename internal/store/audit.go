@@ -9,15 +9,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
-// auditKept is how long an entry of the audit is kept.
-const auditKept = 400 * 24 * time.Hour
-
-// InsertAudit inserts an entry, in the transaction of what it is about, and deletes some that are kept no longer. The
-// database gives the entry its ID.
+// InsertAudit inserts an entry, in the transaction of what it is about. The database gives the entry its ID.
 func (tx *Tx) InsertAudit(e model.AuditEntry) error {
-	if err := rows.DeleteExpired(tx.sql, "audit", "id", "at", rows.Sweep, e.At.Add(-auditKept)); err != nil {
-		return err
-	}
 	by := e.Author.Bounded()
 	return tx.sql.Run(`INSERT INTO audit (at, actor, name, email, claimed, action, tenant, object)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,

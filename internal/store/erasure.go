@@ -12,20 +12,25 @@ import (
 // ErrErased says that the content of an export was erased, so that it can't be delivered again.
 var ErrErased = errors.New("the content of this export was erased")
 
-// erasable is the condition on an export e that nothing more is to be done with it, and nothing was since $1: every
-// delivery of its current round is there and all deliveries are final, every document is fetched or given up, and none
-// of its public URLs lives at $2. An export that is in quarantine, waits for Temporal or was rejected by it is not
-// erasable: it was accepted, and an operator has to look at it.
-const erasable = `e.erased_at IS NULL AND e.dispatched_at < $1 AND e.fault = '' AND NOT e.quarantined
-	AND e.deliver_till <= $2
-	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id
-	AND (d.outcome NOT IN ('delivered', 'failed', 'expired') OR d.updated_at >= $1))
+// finished is the condition on an export e that every delivery of its current round is there, that it was dispatched
+// before $1, and that every document is fetched or given up. An export that is in quarantine, waits for Temporal or was
+// rejected by it is not finished: it was accepted, and an operator has to look at it.
+const finished = `e.dispatched_at < $1 AND e.fault = '' AND NOT e.quarantined AND e.deliver_till <= $2
 	AND (e.integrations = '' OR length(e.integrations) - length(replace(e.integrations, ' ', '')) + 1 <=
 		(SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND d.round = e.round))
 	AND e.attachments <= (SELECT count(*) FROM documents o WHERE o.export_id = e.id
-	AND o.state IN ('fetched', 'given_up'))
+	AND o.state IN ('fetched', 'given_up'))`
+
+// quiet is the condition on an export e that all its deliveries are final and were before $1, and that none of its
+// public URLs lives at $2.
+const quiet = `NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id
+	AND (d.outcome NOT IN ('delivered', 'failed', 'expired') OR d.updated_at >= $1))
 	AND NOT EXISTS (SELECT 1 FROM documents o JOIN document_links l ON l.document_id = o.id WHERE o.export_id = e.id
 	AND l.till > $2)`
+
+// erasable is the condition on an export e that it has content, that nothing more is to be done with it, and that nothing
+// was since $1.
+const erasable = `e.erased_at IS NULL AND ` + finished + ` AND ` + quiet
 
 // Due is a page of the exports whose time is over.
 type Due struct {

@@ -115,6 +115,8 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, err = db.ListErasable(ctx, 7, at, at)
 	note(err)
+	_, err = db.ListDeletable(ctx, 7, at, at)
+	note(err)
 	_, _, err = db.ListSettled(ctx, 7)
 	note(err)
 	_, err = db.Health(ctx, model.Place{Tenant: "t", Integration: "i"})

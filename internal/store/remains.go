@@ -10,6 +10,7 @@ import (
 // tenantTables are the tables whose rows belong to a tenant by its name and outlive it, and in words what they hold.
 var tenantTables = []struct{ word, table string }{
 	{"exports", "exports"},
+	{"redeliveries", "redeliveries"},
 	{"candidates", "candidates"},
 	{"jobs", "jobs"},
 	{"steps", "steps"},

@@ -62,8 +62,11 @@ type App struct {
 	// host:port. Default: documents are not scanned.
 	Scan []string `json:"scan,omitempty"`
 	// Retention is the time after which the content of finished exports is erased: a number of days, such as 90d.
-	// Default: never.
+	// Default: with the rows.
 	Retention string `json:"retention,omitempty"`
+	// RetentionRows is the time after which finished exports, with their deliveries, and entries of the audit are deleted:
+	// a number of days, or forever. Default: 400d, or retention where that is longer.
+	RetentionRows string `json:"retention_rows,omitempty"`
 	// BodyMemory is the memory, in bytes, that the bodies of requests may take at once before their senders are known.
 	// Default: 64 MiB.
 	BodyMemory int64 `json:"body_memory,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
@@ -47,7 +48,9 @@ import (
 //		egress allow <cidr> [<port>…]
 //		seal_key <placeholder> [<former placeholder>…]
 //		scan   exec <program> [<argument>…]|clamd <host:port>
-//		retention <days>d
+//		retention [<days>d] {
+//			rows <days>d|forever
+//		}
 //		body_memory <size>
 //		body_time   <duration>
 //		tenant_labels  <n>
@@ -244,7 +247,7 @@ func (p *parser) line() (err error) {
 			return p.WrapErr(err)
 		}
 	case "retention":
-		p.app.Retention, err = p.word("90d", func(s string) error { _, err := retention.Parse(s); return err })
+		return p.retention()
 	case "body_memory":
 		_, err = p.word("64MiB", func(s string) (err error) { p.app.BodyMemory, err = parseBodyMemory(s); return err })
 	case "body_time":
@@ -344,6 +347,31 @@ func (p *parser) noBlock(option string) error {
 		return here.Errf("%s takes no block: leave out the braces and what is between them", option)
 	}
 	return nil
+}
+
+// retention reads for how long content is kept, and in a block for how long rows are. Either may be left out.
+func (p *parser) retention() (err error) {
+	head, content := *p.Dispenser, time.Duration(0)
+	if head.NextArg() {
+		if _, err = p.word("90d", func(s string) (err error) {
+			p.app.Retention = s
+			content, err = retention.Parse(s)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	err = p.block(func() error {
+		if p.Val() != "rows" {
+			return p.unknown("rows")
+		}
+		p.app.RetentionRows, err = p.word("400d", func(s string) error { _, err := retention.ParseRows(s, content); return err })
+		return err
+	})
+	if err == nil && p.app.Retention == "" && p.app.RetentionRows == "" {
+		err = head.Err("retention says nothing: write, for example, `retention 90d`")
+	}
+	return err
 }
 
 func (p *parser) egress() error {

@@ -165,13 +165,18 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 			return nil, err
 		}
 	}
+	rowsKept, err := retention.ParseRows(a.RetentionRows, kept)
+	if err != nil {
+		return nil, err
+	}
 	if err := cmp.Or(checkTenantLabels(a.TenantLabels), checkLogDeliveries(a.LogDeliveries)); err != nil {
 		return nil, err
 	}
 	if err := checkBodies(a.BodyMemory, time.Duration(a.BodyTime)); err != nil {
 		return nil, err
 	}
-	c := &config.Config{Scanner: scanner, Retention: kept, Names: names, Egress: egress.New(policy),
+	c := &config.Config{Scanner: scanner, Retention: kept, RetentionRows: rowsKept,
+		Names: names, Egress: egress.New(policy),
 		PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Workflows: workflows, Dev: a.Dev,
 		TakeOver: a.Temporal.TakeOver,
 		Tenants:  map[string]*model.Tenant{}}
