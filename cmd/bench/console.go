@@ -46,7 +46,7 @@ func (b *bench) console() error {
 	if err != nil {
 		return err
 	}
-	if err := fill(filled, b.listed, 0); err != nil {
+	if err := fill(filled, filling{exports: b.listed, body: "{}"}); err != nil {
 		return err
 	}
 	var tenants strings.Builder

@@ -16,10 +16,18 @@ const (
 	fillBatch     = 1000
 )
 
-// fill stores so many exports in an empty database, with one delivery each: of ten tenants, which have a thousand
-// candidates each. Of ten exports of a tenant, so many wait: their deliveries are held, retrying or not attempted yet.
-// Of the others one delivery in a thousand failed. They came one a second, the last one now.
-func fill(address string, exports, waiting int) error {
+// filling describes stored exports.
+type filling struct {
+	exports int
+	waiting int           // of ten exports of a tenant
+	age     time.Duration // of the last one
+	body    string
+}
+
+// fill stores exports in an empty database, with one delivery and one attempt each: of ten tenants, which have a thousand
+// candidates each. Deliveries of those that wait are held, retrying or not attempted yet. Of the others one delivery in a
+// thousand failed. They came one a second.
+func fill(address string, f filling) error {
 	ctx := context.Background()
 	db, err := store.Open(ctx, address, store.Options{})
 	if err != nil {
@@ -27,9 +35,9 @@ func fill(address string, exports, waiting int) error {
 	}
 	defer db.Close()
 	began := time.Now()
-	first := began.UTC().Truncate(time.Second).Add(-time.Duration(exports) * time.Second)
-	for n := 0; n < exports; n += fillBatch {
-		if err := insertBatch(ctx, db, n, waiting, first); err != nil {
+	first := began.UTC().Truncate(time.Second).Add(-f.age - time.Duration(f.exports)*time.Second)
+	for n := 0; n < f.exports; n += fillBatch {
+		if err := f.insertBatch(ctx, db, n, first); err != nil {
 			return err
 		}
 		if n%100_000 == 0 && n > 0 {
@@ -39,7 +47,7 @@ func fill(address string, exports, waiting int) error {
 	return nil
 }
 
-func insertBatch(ctx context.Context, db *store.DB, from, waiting int, first time.Time) error {
+func (f filling) insertBatch(ctx context.Context, db *store.DB, from int, first time.Time) error {
 	ids := make([]int64, 0, fillBatch)
 	err := db.Write(ctx, func(tx *store.Tx) error {
 		for n := from; n < from+fillBatch; n++ {
@@ -49,7 +57,7 @@ func insertBatch(ctx context.Context, db *store.DB, from, waiting int, first tim
 			tenant, key := fmt.Sprint("t-", n%filledTenants), fmt.Sprint("u-", n)
 			e := &model.Export{ID: id, Tenant: tenant, Key: key, Keyed: true, Origin: model.Received,
 				SHA256: sha256.Sum256([]byte(key)), CandidateID: fmt.Sprint("c-", n/10%1000), Receipt: model.NewReceipt(id),
-				ReceivedAt: at, DocumentsTill: at, DeliverTill: at.Add(model.DeliveryWindow), Body: []byte("{}"), Size: 2,
+				ReceivedAt: at, DocumentsTill: at, DeliverTill: at.Add(model.DeliveryWindow), Body: []byte(f.body), Size: int64(len(f.body)),
 				WorkflowID: model.WorkflowID(tenant, key, 0)}
 			if _, err := tx.InsertExport(e); err != nil {
 				return err
@@ -60,16 +68,19 @@ func insertBatch(ctx context.Context, db *store.DB, from, waiting int, first tim
 			d := &model.Delivery{ExportID: id, Tenant: tenant, Integration: "hris", Outcome: model.Delivered, CreatedAt: at,
 				UpdatedAt: at}
 			switch of := n / filledTenants % 10; {
-			case of < waiting && n%3 == 0:
+			case of < f.waiting && n%3 == 0:
 				continue
-			case of < waiting && n%3 == 1:
+			case of < f.waiting && n%3 == 1:
 				d.Outcome, d.HeldSince = model.Held, at
-			case of < waiting:
+			case of < f.waiting:
 				d.Outcome, d.Fault, d.Attempts, d.NextAt = model.Retrying, model.ClassPartnerFault, 3, time.Now().Add(time.Hour)
 			case n%1000 == 93: // of t-3
 				d.Outcome, d.Fault = model.Failed, model.ClassPartnerFault
 			}
 			if err := tx.UpsertDelivery(d); err != nil {
+				return err
+			}
+			if err := tx.InsertAttempt(&model.Attempt{DeliveryID: d.ID, StartedAt: at, Status: 200}); err != nil {
 				return err
 			}
 		}

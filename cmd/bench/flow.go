@@ -42,6 +42,7 @@ type flowOptions struct {
 	option  string // of the integrations
 	failing int    // percent of attempts that the partners answer with 503
 	hanging string // tenant whose partner does not answer
+	filled  string // address of an existing database
 }
 
 // flowLoad describes the exports to send through a flow.
@@ -72,7 +73,7 @@ func (b *bench) newFlow(o flowOptions) (*flow, error) {
 		name := fmt.Sprint("t", n)
 		declared.WriteString(tenant(name, partners+"/"+name, o.option))
 	}
-	if f.server, err = b.serve(options{site: gatewaySite, postgres: b.onPostgres, temporal: temporal,
+	if f.server, err = b.serve(options{site: gatewaySite, postgres: b.onPostgres, filled: o.filled, temporal: temporal,
 		tenants: declared.String()}); err != nil {
 		f.close()
 		return nil, err

@@ -46,6 +46,7 @@ func main() {
 	flag.IntVar(&b.listed, "listed", 1_000_000, "how many exports console lists")
 	flag.StringVar(&b.temporal, "temporal-dev", os.Getenv("TEMPORAL_DEV_BIN"), "the temporal-dev binary")
 	flag.StringVar(&b.binary, "hiregate", "bin/hiregate", "the gateway's binary")
+	flag.IntVar(&b.aged, "aged", 200_000, "how many exports retention deletes")
 	payload := flag.String("payload", "testdata/samples/export-full.json", "the export that is sent")
 	flag.Parse()
 	if b.rounds < 1 {
@@ -65,6 +66,7 @@ type bench struct {
 	during, sustain            time.Duration
 	rounds                     int
 	burstSize, waiting, listed int
+	aged                       int
 	temporal, binary           string
 	roundTrip                  time.Duration // what a round trip to PostgreSQL takes longer
 

@@ -43,6 +43,7 @@ var scenarios = []scenario{
 	{name: "backlog", run: (*bench).backlog},
 	{name: "console", run: (*bench).console},
 	{name: "waits", run: (*bench).waits},
+	{name: "retention", run: (*bench).retention},
 }
 
 func scenarioNames() (names []string) {

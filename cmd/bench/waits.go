@@ -19,7 +19,7 @@ func (b *bench) waits() error {
 	if err != nil {
 		return err
 	}
-	if err := fill(filled, b.listed, 3); err != nil {
+	if err := fill(filled, filling{exports: b.listed, waiting: 3, body: "{}"}); err != nil {
 		return err
 	}
 	if err := b.askStore(filled); err != nil {
