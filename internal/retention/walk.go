@@ -15,7 +15,7 @@ import (
 
 const (
 	// together is how many exports a transaction ends. Whoever writes meanwhile waits for as long as it takes.
-	together = 50
+	together = 25
 	// enough is how many exports can't be ended before it is the database that fails, not they.
 	enough = 10
 )
@@ -30,8 +30,8 @@ type removal struct {
 }
 
 // walk ends the exports whose time is over, the oldest first, and returns how many. One node at a time does so; another
-// one begins with what is left. After each transaction it pauses for as long as that took, so that traffic has the
-// database for at least half of the time. It skips an export that can't be ended; the error is that of the first.
+// one begins with what is left. After each transaction it pauses for twice as long as that took, so that traffic has the
+// database for at least two thirds of the time. It skips an export that can't be ended; the error is that of the first.
 func (r *Retention) walk(ctx context.Context, w *removal) (ended int, first error) {
 	lease, failed := r.Store.Lease("retention"), 0
 	for after := int64(0); ; {
@@ -73,7 +73,7 @@ func (r *Retention) walk(ctx context.Context, w *removal) (ended int, first erro
 					return ended, first
 				}
 			}
-			if !wait.For(ctx, time.Since(began)) {
+			if !wait.For(ctx, 2*time.Since(began)) {
 				return ended, cmp.Or(first, ctx.Err())
 			}
 		}
