@@ -13,6 +13,7 @@ import (
 	"github.com/hiregate/hiregate/internal/cli/apply"
 	"github.com/hiregate/hiregate/internal/cli/check"
 	"github.com/hiregate/hiregate/internal/cli/dev"
+	"github.com/hiregate/hiregate/internal/cli/documents"
 	"github.com/hiregate/hiregate/internal/cli/listen"
 	"github.com/hiregate/hiregate/internal/cli/send"
 	"github.com/hiregate/hiregate/internal/cli/signature"
@@ -26,7 +27,7 @@ var groups = []struct {
 }{
 	{"operate", "Exports and where they go:", []func() *cobra.Command{
 		admin.Status, admin.Export, admin.Redelivery, admin.Integration, admin.Tenant, admin.APIKey, admin.Audit,
-		admin.Healthcheck,
+		admin.Healthcheck, documents.Command,
 	}},
 	{"hire", "Recruiting data:", []func() *cobra.Command{
 		admin.Candidate, admin.Application, admin.Document, admin.Job, admin.Step, admin.Compliance,

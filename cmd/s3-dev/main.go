@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -18,7 +19,11 @@ func main() {
 	address := flag.String("address", "127.0.0.1:7070", "`host:port` to listen at")
 	folder := flag.String("folder", "", "`folder` whose folders are the buckets")
 	side := flag.String("side", "", "`folder` for what is known of the objects")
+	lifeline := flag.Bool("lifeline", false, "end when standard input ends, so that a test that is killed leaves no server")
 	flag.Parse()
+	if *lifeline {
+		go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(0) }()
+	}
 	if err := run(*address, *folder, *side); err != nil {
 		fmt.Fprintln(os.Stderr, "s3-dev:", err)
 		os.Exit(1)

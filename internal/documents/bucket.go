@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -26,7 +27,7 @@ const (
 	bucketTries = 4                      // of each request, or of a whole upload
 	bucketPause = 200 * time.Millisecond // at most, before the second try; it doubles with each
 	requestTime = 30 * time.Second       // of a request, with its tries
-	uploadTime  = 5 * time.Minute        // of an upload, with its tries
+	uploadTime  = 5 * time.Minute        // of an upload or a list, with its tries
 	answerTime  = 15 * time.Second       // from the end of a request to the begin of its answer
 )
 
@@ -210,6 +211,22 @@ func (b *bucket) store(name string, content []byte) error {
 func (*bucket) free() (int64, error) { return 0, errors.ErrUnsupported }
 
 func (*bucket) temporaryFolder() string { return os.TempDir() }
+
+func (b *bucket) list(ctx context.Context, begin string) (files map[string]int64, err error) {
+	err = b.try(ctx, uploadTime, func(ctx context.Context) error {
+		files = map[string]int64{}
+		for object := range b.core.ListObjectsIter(ctx, b.name, minio.ListObjectsOptions{Prefix: b.prefix + begin, Recursive: true}) {
+			if object.Err != nil {
+				return object.Err
+			}
+			if name := path.Base(object.Key); validName(name) == nil && object.Key == b.key(name) {
+				files[name] = object.Size
+			}
+		}
+		return nil
+	})
+	return files, err
+}
 
 func (b *bucket) remove(name string) error {
 	// What a process left that was killed in the middle of an upload takes space until it is removed.

@@ -40,6 +40,8 @@ type medium interface {
 	create(name string) (draft, error)
 	// open opens a file and returns its size in bytes. Errors: fs.ErrNotExist.
 	open(name string) (opened, int64, error)
+	// list returns the sizes in bytes of the files whose names begin with a character, by name.
+	list(ctx context.Context, begin string) (map[string]int64, error)
 	// remove removes a file, also one that is still being written; a missing file is no error.
 	remove(name string) error
 	// check returns nil if a file of MaxSize could be stored now.
@@ -71,6 +73,14 @@ type Blob struct {
 	SHA256   [32]byte // of the content
 	Size     int64    // in bytes
 	Detected string   // media type by content, without parameters
+}
+
+// OpenStore returns the document store at rawURL, a folder or a bucket; see OpenFiles and OpenBucket.
+func OpenStore(rawURL string, b Bucket) (*Files, error) {
+	if IsBucket(rawURL) {
+		return OpenBucket(rawURL, b)
+	}
+	return OpenFiles(rawURL)
 }
 
 // OpenFiles returns the document store in the folder at rawURL: file:///absolute/folder, file:relative/folder or a

@@ -102,6 +102,36 @@ func (f folder) open(name string) (opened, int64, error) {
 	return file, info.Size(), nil
 }
 
+func (f folder) list(_ context.Context, begin string) (map[string]int64, error) {
+	folders, err := os.ReadDir(string(f))
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]int64{}
+	for _, in := range folders {
+		if !strings.HasPrefix(in.Name(), begin) || len(in.Name()) != fanOut {
+			continue
+		}
+		entries, err := os.ReadDir(filepath.Join(string(f), in.Name()))
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range entries {
+			if validName(entry.Name()) != nil {
+				continue
+			}
+			info, err := entry.Info()
+			if ignoreNotExist(err) != nil {
+				return nil, err
+			}
+			if err == nil {
+				files[entry.Name()] = info.Size()
+			}
+		}
+	}
+	return files, nil
+}
+
 func (f folder) remove(name string) error {
 	return errors.Join(remove(f.path(name)+temporarySuffix), remove(f.path(name)))
 }

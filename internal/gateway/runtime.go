@@ -39,7 +39,7 @@ import (
 // Settings say what a runtime is made of. Configurations with equal settings share one.
 type Settings struct {
 	Database  string // address; see store.Open
-	Documents string // address; see documents.OpenFiles and documents.OpenBucket
+	Documents string // address; see documents.OpenStore
 	Bucket    documents.Bucket
 	Temporal  string // host:port
 	Namespace string
@@ -98,19 +98,12 @@ type Runtime struct {
 	running  sync.WaitGroup
 }
 
-func (s Settings) files() (*documents.Files, error) {
-	if documents.IsBucket(s.Documents) {
-		return documents.OpenBucket(s.Documents, s.Bucket)
-	}
-	return documents.OpenFiles(s.Documents)
-}
-
 // ValidationMemory is how many bytes of memory the bodies of exports may take while they are read and validated.
 const ValidationMemory = 32 << 20
 
 // NewRuntime makes a runtime, without touching anything: Start does.
 func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, error) {
-	files, err := s.files()
+	files, err := documents.OpenStore(s.Documents, s.Bucket)
 	if err != nil {
 		return nil, err
 	}
