@@ -24,9 +24,9 @@ type filling struct {
 	body    string
 }
 
-// fill stores exports in an empty database, with one delivery and one attempt each: of ten tenants, which have a thousand
-// candidates each. Deliveries of those that wait are held, retrying or not attempted yet. Of the others one delivery in a
-// thousand failed. They came one a second.
+// fill stores exports in an empty database, with one delivery and one attempt each: of ten tenants, which have a
+// thousand candidates each. Deliveries of those that wait are held, retrying or not attempted yet. Of the others one
+// delivery in a thousand failed. They came one a second.
 func fill(address string, f filling) error {
 	ctx := context.Background()
 	db, err := store.Open(ctx, address, store.Options{})
@@ -57,7 +57,8 @@ func (f filling) insertBatch(ctx context.Context, db *store.DB, from int, first 
 			tenant, key := fmt.Sprint("t-", n%filledTenants), fmt.Sprint("u-", n)
 			e := &model.Export{ID: id, Tenant: tenant, Key: key, Keyed: true, Origin: model.Received,
 				SHA256: sha256.Sum256([]byte(key)), CandidateID: fmt.Sprint("c-", n/10%1000), Receipt: model.NewReceipt(id),
-				ReceivedAt: at, DocumentsTill: at, DeliverTill: at.Add(model.DeliveryWindow), Body: []byte(f.body), Size: int64(len(f.body)),
+				ReceivedAt: at, DocumentsTill: at, DeliverTill: at.Add(model.DeliveryWindow), Body: []byte(f.body),
+				Size:       int64(len(f.body)),
 				WorkflowID: model.WorkflowID(tenant, key, 0)}
 			if _, err := tx.InsertExport(e); err != nil {
 				return err

@@ -11,8 +11,8 @@ import (
 
 const perSecondBeside = 200 // exports that come while old ones are deleted
 
-// retention measures how old exports are deleted, and what those who send exports meanwhile notice of it. A gateway begins
-// with that a minute after its start: until then, acknowledgements are measured without it.
+// retention measures how old exports are deleted, and how long acknowledgements take meanwhile. A gateway begins with
+// that a minute after its start: until then, acknowledgements are measured without it.
 func (b *bench) retention() error {
 	filled, err := b.database(b.onPostgres, b.dir)
 	if err != nil {

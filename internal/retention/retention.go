@@ -44,8 +44,8 @@ func Parse(written string) (time.Duration, error) {
 		written, shortest/day)
 }
 
-// ParseRows reads for how long rows are kept whose content is kept for a time, 0: as long as they: a number of days, such
-// as 400d, or forever, which is 0. Empty stands for the default.
+// ParseRows reads for how long rows are kept: a number of days, such as 400d, or forever, which is 0. Empty stands for
+// the default. content is for how long their content is kept, 0: as long as they.
 func ParseRows(written string, content time.Duration) (time.Duration, error) {
 	switch kept, ok := parseDays(written); {
 	case written == "":
@@ -53,8 +53,8 @@ func ParseRows(written string, content time.Duration) (time.Duration, error) {
 	case written == Forever:
 		return 0, nil
 	case !ok || kept < shortestRows:
-		return 0, fmt.Errorf("retention: rows %q: give a number of days, %d at least, for which counts are shown as well, or "+
-			"forever: write, for example, `rows 400d`", written, shortestRows/day)
+		return 0, fmt.Errorf("retention: rows %q: give a number of days, %d at least, for which counts are shown as "+
+			"well, or forever: write, for example, `rows 400d`", written, shortestRows/day)
 	case kept < content:
 		return 0, fmt.Errorf("retention: rows %s is shorter than the %dd for which content is kept: write `rows %[2]dd` or "+
 			"more, or keep content for a shorter time", written, content/day)
@@ -110,8 +110,8 @@ func (r *Retention) DeleteExports(ctx context.Context) (deleted int, err error) 
 }
 
 // DeleteOld deletes the other rows that end by themselves, hundreds at a time, and returns how many: the counts of
-// attempts, of what waited and of refused answers after 90 days, the sessions of the console that have ended, and as the
-// configuration in force says the entries of the audit and the redeliveries of ranges.
+// attempts, of what waited and of refused answers after 90 days, the sessions of the console that have ended, and, as
+// the configuration in force says, the entries of the audit and the redeliveries of ranges.
 func (r *Retention) DeleteOld(ctx context.Context) (deleted int, err error) {
 	c, now := r.InForce.Current(), r.Now()
 	counted := now.Add(-store.HealthKept)

@@ -30,8 +30,8 @@ type removal struct {
 }
 
 // walk ends the exports whose time is over, the oldest first, and returns how many. One node at a time does so; another
-// one begins with what is left. After each transaction it pauses for twice as long as that took, so that traffic has the
-// database for at least two thirds of the time. It skips an export that can't be ended; the error is that of the first.
+// one begins with what is left. After each transaction it pauses for twice as long as that took, so that traffic has
+// the database for two thirds of the time. It skips an export that can't be ended; the error is that of the first.
 func (r *Retention) walk(ctx context.Context, w *removal) (ended int, first error) {
 	lease, failed := r.Store.Lease("retention"), 0
 	for after := int64(0); ; {

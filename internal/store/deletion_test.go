@@ -13,8 +13,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
-// Deleted exports leave no row in any table, whether their content was erased before or not, and leave their files to the
-// sweep. Exports that are not finished stay, with all that is theirs.
+// Deleted exports leave no row in any table, whether their content was erased before or not, and leave their files to
+// the sweep. Exports that are not finished stay, with all that is theirs.
 func TestDeletedExportsLeaveNoRow(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {
@@ -104,7 +104,8 @@ func TestOldRedeliveriesAreDeleted(t *testing.T) {
 		write(t, db, func(tx *store.Tx) error {
 			for n, endedAt := range []time.Time{{}, before, before.Add(-time.Second), before.Add(-time.Second)} {
 				err := tx.InsertRedelivery(&model.Redelivery{ID: strconv.Itoa(n), Selection: model.Selection{Tenant: "acme",
-					Integration: "hris", Since: noon, Until: noon, Mode: model.RedeliverAll}, CreatedAt: noon, UpdatedAt: noon, EndedAt: endedAt})
+					Integration: "hris", Since: noon, Until: noon, Mode: model.RedeliverAll}, CreatedAt: noon, UpdatedAt: noon,
+					EndedAt: endedAt})
 				if err != nil {
 					return err
 				}

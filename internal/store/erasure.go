@@ -28,8 +28,8 @@ const quiet = `NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id
 	AND NOT EXISTS (SELECT 1 FROM documents o JOIN document_links l ON l.document_id = o.id WHERE o.export_id = e.id
 	AND l.till > $2)`
 
-// erasable is the condition on an export e that it has content, that nothing more is to be done with it, and that nothing
-// was since $1.
+// erasable is the condition on an export e that it has content, that nothing more is to be done with it, and that
+// nothing was since $1.
 const erasable = `e.erased_at IS NULL AND ` + finished + ` AND ` + quiet
 
 // Due is a page of the exports whose time is over.
@@ -45,7 +45,8 @@ const MaxDue = 10_000
 
 // listDue lists the exports e before a time of which a condition holds, among the next thousand of a table after an ID,
 // which a column has. $1 of the condition is before, and $2 now.
-func (db *DB) listDue(ctx context.Context, table, column, condition string, after int64, before, now time.Time) (d Due, err error) {
+func (db *DB) listDue(ctx context.Context, table, column, condition string, after int64,
+	before, now time.Time) (d Due, err error) {
 	ids, end := `SELECT `+column+` FROM `+table+` WHERE `+column+` > $1 AND `+column+` < $2 ORDER BY `+column+` LIMIT `,
 		model.FirstID(before)
 	last, err := rows.Query(ctx, db.reads, rows.Value[int64], ids+`1 OFFSET $3`, after, end, unfinishedPage-1)
@@ -54,7 +55,8 @@ func (db *DB) listDue(ctx context.Context, table, column, condition string, afte
 	}
 	if len(last) == 1 {
 		d.Next = last[0]
-		d.Left, err = rows.QueryOne(ctx, db.reads, rows.Value[int], `SELECT count(*) FROM (`+ids+`$3) later`, d.Next, end, MaxDue)
+		d.Left, err = rows.QueryOne(ctx, db.reads, rows.Value[int], `SELECT count(*) FROM (`+ids+`$3) later`,
+			d.Next, end, MaxDue)
 		if err != nil {
 			return d, err
 		}
@@ -70,14 +72,15 @@ func (db *DB) listDue(ctx context.Context, table, column, condition string, afte
 
 // ListErasable lists the exports that nothing was done with since before, among the next thousand bodies after an ID.
 func (db *DB) ListErasable(ctx context.Context, after int64, before, now time.Time) (Due, error) {
-	return db.listDue(ctx, "export_bodies b JOIN exports e ON e.id = b.export_id", "b.export_id", erasable, after, before, now)
+	return db.listDue(ctx, "export_bodies b JOIN exports e ON e.id = b.export_id", "b.export_id", erasable,
+		after, before, now)
 }
 
 // Erase removes the personal data of exports: the received and the delivered body, the headers, the candidate's id, the
 // documents' URLs, names and hashes, and the receivers' answers. Files that no other row references become unclaimed
 // uploads, which the sweep removes. The rest stays: key and hash, which detect a repeat, receipt, deliveries and
-// attempts. It returns those that it erased: of the others, some are not erasable (any more), see ListErasable, and some
-// are in use on another node at this moment.
+// attempts. It returns those that it erased: of the others, some are not erasable (any more), see ListErasable, and
+// some are in use on another node at this moment.
 func (tx *Tx) Erase(ids []int64, before, now time.Time) (erased []int64, err error) {
 	erased, err = tx.lockDue(ids, erasable, before, now)
 	if err != nil || len(erased) == 0 {
@@ -106,7 +109,8 @@ func (tx *Tx) erase(ids []int64, now time.Time) error {
 		return err
 	}
 	in, args := oneOf(ids, rows.Micros(now))
-	if err := tx.sql.Run(`UPDATE exports SET erased_at = $1, candidate_id = '' WHERE id IN (`+in+`)`, args...); err != nil {
+	err := tx.sql.Run(`UPDATE exports SET erased_at = $1, candidate_id = '' WHERE id IN (`+in+`)`, args...)
+	if err != nil {
 		return err
 	}
 	in, args = oneOf(ids, []byte{})
