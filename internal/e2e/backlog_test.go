@@ -20,7 +20,7 @@ import (
 func TestNodesShareABacklog(t *testing.T) {
 	t.Parallel()
 	const exports, fewOf = 2000, 50
-	s := newSystemWith(t, setup{database: storetest.Postgres(t), documents: t.TempDir(),
+	s := newSystemWith(t, setup{database: storetest.Postgres(t), documents: "file:" + t.TempDir(),
 		tenant: "integration hris {\nurl http://PARTNER/inbound\nsecret " + outboundSecret + "\nverify off\n}"})
 	partner := s.startRecorder(ok)
 	nodes := []*system{s, s.startNode(), s.startNode()}

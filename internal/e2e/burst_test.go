@@ -28,7 +28,7 @@ func TestKilledInABurst(t *testing.T) {
 		seed := uint64(time.Now().UnixNano())
 		t.Logf("seed %d", seed)
 		random := rand.New(rand.NewPCG(seed, 0))
-		s := newSystemWith(t, setup{database: address, documents: t.TempDir(),
+		s := newSystemWith(t, setup{database: address, documents: "file:" + t.TempDir(),
 			tenant: "integration hris {\nurl http://PARTNER/inbound\nsecret " + outboundSecret + "\nretry 200ms 500ms 1s\n}"})
 		partner := s.startRecorder(ok)
 		nodes := []*system{s}

@@ -97,7 +97,7 @@ func (k groupKillTest) run(t *testing.T, temporal int, ports []int) {
 	}
 
 	connection := func(port int) string { return loopback(port) + " {\nnamespace " + k.name() + "\n}" }
-	with := setup{database: k.address, documents: t.TempDir(), connection: connection(temporal),
+	with := setup{database: k.address, documents: "file:" + t.TempDir(), connection: connection(temporal),
 		tenant: fmt.Sprintf("integration hris {\nurl http://PARTNER/inbound\nsecret %s\nverify off\nin_flight %d\n}",
 			outboundSecret, inFlight)}
 	heir := &system{setup: with, t: t, dir: t.TempDir(), http: ports[0], admin: ports[1], own: ports[2]}

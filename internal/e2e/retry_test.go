@@ -25,7 +25,7 @@ const hourlyRetries = "integration hris {\nurl http://PARTNER/inbound?client=acm
 func TestBacklogLeavesAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	const exports, single = 1000, 10
-	s := newSystemWith(t, setup{database: storetest.Postgres(t), documents: t.TempDir(), tenant: hourlyRetries})
+	s := newSystemWith(t, setup{database: storetest.Postgres(t), documents: "file:" + t.TempDir(), tenant: hourlyRetries})
 	var status atomic.Int64
 	status.Store(http.StatusNotFound) // it opens no breaker, so each of them is tried
 	partner := s.startRecorder(func(event string, _ int) int {

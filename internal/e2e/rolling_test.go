@@ -21,7 +21,7 @@ import (
 // each whether it is ready, under 100 exports/s over 32 connections that are kept.
 func TestRollingRestartLosesNothing(t *testing.T) {
 	t.Parallel()
-	with := setup{database: storetest.Postgres(t), documents: t.TempDir(), delay: "3s",
+	with := setup{database: storetest.Postgres(t), documents: "file:" + t.TempDir(), delay: "3s",
 		tenant: "integration hris {\nurl http://PARTNER/inbound\nsecret " + outboundSecret + "\nretry 200ms 500ms 1s\n}"}
 	one := newSystemWith(t, with)
 	partner := one.startRecorder(ok)

@@ -55,7 +55,7 @@ type setup struct {
 	// connection is the option temporal with its block; by default the server's own address.
 	connection string
 	delay      string // shutdown_delay; by default 250ms
-	documents  string // folder; by default one in the system's folder
+	documents  string // address, of a bucket with its block; by default a folder in the system's folder
 	adminHost  string // by default 127.0.0.1
 	// tenant is in the block of the tenant acme. PARTNER stands for an address that is free for a partner, GATEWAY for
 	// the site's.
@@ -109,7 +109,7 @@ func (s *system) configure() {
 		dev
 		public_url http://127.0.0.1:%[1]d
 		database %[7]s
-		documents file:%[4]s
+		documents %[4]s
 		temporal %[3]s
 		egress allow 127.0.0.0/8
 		%[8]s
@@ -135,7 +135,7 @@ http://127.0.0.1:%[1]d {
 	%[9]s
 	metrics /metrics
 }
-`, s.http, s.admin, cmp.Or(s.connection, loopback(s.temporalPort)), cmp.Or(s.documents, s.dir+"/documents"), inboundSecret, strings.NewReplacer("PARTNER", s.partner(), "GATEWAY", loopback(s.http)).Replace(s.tenant),
+`, s.http, s.admin, cmp.Or(s.connection, loopback(s.temporalPort)), cmp.Or(s.documents, "file:"+s.dir+"/documents"), inboundSecret, strings.NewReplacer("PARTNER", s.partner(), "GATEWAY", loopback(s.http)).Replace(s.tenant),
 		cmp.Or(s.database, "sqlite:"+s.dir+"/hiregate.db"), s.options, s.routes, s.global, cmp.Or(s.adminHost, "127.0.0.1"),
 		cmp.Or(s.delay, "250ms"))
 	require.NoError(s.t, os.WriteFile(s.caddyfile(), []byte(config), 0o600))
