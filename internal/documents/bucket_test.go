@@ -34,7 +34,9 @@ func s3(t *testing.T) (address string, bucket string) {
 	root, sidecar := t.TempDir(), t.TempDir()
 	bucket = filepath.Join(root, "documents")
 	require.NoError(t, os.Mkdir(bucket, 0o700))
-	cmd := exec.Command(bin, "-address", address, "-folder", root, "-side", sidecar)
+	cmd := exec.Command(bin, "-address", address, "-folder", root, "-side", sidecar, "-lifeline")
+	_, err = cmd.StdinPipe() // its write end closes with this process
+	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	require.Eventually(t, func() bool {
