@@ -65,13 +65,7 @@ func TestDocumentsInABucket(t *testing.T) {
 		tenant: "integration hris {\nurl http://PARTNER/inbound\nsecret " + outboundSecret + "\n}"})
 	partner := s.startRecorder(ok)
 	s.accepted(withDocument("c-1", service.URL))
-	var export struct {
-		Candidate struct {
-			Profiles []struct{ Attachments []struct{ URL string } }
-		}
-	}
-	require.NoError(t, json.Unmarshal(partner.awaitExports(t, 1)[0].body, &export))
-	url := export.Candidate.Profiles[0].Attachments[0].URL
+	url := attachments(t, partner.awaitExports(t, 1)[0].body)[0]
 	require.Contains(t, url, s.url("/documents/"))
 	requireDocument(t, url, resume)
 	require.NoDirExists(t, filepath.Join(s.dir, "documents"))
@@ -101,4 +95,21 @@ func requireDocument(t *testing.T, url, want string) {
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 	require.True(t, want == string(got), "another file came")
+}
+
+// attachments are the URLs of the documents of an export as a partner gets it.
+func attachments(t *testing.T, body []byte) (urls []string) {
+	t.Helper()
+	var export struct {
+		Candidate struct {
+			Profiles []struct{ Attachments []struct{ URL string } }
+		}
+	}
+	require.NoError(t, json.Unmarshal(body, &export))
+	for _, profile := range export.Candidate.Profiles {
+		for _, one := range profile.Attachments {
+			urls = append(urls, one.URL)
+		}
+	}
+	return urls
 }

@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,15 +22,29 @@ const mostUnderWay = 64 + 16
 
 // TestKilledInABurst sends 2,000 exports as fast as they are accepted, so that they are delivered in groups. Meanwhile
 // gateways are killed at random, and Temporal once. Each export arrives, and what arrives twice is only what was under
-// way when a gateway was killed.
+// way when a gateway was killed. Nodes keep documents, of each tenth export, in a bucket that is killed as well: none is
+// lost.
 func TestKilledInABurst(t *testing.T) {
 	const exports, kills, senders = 2000, 3, 16
+	document := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = io.WriteString(w, "the document of "+r.URL.Path)
+	}))
+	t.Cleanup(document.Close)
 	burst := func(t *testing.T, address string, gateways int) {
 		t.Parallel()
 		seed := uint64(time.Now().UnixNano())
 		t.Logf("seed %d", seed)
 		random := rand.New(rand.NewPCG(seed, 0))
-		s := newSystemWith(t, setup{database: address, documents: "file:" + t.TempDir(),
+		killed := []string{"node", "node", "node", "temporal"}
+		place := ""
+		var b *bucket
+		if gateways > 1 {
+			killed[0], b = "bucket", startBucket(t)
+			place = b.option()
+		}
+		random.Shuffle(len(killed), func(i, j int) { killed[i], killed[j] = killed[j], killed[i] })
+		s := newSystemWith(t, setup{database: address, documents: place,
 			tenant: "integration hris {\nurl http://PARTNER/inbound\nsecret " + outboundSecret + "\nretry 200ms 500ms 1s\n}"})
 		partner := s.startRecorder(ok)
 		nodes := []*system{s}
@@ -43,8 +59,12 @@ func TestKilledInABurst(t *testing.T) {
 			sending.Go(func() {
 				for n := next.Add(1); n <= exports; n = next.Add(1) {
 					id := fmt.Sprint("u-", n)
+					body := minimal(id)
+					if b != nil && n%10 == 0 {
+						body = withDocument(id, document.URL)
+					}
 					for try := n; t.Context().Err() == nil; try++ { // at another node, where there is one
-						status, _, err := nodes[try%int64(len(nodes))].send(id, minimal(id))
+						status, _, err := nodes[try%int64(len(nodes))].send(id, body)
 						if err == nil && (status == http.StatusAccepted || status == http.StatusOK) {
 							accepted.Add(1)
 							break
@@ -54,21 +74,24 @@ func TestKilledInABurst(t *testing.T) {
 				}
 			})
 		}
-		killTemporal := random.IntN(kills + 1)
-		for n := range kills + 1 {
+		for n, what := range killed {
 			moment := exports/20 + n*exports/5 + random.IntN(exports/6)
 			require.Eventually(t, func() bool { return len(partner.of("CANDIDATE-EXPORT")) >= moment }, 4*time.Minute,
 				time.Millisecond)
-			t.Logf("killed after %d acknowledgements and %d arrivals", accepted.Load(),
+			t.Logf("%s killed after %d acknowledgements and %d arrivals", what, accepted.Load(),
 				len(partner.of("CANDIDATE-EXPORT")))
-			if n == killTemporal {
+			switch what {
+			case "temporal":
 				s.temporal.kill()
 				s.startTemporal()
-				continue
+			case "bucket":
+				b.kill()
+				b.start()
+			default:
+				node := nodes[random.IntN(len(nodes))]
+				node.gateway.kill()
+				node.startGateway()
 			}
-			node := nodes[random.IntN(len(nodes))]
-			node.gateway.kill()
-			node.startGateway()
 		}
 		sending.Wait()
 
@@ -92,6 +115,16 @@ func TestKilledInABurst(t *testing.T) {
 			}
 		}
 		require.NotZero(t, grouped, "none of %d exports was delivered in a group", final)
+		if b != nil {
+			have := map[string]bool{}
+			for _, one := range partner.of("CANDIDATE-EXPORT") {
+				for _, url := range attachments(t, one.body) {
+					requireDocument(t, url, "the document of /"+one.id)
+					have[one.id] = true
+				}
+			}
+			require.Len(t, have, exports/10)
+		}
 		t.Logf("%d exports arrived, %d more than once; of %d, %d were in groups", len(arrived), twice, final, grouped)
 	}
 	t.Run("sqlite", func(t *testing.T) { burst(t, "", 1) })
