@@ -6,6 +6,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/modules/app"
 	"github.com/hiregate/hiregate/modules/receiver"
@@ -58,7 +59,7 @@ func (h *ExportReceiver) Provision(ctx caddy.Context) error {
 	}
 	h.receiver = receiver.Receiver{Gateway: g, Tenant: h.TenantFrom, MaxBody: h.MaxBody, MaxAttachments: h.MaxAttachments,
 		Limits:  schemas.Limits{Values: h.MaxValues, Items: max(h.MaxItems, h.MaxAttachments)},
-		Address: clientAddress(ctx), Log: ctx.Logger()}
+		Address: clientAddress(ctx), LogUUID: logUUID, Log: ctx.Logger()}
 	return nil
 }
 
@@ -73,4 +74,11 @@ func (h *ExportReceiver) TenantSegment() (int, bool) {
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
 func (h *ExportReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
 	return serve(h.receiver.Gateway, &h.receiver, w, r)
+}
+
+// logUUID adds the UUID of a request's export to the access log, if there is one.
+func logUUID(r *http.Request, uuid string) {
+	if extra, ok := r.Context().Value(caddyhttp.ExtraLogFieldsCtxKey).(*caddyhttp.ExtraLogFields); ok {
+		extra.Add(zap.String("uuid", uuid))
+	}
 }

@@ -21,9 +21,11 @@ type Export struct {
 	SHA256      string    `json:"sha256" schema:"pattern=^[0-9a-f]{64}$"`
 	Round       int       `json:"round"` // 0 at first; each redelivery or release begins the next
 	// the id of its workflow in Temporal, or of the workflow of its group
-	Workflow string      `json:"workflow"`
-	State    ExportState `json:"state"`            // of the current round
-	Reason   string      `json:"reason,omitempty"` // why it waits, while its state is waiting
+	Workflow string `json:"workflow"`
+	// its trace in OpenTelemetry; absent: it has none
+	TraceID string      `json:"traceId,omitempty" schema:"pattern=^[0-9a-f]{32}$"`
+	State   ExportState `json:"state"`            // of the current round
+	Reason  string      `json:"reason,omitempty"` // why it waits, while its state is waiting
 	// the reason taken apart; absent: there is none, or it has no code
 	Why          *model.Reason `json:"why,omitempty"`
 	DispatchedAt time.Time     `json:"dispatchedAt,omitzero"` // when its workflow started

@@ -29,6 +29,7 @@ import (
 	"github.com/hiregate/hiregate/internal/secretuse"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/tenants"
+	"github.com/hiregate/hiregate/internal/tracing"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/redelivery"
@@ -158,6 +159,9 @@ func (r *Runtime) build(db *store.DB) {
 		Log: log.Named("scan")}
 }
 
+// flushWithin bounds how long the end of a runtime waits until its last spans are exported.
+const flushWithin = 2 * time.Second
+
 var errEnded = errors.New("the gateway's configuration has been replaced, and what it used is closed")
 
 // Start opens the store and starts the background work, once. Temporal may be away: exports wait in the store. It is an
@@ -191,6 +195,10 @@ func (r *Runtime) startFor(ctx context.Context, c *config.Config) error {
 		return err
 	}
 	r.build(db)
+	log := r.log.Named("traces")
+	if err := tracing.Start(func(err error) { log.Warn("traces could not be exported", zap.Error(err)) }); err != nil {
+		log.Error("no traces are made: check the OTEL_ variables and restart the gateway", zap.Error(err))
+	}
 	if db.Exclusive() {
 		// What was begun since it was opened is not left by another process: a configuration that is being replaced takes it
 		// in.
@@ -356,6 +364,9 @@ func (r *Runtime) Destruct() error {
 	if r.end() {
 		r.stop()
 		r.running.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
+		defer cancel()
+		tracing.Flush(ctx) // what fails goes where Start was told to
 	}
 	r.client.Close()
 	return nil

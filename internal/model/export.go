@@ -68,6 +68,8 @@ type Export struct {
 	Quarantined bool   // it breaks the schema, and nobody released it: it goes to no integration
 	Findings    []byte // how it breaks the schema, as JSON, also after its release; nil: it does not
 
+	Traceparent string // of its acceptance, as in the header of W3C Trace Context; empty: it has no trace
+
 	ErasedAt time.Time // when what it held of its candidate was removed; zero: it is there
 }
 
@@ -77,6 +79,14 @@ func (e *Export) UUID() []byte {
 		return nil
 	}
 	return []byte(e.Key)
+}
+
+// TraceID returns the trace of the export: 32 hexadecimal digits; empty: it has none.
+func (e *Export) TraceID() string {
+	if parts := strings.Split(e.Traceparent, "-"); len(parts) == 4 {
+		return parts[1]
+	}
+	return ""
 }
 
 // Distinct are the names of integrations, ordered, each of them once: an integration is delivered to once in a round.

@@ -39,6 +39,10 @@ const (
 	receiptRandom = 16
 )
 
+// ReceiptHead returns the part of a receipt that may be logged, its first 12 characters: they find the export, and the
+// receipt can't be guessed from them.
+func ReceiptHead(receipt string) string { return receipt[:min(len(receipt), 12)] }
+
 var receiptEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // NewReceipt is a receipt for the export of that id.

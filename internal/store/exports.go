@@ -29,13 +29,14 @@ func (tx *Tx) InsertExport(e *model.Export) (bool, error) {
 		INSERT INTO exports (id, tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt,
 		received_at,
 			documents_till, deliver_till, round, integrations, workflow_id, dispatched_at, dispatch_after, fault,
-			quarantined, findings, hops)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, NULL, $11, '', $17, $18, $19)
+			quarantined, findings, hops, traceparent)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, NULL, $11, '', $17, $18, $19,
+			NULLIF($20, ''))
 		ON CONFLICT DO NOTHING`,
 		e.ID, e.Tenant, e.Key, e.Keyed, string(e.Origin), e.SHA256[:], e.Size, e.CandidateID, e.Attachments, e.Receipt,
 		rows.Micros(e.ReceivedAt),
 		rows.Micros(e.DocumentsTill), rows.Micros(e.DeliverTill), e.Round, joined(e.Integrations), e.WorkflowID, e.Quarantined,
-		e.Findings, e.Hops)
+		e.Findings, e.Hops, e.Traceparent)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -201,7 +202,7 @@ const exportColumns = `e.id, e.tenant, e.key, e.keyed, e.origin, e.sha256, e.siz
 	e.receipt, e.received_at,
 	e.documents_till, e.deliver_till, e.round, e.integrations, e.workflow_id, coalesce(e.group_id, 0), e.dispatched_at,
 	e.fault, e.quarantined,
-	e.findings, e.erased_at`
+	e.findings, e.erased_at, coalesce(e.traceparent, '')`
 
 func scanExport(r row) (*model.Export, error) { return scanExportAnd(r) }
 
@@ -213,7 +214,7 @@ func scanExportAnd(r row, more ...any) (*model.Export, error) {
 	dest := []any{&e.ID, &e.Tenant, &e.Key, &e.Keyed, &e.Origin, &sum, &e.Size, &e.CandidateID, &e.Attachments,
 		&e.Receipt, rows.Time(&e.ReceivedAt),
 		rows.Time(&e.DocumentsTill), rows.Time(&e.DeliverTill), &e.Round, &integrations, &e.WorkflowID, &e.Group,
-		rows.Time(&e.DispatchedAt), &e.Fault, &e.Quarantined, &e.Findings, rows.Time(&e.ErasedAt)}
+		rows.Time(&e.DispatchedAt), &e.Fault, &e.Quarantined, &e.Findings, rows.Time(&e.ErasedAt), &e.Traceparent}
 	if err := r.Scan(append(dest, more...)...); err != nil {
 		return nil, err
 	}

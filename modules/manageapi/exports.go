@@ -33,7 +33,8 @@ func itemOf(r *rest.Request, e *model.Export) api.Export {
 	item := api.Export{
 		ID: e.Key, Tenant: e.Tenant, Removed: !configured, ReceivedAt: e.ReceivedAt, Candidate: e.CandidateID,
 		Attachments: e.Attachments, Size: e.Size,
-		SHA256: hex.EncodeToString(e.SHA256[:]), Round: e.Round, Workflow: e.WorkflowID, State: stateOf(e),
+		SHA256: hex.EncodeToString(e.SHA256[:]), Round: e.Round, Workflow: e.WorkflowID, TraceID: e.TraceID(),
+		State:        stateOf(e),
 		DispatchedAt: e.DispatchedAt, Fault: e.Fault,
 		Quarantined: e.Quarantined, Findings: e.Findings, ErasedAt: e.ErasedAt,
 		Deliveries: []api.Delivery{},

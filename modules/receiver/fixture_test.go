@@ -38,8 +38,8 @@ func fixtureOn(g *gatewaytest.Fixture) fixture {
 	return fixture{g, &receiver.Receiver{
 		Gateway: g.Gateway, Tenant: receiver.TenantFrom{Segment: &segment}, MaxBody: receiver.DefaultMaxBody,
 		MaxAttachments: receiver.DefaultMaxAttachments, Limits: receiver.DefaultLimits,
-		Address: func(r *http.Request) string { return r.RemoteAddr },
-		Log:     g.Log,
+		Address: func(r *http.Request) string { return r.RemoteAddr }, LogUUID: func(*http.Request, string) {},
+		Log: g.Log,
 	}}
 }
 

@@ -9,9 +9,11 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/bodies"
@@ -21,6 +23,7 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/tracing"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -51,6 +54,8 @@ type Receiver struct {
 	Limits schemas.Limits
 	// Address reads the address of a request's client.
 	Address func(*http.Request) string
+	// LogUUID adds the UUID of a request's export to the access log.
+	LogUUID func(r *http.Request, uuid string)
 	Log     *zap.Logger
 }
 
@@ -225,14 +230,20 @@ type receipt struct {
 
 // accept stores the export, and answers once it is on disk.
 func (in *intake) accept(e *model.Export) (result string) {
-	res, err := inbox.Accept(in.r.Context(), in.Gateway.Runtime.Store(), e)
+	ctx, span := tracing.Begin(tracing.FromRequest(in.r), trace.SpanKindInternal, "accept export",
+		"tenant", e.Tenant, "export", strconv.FormatInt(e.ID, 10))
+	e.Traceparent = tracing.Traceparent(ctx)
+	res, err := inbox.Accept(ctx, in.Gateway.Runtime.Store(), e)
 	e.Body = nil // its memory was released
+	in.LogUUID(in.r, e.Key)
 	if err != nil {
+		tracing.End(span, "unavailable")
 		in.Gateway.Runtime.Outage.Refused(e.Tenant, err, in.Gateway.Now(), in.Log)
 		problem.Unavailable(in.w)
 		return "unavailable"
 	}
 	in.Gateway.Runtime.Outage.Accepted(in.Gateway.Now, in.Log)
+	tracing.End(span, "")
 	status := http.StatusOK
 	switch res.Verdict {
 	case inbox.Conflicting:
@@ -242,6 +253,8 @@ func (in *intake) accept(e *model.Export) (result string) {
 	case inbox.Repeated:
 		result = "repeated"
 	case inbox.Accepted:
+		in.Log.Info("export accepted", tracing.Field(e.TraceID()), zap.String("tenant", e.Tenant),
+			zap.String("uuid", e.Key), zap.String("receipt", model.ReceiptHead(e.Receipt)))
 		in.Gateway.Runtime.Dispatcher.Offer(e)
 		if in.Gateway.Runtime.Bodies.Remember(e) {
 			metrics.SameBody(e.Tenant)

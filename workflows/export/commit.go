@@ -12,6 +12,7 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/tracing"
 	"github.com/hiregate/hiregate/workflows"
 )
 
@@ -21,7 +22,9 @@ func (a *Activities) commit(ctx context.Context, e *model.Export, d *model.Deliv
 	next nextState) (nextState, error) {
 	attempt := next.attempt
 	d.UpdatedAt = a.Now()
+	end := a.storing(ctx, e, d, attempt)
 	stored, err := a.store(ctx, d, next)
+	end(err)
 	switch {
 	case err != nil:
 		return nextState{}, err
@@ -47,7 +50,7 @@ func (a *Activities) commit(ctx context.Context, e *model.Export, d *model.Deliv
 			zap.String("class", string(d.Fault)), zap.String("reason", attempt.Error),
 			zap.Stringer("next_in", rounded(next.due.Sub(d.UpdatedAt))))...)
 	case (d.Outcome == model.Failed || d.Outcome == model.Expired) && e.ErasedAt.IsZero():
-		a.Log.Error("delivery given up; it can be redelivered", zap.String("tenant", d.Tenant),
+		a.Log.Error("delivery given up; it can be redelivered", tracing.Field(e.TraceID()), zap.String("tenant", d.Tenant),
 			zap.String("integration", d.Integration), zap.Int64("export", d.ExportID), zap.Int("attempts", d.Attempts),
 			zap.String("outcome", string(d.Outcome)), zap.String("class", string(d.Class())))
 	}
@@ -59,7 +62,7 @@ func (a *Activities) commit(ctx context.Context, e *model.Export, d *model.Deliv
 
 // logFields returns an attempt as log fields; durations are strings with units.
 func logFields(e *model.Export, d *model.Delivery, attempt *model.Attempt) []zap.Field {
-	fields := []zap.Field{zap.String("uuid", e.Key), zap.String("tenant", d.Tenant),
+	fields := []zap.Field{tracing.Field(e.TraceID()), zap.String("uuid", e.Key), zap.String("tenant", d.Tenant),
 		zap.String("integration", d.Integration), zap.Int("attempt", d.Attempts), zap.Bool("manual", attempt.Manual),
 		zap.Int("status", attempt.Status), zap.String("address", attempt.Address),
 		zap.Stringer("took", rounded(attempt.Duration))}

@@ -170,7 +170,9 @@ func (a *Activities) step(ctx context.Context, e *model.Export, d *model.Deliver
 		return a.wait(d, closed, max(gateDelay, min(a.gates.backoff(i, now), d.Till.Add(-endMargin).Sub(now)))), nil
 	}
 	d.Documents = mode // another in the configuration, later, is for other deliveries
+	ctx, span := beginAttempt(ctx, e, d)
 	answer, err := a.send(ctx, c, e, i, mode, status.ByFormer)
+	endAttempt(span, answer, err)
 	failpoint.Reach(failpoint.AttemptMade)
 	switch refused := new(webhook.SendError); {
 	case err != nil && !errors.As(err, &refused):

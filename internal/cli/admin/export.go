@@ -83,7 +83,7 @@ func exportFields(e *api.ExportDetail) []field {
 		{"attachments", e.Attachments},
 		{"round", e.Round},
 		{"workflow", e.Workflow},
-	}, ifSet("in Temporal's UI", e.WorkflowURL), []field{
+	}, ifSet("in Temporal's UI", e.WorkflowURL), ifSet("trace", e.TraceID), []field{
 		{"state", terminal.State(state)},
 	}, ifSet("reason", e.Reason), []field{
 		{"dispatched", e.DispatchedAt},
