@@ -7,7 +7,7 @@ RUN go mod download
 COPY . .
 ARG VERSION=dev
 RUN scripts/build.sh "the gateway" out/usr/bin/hiregate cmd/hiregate \
-	"-s -w -X github.com/hiregate/hiregate/internal/version.Version=$VERSION" -trimpath
+	"-s -w -X github.com/hiregate/hiregate/internal/version.Version=$VERSION"
 # A new volume takes owner and mode of the folder below it.
 RUN install -d -m 0700 volumes/var/lib/hiregate volumes/data volumes/config
 

@@ -7,7 +7,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 # What a binary is made of: the files of its module that are not tests or prose. Folders are among them, because a
 # folder's time changes when a file in it is deleted.
-unbuilt := -name .git -o -name bin -o -name .hiregate -o -name .ci -o -name testdata -o -name docs -o -name deploy -o -name tools -o -name scripts
+unbuilt := -name .git -o -name bin -o -name .hiregate -o -name .ci -o -name testdata -o -name docs -o -name deploy -o -name tools -o -name scripts -o -name dist
 files    = -mindepth 1 \( $(unbuilt) $(1) \) -prune -o ! -name '*_test.go' ! -name '*.md' ! -name '.*' ! -name Makefile -print
 hiregate_sources     := $(shell find . $(call files,-o -name temporal-dev -o -name s3-dev -o -name bench))
 temporal_dev_sources := $(shell find cmd/temporal-dev $(call files,))
@@ -51,6 +51,8 @@ test: export S3_DEV_BIN := $(CURDIR)/bin/s3-dev
 test: deps build bin/hiregate-failpoints bin/s3-dev bin/tools ## run every test; each that failed runs again, alone
 	@echo "Testing cmd/temporal-dev"
 	@cd cmd/temporal-dev && CGO_ENABLED=0 ../../scripts/gotest.sh ./... -timeout 5m $(TESTFLAGS)
+	@echo "Testing cmd/release"
+	@cd cmd/release && CGO_ENABLED=0 ../../scripts/gotest.sh ./... -timeout 20m $(TESTFLAGS)
 	@echo "Testing hiregate, with the race detector"
 	@GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(scripts/testfolder.sh) scripts/gotest.sh ./... -race $(unchecked_sqlite) -p 2 -timeout 20m $(TESTFLAGS)
 
@@ -84,19 +86,18 @@ lint: bin/tools ## gofmt, go vet, staticcheck, workflowcheck
 	@go -C cmd/temporal-dev vet ./...
 	@go -C cmd/s3-dev vet ./...
 	@go -C cmd/bench vet ./...
+	@go -C cmd/release vet ./...
 	@echo "staticcheck"
 	@bin/tools/staticcheck ./...
 	@cd cmd/bench && ../../bin/tools/staticcheck ./...
+	@cd cmd/release && ../../bin/tools/staticcheck ./...
 	@echo "workflowcheck"
 	@bin/tools/workflowcheck ./workflows/...
 
-.PHONY: cross
-cross: export CGO_ENABLED := 0
-cross: ## compile the whole gateway for other systems
-	@for target in linux/arm64 darwin/arm64 windows/amd64; do \
-		echo "$$target"; \
-		GOOS=$${target%/*} GOARCH=$${target#*/} go build -buildvcs=false -o /dev/null ./cmd/hiregate; \
-	done
+.PHONY: release
+release: ## write dist/: archives, packages, images, their components and checksums; one target with ARGS="-only linux/amd64"
+	@CGO_ENABLED=0 go -C cmd/release build -trimpath -buildvcs=false -o $(CURDIR)/bin/release .
+	@bin/release $(ARGS)
 
 # What compiles on Linux compiles elsewhere, but for these packages: internal/platform has a test of that.
 .PHONY: portable

@@ -17,9 +17,9 @@ func TestServiceOfSystemd(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	unit := string(read(t, "hiregate.service"))
-	require.Contains(t, unit, "/usr/local/bin/hiregate ")
+	require.Contains(t, unit, "=hiregate ")
 	path := filepath.Join(t.TempDir(), "hiregate.service")
-	require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(unit, "/usr/local/bin/hiregate", self)), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(unit, "=hiregate ", "="+self+" ")), 0o600))
 
 	out, err := exec.Command(program(t, "systemd-analyze"), "verify", "--man=no", path).CombinedOutput()
 	require.NoError(t, err, string(out))

@@ -18,8 +18,9 @@ cd "$folder"
 # Without C: the binary is static, and is built for any system on any other.
 export CGO_ENABLED=0
 
+# -trimpath: the same wherever the clone lies, as make release builds it.
 # go build -v prints the import path of each package it compiles; everything else is an error message.
-go build -v -buildvcs=false -ldflags "$link" -o "$out" "$@" . 2>&1 | awk -v tty="$tty" '
+go build -v -trimpath -buildvcs=false -ldflags "$link" -o "$out" "$@" . 2>&1 | awk -v tty="$tty" '
 	/^[^ :#]+$/ {
 		n++
 		if (tty) { printf "\r  %d packages compiled", n; open = 1; fflush() }

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"archive/tar"
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/stretchr/testify/require"
+)
+
+// TestRelease builds the commit twice, in different folders, and uses what came out.
+func TestRelease(t *testing.T) {
+	first, second := build(t, "a"), build(t, "in/another/folder")
+	sums, err := os.ReadFile(filepath.Join(first, "checksums.txt"))
+	require.NoError(t, err)
+	again, err := os.ReadFile(filepath.Join(second, "checksums.txt"))
+	require.NoError(t, err)
+	require.Equal(t, string(sums), string(again), "the same commit gave other bytes")
+	require.Equal(t, 8, strings.Count(string(sums), "\n"))
+	for line := range strings.Lines(string(sums)) {
+		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		now, err := checksum(filepath.Join(first, name))
+		require.NoError(t, err)
+		require.Equal(t, now, sum, name)
+	}
+
+	t.Run("archive", func(t *testing.T) { firstExport(t, unpack(t, only(t, first, "*.tar.gz"))) })
+	t.Run("deb", func(t *testing.T) { installs(t, only(t, first, "*.deb")) })
+	t.Run("image", func(t *testing.T) { holds(t, only(t, first, "*.image.tar")) })
+	t.Run("components", func(t *testing.T) { names(t, only(t, first, "*.tar.gz.cdx.json")) })
+	only(t, first, "*.rpm")
+}
+
+// build clones the commit into a folder of that name and builds it for one target.
+func build(t *testing.T, name string) (dist string) {
+	t.Helper()
+	source := filepath.Join(t.TempDir(), name)
+	_, err := output(exec.Command("git", "clone", "--quiet", "--depth=1", "file://"+root(t), source))
+	require.NoError(t, err)
+	dist = filepath.Join(t.TempDir(), "dist")
+	require.NoError(t, run(t.Context(), source, dist, "linux/amd64"))
+	return dist
+}
+
+func root(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	return path
+}
+
+// only returns the one file that matches the pattern.
+func only(t *testing.T, dist, pattern string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dist, pattern))
+	require.NoError(t, err)
+	require.Len(t, files, 1, pattern)
+	return files[0]
+}
+
+// unpack returns the folder that the archive holds, below one with a space in its name.
+func unpack(t *testing.T, archive string) string {
+	t.Helper()
+	target := filepath.Join(t.TempDir(), "a place")
+	require.NoError(t, os.Mkdir(target, 0o755))
+	f, err := os.Open(archive)
+	require.NoError(t, err)
+	defer f.Close()
+	plain, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	for r := tar.NewReader(plain); ; {
+		header, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		path := filepath.Join(target, filepath.FromSlash(header.Name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		out, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, header.FileInfo().Mode())
+		require.NoError(t, err)
+		_, err = io.Copy(out, r)
+		require.NoError(t, errors.Join(err, out.Close()))
+	}
+	return only(t, target, "hiregate_*_linux_amd64")
+}
+
+// firstExport does what the README says of an archive: hiregate dev, and an export to it.
+func firstExport(t *testing.T, folder string) {
+	ports := make([]string, 5)
+	for i := range ports {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer listener.Close()
+		ports[i] = strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+		require.NoError(t, listener.Close())
+	}
+	program := filepath.Join(folder, "hiregate")
+	cmd := exec.CommandContext(t.Context(), program, "dev", "--http", ports[0], "--temporal", ports[1], "--ui", ports[2], "--partner",
+		ports[3], "--admin", ports[4])
+	cmd.Dir, cmd.WaitDelay = folder, time.Minute
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Env = append(os.Environ(), "TEMPORAL_DEV_BIN=") // the one beside it
+	said, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { cmd.Wait() })
+	lines := bufio.NewScanner(said)
+	heard := awaitLine(t, lines, "Ctrl-C stops everything")
+	go io.Copy(io.Discard, said)
+	require.Contains(t, heard, "http://localhost:"+ports[0]+"/console")
+
+	out, err := output(exec.Command(program, "send", "http://localhost:"+ports[0]+"/hooks/acme", "--secret", "acme-secret", "--payload",
+		filepath.Join(folder, "testdata", "samples", "export-full.json")))
+	require.NoError(t, err, out)
+	require.Contains(t, out, "202 Accepted")
+	out, err = output(exec.Command(program, "version"))
+	require.NoError(t, err)
+	require.Contains(t, out, "0.1.0")
+}
+
+func awaitLine(t *testing.T, lines *bufio.Scanner, want string) string {
+	t.Helper()
+	var heard strings.Builder
+	for lines.Scan() {
+		fmt.Fprintln(&heard, lines.Text())
+		if strings.Contains(lines.Text(), want) {
+			return heard.String()
+		}
+	}
+	require.Fail(t, "the program ended", heard.String())
+	return ""
+}
+
+// installs unpacks the package with Debian's own program, and lists what is where.
+func installs(t *testing.T, deb string) {
+	target := t.TempDir()
+	_, err := output(exec.Command("dpkg-deb", "--extract", deb, target))
+	require.NoError(t, err)
+	for path, mode := range map[string]os.FileMode{"usr/bin/hiregate": 0o755, "etc/hiregate/Caddyfile": 0o644, "etc/hiregate/secrets.env": 0o600,
+		"usr/lib/systemd/system/hiregate.service": 0o644, "usr/lib/sysusers.d/hiregate.conf": 0o644} {
+		info, err := os.Stat(filepath.Join(target, path))
+		require.NoError(t, err)
+		require.Equal(t, mode, info.Mode(), path)
+	}
+	about, err := output(exec.Command("dpkg-deb", "--field", deb, "Package", "Version", "Architecture"))
+	require.NoError(t, err)
+	require.Equal(t, "Package: hiregate\nVersion: 0.1.0\nArchitecture: amd64\n", about)
+	control := t.TempDir()
+	_, err = output(exec.Command("dpkg-deb", "--control", deb, control))
+	require.NoError(t, err)
+	kept, err := os.ReadFile(filepath.Join(control, "conffiles"))
+	require.NoError(t, err)
+	require.Equal(t, "/etc/hiregate/Caddyfile\n/etc/hiregate/secrets.env\n", string(kept))
+	for _, script := range []string{"postinst", "prerm"} {
+		_, err = output(exec.Command("sh", "-n", filepath.Join(control, script)))
+		require.NoError(t, err)
+	}
+}
+
+// holds reads the image as docker load would.
+func holds(t *testing.T, path string) {
+	image, err := tarball.ImageFromPath(path, nil)
+	require.NoError(t, err)
+	file, err := image.ConfigFile()
+	require.NoError(t, err)
+	config := file.Config
+	require.Equal(t, "65532:65532", config.User)
+	require.Equal(t, []string{"/usr/bin/hiregate"}, config.Entrypoint)
+	require.Equal(t, []string{"CMD", "/usr/bin/hiregate", "healthcheck"}, config.Healthcheck.Test)
+	require.Contains(t, config.Env, "PATH=/usr/bin")
+	require.Equal(t, "hiregate", config.Labels["org.opencontainers.image.title"])
+	layers, err := image.Layers()
+	require.NoError(t, err)
+	require.Len(t, layers, 1)
+	content, err := layers[0].Uncompressed()
+	require.NoError(t, err)
+	defer content.Close()
+	owners := map[string]int{}
+	for r := tar.NewReader(content); ; {
+		header, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		owners[header.Name] = header.Uid
+	}
+	require.Equal(t, map[string]int{"usr/": 0, "usr/bin/": 0, "usr/bin/hiregate": 0, "var/": 0, "var/lib/": 0, "var/lib/hiregate/": 65532,
+		"config/": 65532, "data/": 65532}, owners)
+}
+
+// names finds the modules of both programs in the list of components.
+func names(t *testing.T, path string) {
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var bom cdx.BOM
+	require.NoError(t, json.Unmarshal(content, &bom))
+	found := map[string]bool{}
+	for _, c := range *bom.Components {
+		found[c.Name] = true
+	}
+	for _, name := range []string{"hiregate", "temporal-dev", "std", "github.com/caddyserver/caddy/v2", "go.temporal.io/server"} {
+		require.True(t, found[name], name)
+	}
+}
+
+func TestTargetsAreNamed(t *testing.T) {
+	_, err := choose("linux/s390x")
+	require.ErrorContains(t, err, "there is no target linux/s390x: choose one of linux/amd64, linux/arm64, ")
+}
