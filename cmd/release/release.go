@@ -37,7 +37,7 @@ func choose(name string) ([]target, error) {
 	return nil, fmt.Errorf("there is no target %s: choose one of %s", name, strings.Join(names, ", "))
 }
 
-// release is what all artifacts have in common.
+// release is a commit that is built, with the values that all its artifacts share.
 type release struct {
 	source  string    // the clone
 	version string    // without v, such as 0.1.0
