@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -44,12 +45,16 @@ func NewGuards(now func() time.Time) *Guards {
 // allowance says how many requests a user may still send.
 type allowance struct {
 	limit, remaining int
+	window           time.Duration // in which limit requests become available
 	reset            time.Duration // until all of it is available again
 	wait             time.Duration // until the next request; 0: it may be sent now
 }
 
-// writeHeaders writes the headers of draft-ietf-httpapi-ratelimit-headers.
+// writeHeaders writes the headers of draft-ietf-httpapi-ratelimit-headers: two as of version 11, and the three of version 6,
+// which clients know for longer. The policy's window is the time in which all that was used comes back.
 func (a allowance) writeHeaders(h http.Header) {
+	h.Set("RateLimit-Policy", fmt.Sprintf(`"user";q=%d;w=%s`, a.limit, problem.Seconds(a.window)))
+	h.Set("RateLimit", fmt.Sprintf(`"user";r=%d;t=%s`, a.remaining, problem.Seconds(a.reset)))
 	h.Set("RateLimit-Limit", strconv.Itoa(a.limit))
 	h.Set("RateLimit-Remaining", strconv.Itoa(a.remaining))
 	h.Set("RateLimit-Reset", problem.Seconds(a.reset))
@@ -64,7 +69,7 @@ func (g *Guards) limit(user string, of model.Rate, now time.Time) allowance {
 		l = rate.NewLimiter(rate.Limit(of.PerSecond), of.Burst)
 		g.limiters.Add(limited{user, of}, l)
 	}
-	a := allowance{limit: of.Burst}
+	a := allowance{limit: of.Burst, window: time.Duration(float64(of.Burst) / of.PerSecond * float64(time.Second))}
 	r := l.ReserveN(now, 1)
 	if a.wait = r.DelayFrom(now); a.wait > 0 {
 		r.CancelAt(now)

@@ -151,6 +151,8 @@ func TestRates(t *testing.T) {
 		require.Equal(t, []string{"3", fmt.Sprint(2 - n), fmt.Sprint(2 * (n + 1))},
 			[]string{got.Header.Get("RateLimit-Limit"), got.Header.Get("RateLimit-Remaining"),
 				got.Header.Get("RateLimit-Reset")})
+		require.Equal(t, `"user";q=3;w=6`, got.Header.Get("RateLimit-Policy"))
+		require.Equal(t, fmt.Sprintf(`"user";r=%d;t=%d`, 2-n, 2*(n+1)), got.Header.Get("RateLimit"))
 	}
 	refused := b.ask(http.MethodGet, "/v2/job/"+code+"/question", "", me...)
 	b.requireError(refused, http.StatusTooManyRequests, "too many requests: wait as long as the header Retry-After says",
