@@ -108,12 +108,18 @@ func startBalancer(t *testing.T, nodes ...*system) *balancer {
 		go func() {
 			defer close(asked)
 			asks := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second}
-			for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+			for failed := 0; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 				answer, err := asks.Get(node.url("/healthz/ready"))
 				if err == nil {
 					answer.Body.Close()
 				}
-				one.ready.Store(err == nil && answer.StatusCode == http.StatusOK)
+				failed++
+				if err == nil && answer.StatusCode == http.StatusOK {
+					failed = 0
+				}
+				if failed != 1 { // a busy machine answers one too late now and then
+					one.ready.Store(failed == 0)
+				}
 			}
 		}()
 	}
