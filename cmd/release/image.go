@@ -29,7 +29,7 @@ const imageUser = 65532
 func (r *release) image(p programs, dist string) (string, error) {
 	config, err := r.lastStage()
 	if err != nil {
-		return "", fmt.Errorf("Dockerfile: %w", err)
+		return "", fmt.Errorf("reading the Dockerfile: %w", err)
 	}
 	content, err := r.layer(p.gateway, config.Volumes)
 	if err != nil {
