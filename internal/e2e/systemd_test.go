@@ -45,7 +45,7 @@ http://127.0.0.1:%[2]d {
 	unit, err := os.ReadFile("../../deploy/hiregate.service")
 	require.NoError(t, err)
 	line := func(name string) []string {
-		found := regexp.MustCompile(`(?m)^` + name + `=(/usr/local/bin/hiregate .*)$`).FindSubmatch(unit)
+		found := regexp.MustCompile(`(?m)^` + name + `=(hiregate .*)$`).FindSubmatch(unit)
 		require.NotNil(t, found, name)
 		return strings.Fields(strings.ReplaceAll(string(found[1]), "/etc/hiregate/Caddyfile", config))[1:]
 	}
