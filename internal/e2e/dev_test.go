@@ -74,6 +74,12 @@ func TestDevFromStartToStop(t *testing.T) {
 	require.Zero(t, code, out)
 	require.Regexp(t, `^202 Accepted`, out)
 	require.Contains(t, out, "Every document was fetched (2 of 2)")
+	password := filepath.Join(t.TempDir(), "password")
+	require.NoError(t, os.WriteFile(password, []byte("correct horse"), 0o600))
+	checked, code := run(t, nil, hiregate(t), "check", "apply", ports.url("/apply"), "--user", "partner@example.com", "--password", password,
+		"--job", "NURSE-1")
+	require.Zero(t, code, checked)
+	require.Contains(t, checked, "failed: 0 must, 0 should")
 	uuid := uuidLine.FindStringSubmatch(out)[1]
 	first.line(`^partner  \| .*  export +acme  ` + uuid + `  signature valid  2 documents \(\d+ B, \d+ B\)  answered 200`)
 	requireCompleted(t, ports, "export/acme/"+uuid)

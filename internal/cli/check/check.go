@@ -103,3 +103,10 @@ func runAll[T any](ctx context.Context, checks []check[T], target T, each func(R
 func (c check[T]) described() Result {
 	return Result{Kind: "check", ID: c.id, Level: c.level, Requirement: c.requirement, Place: c.place}
 }
+
+func listed[T any](checks []check[T]) (all []Result) {
+	for _, c := range checks {
+		all = append(all, c.described())
+	}
+	return all
+}

@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/webhook"
 )
 
 // runBound limits a whole run.
@@ -58,7 +57,7 @@ func Command() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.SetFlagErrorFunc(terminal.FlagError)
-	cmd.AddCommand(receiverCommand())
+	cmd.AddCommand(receiverCommand(), applyCommand())
 	return cmd
 }
 
@@ -135,91 +134,31 @@ func play[T any](ctx context.Context, cmd *cobra.Command, f *flags, checks []che
 	return nil
 }
 
-type receiverFlags struct {
-	flags
-	secret, nextSecret, serviceName string
-}
-
-func receiverCommand() *cobra.Command {
-	f := new(receiverFlags)
-	cmd := &cobra.Command{
-		Use:   "receiver URL",
-		Short: "Plays the service: checks a partner's webhook receiver",
-		Long: `Plays the service: sends verifications and exports, right and wrong ones, to a partner's receiver, and reports which
-requirements of the contract it meets, with what was sent, what came back and what to do.
-
-The candidates are invented and marked: their ids begin with check-. A check sends at most 60 requests, the whole run takes at
-most ` + runBound.String() + `. --only names checks by id or pattern; --list shows them.
-
-The exit code is 0 if every check passed that must, 1 if one failed, 2 if the command line is wrong, 3 if the checks could not
-run.`,
-		Example: `  hiregate check receiver http://localhost:8090/acme --secret secret.txt
-  hiregate check receiver http://localhost:8090/acme --secret secret.txt --next-secret next.txt --format junit
-  hiregate check receiver --list`,
-		SilenceUsage: true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if f.list && len(args) == 0 {
-				return nil
-			}
-			return terminal.Exactly(1,
-				"check receiver takes one URL, such as: hiregate check receiver http://localhost:8090/acme --secret FILE")(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
-			return f.run(ctx, cmd, args)
-		},
-	}
-	cmd.SetFlagErrorFunc(terminal.FlagError)
-	f.add(cmd)
-	fl := cmd.Flags()
-	fl.StringVar(&f.secret, "secret", "", "file with the secret that signs; - is standard input")
-	fl.StringVar(&f.nextSecret, "next-secret", "", "file with the next secret of a rotation, which the receiver takes as well")
-	fl.StringVar(&f.serviceName, "service-name", "Service", "the maker's name in headers, scheme ids and fixed strings")
-	return cmd
-}
-
-func (f *receiverFlags) run(ctx context.Context, cmd *cobra.Command, args []string) error {
+// begin returns the checks that the flags select. With --list it shows them, and returns none.
+func begin[T any](cmd *cobra.Command, f *flags, all []check[T]) ([]check[T], error) {
 	if err := f.check(); err != nil {
-		return terminal.Usage(err)
+		return nil, terminal.Usage(err)
 	}
-	checks, err := selected(receiverChecks, f.only)
+	checks, err := selected(all, f.only)
 	if err != nil {
-		return terminal.Usage(err)
+		return nil, terminal.Usage(err)
 	}
-	if f.list {
-		described := make([]Result, len(checks))
-		for n, c := range checks {
-			described[n] = c.described()
-		}
-		return writeList(terminal.NewScreen(cmd.OutOrStdout(), false), f.format, described)
+	if !f.list {
+		return checks, nil
 	}
-	target, err := terminal.ParseTarget(args[0])
-	if err != nil {
-		return terminal.Usage(err)
-	}
-	names, err := webhook.NamesFor(f.serviceName)
-	if err != nil {
-		return terminal.Usage(fmt.Errorf("--service-name: %w", err))
-	}
-	if f.secret == "" {
-		return terminal.Usage(errors.New("which secret signs? name a file that has it, such as: --secret secret.txt"))
-	}
-	r := newReceiver(target.String(), names)
-	if r.secret, err = terminal.ReadSecret(cmd.InOrStdin(), f.secret); err != nil {
-		return err
-	}
-	if f.nextSecret != "" {
-		if r.nextSecret, err = terminal.ReadSecret(cmd.InOrStdin(), f.nextSecret); err != nil {
-			return err
-		}
-	}
-	if err := f.permit(ctx, cmd, target); err != nil {
-		return err
-	}
-	if err := reach(ctx, target); err != nil {
-		return err
-	}
-	defer r.client.CloseIdleConnections()
-	return play(ctx, cmd, &f.flags, checks, r)
+	return nil, writeList(terminal.NewScreen(cmd.OutOrStdout(), false), f.format, listed(checks))
 }
+
+// oneURL demands a URL, unless the checks are only listed.
+func (f *flags) oneURL(sentence string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if f.list && len(args) == 0 {
+			return nil
+		}
+		return terminal.Exactly(1, sentence)(cmd, args)
+	}
+}
+
+// exitCodes is a part of the help of each command.
+const exitCodes = "The exit code is 0 if every check passed that must, 1 if one failed, 2 if the command line is wrong, 3 if the checks " +
+	"could not\nrun."

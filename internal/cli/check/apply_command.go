@@ -1,0 +1,84 @@
+package check
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
+)
+
+type applyFlags struct {
+	flags
+	user, password, job string
+}
+
+func applyCommand() *cobra.Command {
+	f := new(applyFlags)
+	cmd := &cobra.Command{
+		Use:   "apply URL",
+		Short: "Plays a partner: checks an Apply API",
+		Long: `Plays a partner: asks an Apply API for a token and for a job's questions, sends applications, right and wrong ones, and reports
+which requirements of the contract it meets, with what was sent, what came back and what to do.
+
+The applicants are invented and marked: the source of their applications and their e-mail addresses begin with check-. The more
+formats of questions the job has, the more is checked. A check sends at most 60 requests, the whole run takes at most ` +
+			runBound.String() + `.
+--only names checks by id or pattern; --list shows them.
+
+` + exitCodes,
+		Example: `  hiregate check apply http://localhost:8080/apply --user partner@example.com --password password.txt --job NURSE-1
+  hiregate check apply --list`,
+		SilenceUsage: true,
+		Args: f.oneURL("check apply takes one URL, such as: hiregate check apply http://localhost:8080/apply --user U --password FILE " +
+			"--job CODE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := terminal.Interruptible(cmd)
+			defer stop()
+			return f.run(ctx, cmd, args)
+		},
+	}
+	cmd.SetFlagErrorFunc(terminal.FlagError)
+	f.add(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&f.user, "user", "", "user name at the Apply API, an e-mail address")
+	fl.StringVar(&f.password, "password", "", "file with the password; - is standard input")
+	fl.StringVar(&f.job, "job", "", "job board code of an open job")
+	return cmd
+}
+
+func (f *applyFlags) run(ctx context.Context, cmd *cobra.Command, args []string) error {
+	checks, err := begin(cmd, &f.flags, applyChecks)
+	if err != nil || f.list {
+		return err
+	}
+	target, err := terminal.ParseTarget(args[0])
+	if err != nil {
+		return terminal.Usage(err)
+	}
+	switch {
+	case f.user == "" || f.password == "":
+		return terminal.Usage(errors.New("who applies? name the user and a file with the password, such as: --user partner@example.com " +
+			"--password password.txt"))
+	case f.job == "":
+		return terminal.Usage(errors.New("which job? name one that is open, such as: --job NURSE-1"))
+	}
+	password, err := terminal.ReadSecret(cmd.InOrStdin(), f.password)
+	if err != nil {
+		return err
+	}
+	if err := f.permit(ctx, cmd, target); err != nil {
+		return err
+	}
+	if err := reach(ctx, target); err != nil {
+		return err
+	}
+	a := newApplicant(target.String(), f.user, password, f.job)
+	defer a.client.CloseIdleConnections()
+	if _, r := a.authenticate(ctx, f.user, password); r.refused() {
+		return terminal.Unable(errors.New("the Apply API refuses the user name and the password (" + r.got() + "): correct --user or the " +
+			"file of --password"))
+	}
+	return play(ctx, cmd, &f.flags, checks, a)
+}

@@ -1,0 +1,129 @@
+package check
+
+import (
+	"bytes"
+	"encoding/xml"
+	"flag"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
+)
+
+var update = flag.Bool("update", false, "write docs/check.md from the tables of checks")
+
+// docs/check.md lists what --list shows.
+func TestPageListsTheChecks(t *testing.T) {
+	t.Parallel()
+	const page = "../../../docs/check.md"
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	want := string(text)
+	for kind, checks := range map[string][]Result{"receiver": listed(receiverChecks), "apply": listed(applyChecks)} {
+		var table strings.Builder
+		table.WriteString("\n| check | level | requirement | contract |\n|---|---|---|---|\n")
+		for _, c := range checks {
+			fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", c.ID, c.Level, c.Requirement, c.Place)
+		}
+		begin, end := "<!-- "+kind+" -->\n", "\n<!-- end -->"
+		before, rest, ok := strings.Cut(want, begin)
+		require.True(t, ok, kind)
+		_, after, ok := strings.Cut(rest, end)
+		require.True(t, ok, kind)
+		want = before + begin + table.String() + end + after
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
+		return
+	}
+	require.Equal(t, want, string(text), "run go test ./internal/cli/check -run Page -update")
+}
+
+// hiregate runs `hiregate check` with arguments.
+func hiregate(args ...string) (out string, code int) {
+	cmd := &cobra.Command{Use: "hiregate", SilenceErrors: true}
+	cmd.AddCommand(Command())
+	var said bytes.Buffer
+	cmd.SetOut(&said)
+	cmd.SetErr(&said)
+	cmd.SetArgs(append([]string{"check"}, args...))
+	err := cmd.Execute()
+	if err != nil {
+		fmt.Fprintln(&said, err)
+	}
+	return said.String(), terminal.ExitCode(err)
+}
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	sound, faulty := newApplyAPI(t), newApplyAPI(t)
+	faulty.noJob = 404
+	secret := filepath.Join(t.TempDir(), "password")
+	require.NoError(t, os.WriteFile(secret, []byte(password+"\n"), 0o600))
+	wrong := filepath.Join(t.TempDir(), "wrong")
+	require.NoError(t, os.WriteFile(wrong, []byte("something else"), 0o600))
+	serve := func(api *applyAPI) string {
+		server := httptest.NewServer(api)
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	soundURL, faultyURL := serve(sound), serve(faulty)
+	right := []string{"--user", userName, "--password", secret, "--job", jobCode}
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		says string
+	}{
+		"passed":         {append([]string{"apply", soundURL}, right...), 0, "28 of 28 checks passed; failed: 0 must, 0 should."},
+		"failed":         {append([]string{"apply", faultyURL, "--only", "C-1*"}, right...), 1, "C-10: An unknown job is answered with 400"},
+		"no such check":  {append([]string{"apply", soundURL, "--only", "X-1"}, right...), 2, "--only X-1 names no check: --list shows them"},
+		"no such format": {append([]string{"apply", soundURL, "--format", "yaml"}, right...), 2, "--format yaml is none"},
+		"no user":        {[]string{"apply", soundURL}, 2, "who applies?"},
+		"no job":         {[]string{"apply", soundURL, "--user", userName, "--password", secret}, 2, "which job?"},
+		"no secret":      {[]string{"receiver", soundURL}, 2, "which secret signs?"},
+		"nobody listens": {append([]string{"apply", "http://127.0.0.1:1"}, right...), 3, "no connection to 127.0.0.1:1 can be made"},
+		"wrong password": {[]string{"apply", soundURL, "--user", userName, "--password", wrong, "--job", jobCode}, 3,
+			"the Apply API refuses the user name and the password"},
+		"another host": {append([]string{"apply", "https://partner.example.com"}, right...), 2,
+			"nothing was sent, because partner.example.com is not this machine: add --yes-send"},
+	} {
+		out, code := hiregate(c.args...)
+		require.Equal(t, c.code, code, "%s: %s", name, out)
+		require.Contains(t, out, c.says, name)
+	}
+}
+
+func TestReports(t *testing.T) {
+	t.Parallel()
+	api := newApplyAPI(t)
+	api.noJob, api.id = 404, func(_ string, n int) string { return fmt.Sprint(n) }
+	server := httptest.NewServer(api)
+	t.Cleanup(server.Close)
+	folder := t.TempDir()
+	secret, report := filepath.Join(folder, "password"), filepath.Join(folder, "report.xml")
+	require.NoError(t, os.WriteFile(secret, []byte(password), 0o600))
+	out, code := hiregate("apply", server.URL, "--user", userName, "--password", secret, "--job", jobCode, "--only", "C-09,C-10,C-27",
+		"--format", "json", "--report", report)
+	require.Equal(t, 1, code, out)
+	lines := strings.Split(out, "\n")
+	require.Contains(t, lines[1], `"kind":"check","id":"C-10","level":"must"`)
+	require.Contains(t, lines[1], `"verdict":"failed"`)
+	require.NotContains(t, out, password)
+
+	raw, err := os.ReadFile(report)
+	require.NoError(t, err)
+	var suite struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Skipped  int `xml:"skipped,attr"`
+	}
+	require.NoError(t, xml.Unmarshal(raw, &suite))
+	require.Equal(t, []int{3, 1, 1}, []int{suite.Tests, suite.Failures, suite.Skipped}, "a should that failed breaks no build")
+}
