@@ -15,6 +15,9 @@ prometheus       prometheus       alert rules and the dashboard are checked, wit
 apache2          apache2          people sign in at an application served by Apache
 chromium         chromium         they do so with a real browser
 chromedriver     chromium-driver  the browser is driven by the tests
+python3          python3          receivers of docs/receivers.md are run, in Python
+php              php-cli          in PHP
+ruby             ruby             and in Ruby
 mod_auth_openidc.so libapache2-mod-auth-openidc Apache asks our sign-in who they are
 '
 
