@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -48,4 +49,52 @@ func TestSoundReceiversPassTheirCheck(t *testing.T) {
 	require.Equal(t, 1, code, out)
 	require.Contains(t, out, "B-01")
 	require.Contains(t, out, "401")
+}
+
+// `hiregate apply` keeps what `hiregate check partner` demands of a partner's client. It is started again where it leaves
+// that to people: after a 500, and after an answer that was refused.
+func TestOurClientPassesItsCheck(t *testing.T) {
+	t.Parallel()
+	address, folder := loopback(freePorts(t, 1)[0]), t.TempDir()
+	watching := start(t, nil, hiregate(t), "check", "partner", "--listen", address, "--format", "json")
+	watching.line("^Apply at http://" + address)
+	env := []string{"HIREGATE_PASSWORD=check-password", "XDG_CACHE_HOME=" + folder}
+	client := []string{"apply", "--url", "http://" + address, "--user", "partner@example.com", "--job", "CHECK-1"}
+
+	out, code := run(t, env, hiregate(t), append(client, "--questions", "--json")...)
+	require.Zero(t, code, out)
+	answers, why := map[string]any{}, ""
+	for line := range strings.Lines(out) {
+		var q struct {
+			ID, Format string
+			Options    []string
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &q), line)
+		switch {
+		case q.Format == "Checkbox":
+			answers[q.ID] = q.Options
+		case q.Format == "Select":
+			answers[q.ID] = q.Options[0]
+		default:
+			answers[q.ID] = map[string]any{"Date": "2026-12-01", "File": sample(t, "resume.pdf"), "Number": "7", "Phone": "+1 555 0100 199",
+				"Text": "Ada", "Textarea": "I like it"}[q.Format]
+		}
+		if q.Format == "Textarea" {
+			why = q.ID
+		}
+	}
+	answers["email"] = "ada@example.com"
+	file := filepath.Join(folder, "answers.json")
+	require.Eventually(t, func() bool {
+		raw, err := json.Marshal(answers)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(file, raw, 0o600))
+		out, code = run(t, env, hiregate(t), append(client, "--answers", file, "--idempotency-key", fmt.Sprintf("key-%x", len(answers[why].(string))))...)
+		if strings.Contains(out, "refused once") {
+			answers[why] = "I like it very much"
+		}
+		return code == 0
+	}, patience, time.Second, "the last answer was %s", out)
+	require.Zero(t, watching.exitCode(), watching.out.String())
+	require.Equal(t, 18, strings.Count(watching.out.String(), `"verdict":"passed"`), watching.out.String())
 }

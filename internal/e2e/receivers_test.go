@@ -1,7 +1,7 @@
 package e2e
 
 import (
-	"flag"
+	goflag "flag"
 	"fmt"
 	"net"
 	"os"
@@ -16,7 +16,7 @@ import (
 
 const receiversPage = "../../docs/receivers.md"
 
-var renew = flag.Bool("renew", false, "write what hiregate check says of the first receiver into docs/receivers.md")
+var renew = goflag.Bool("renew", false, "write what hiregate check says of the first receiver into docs/receivers.md")
 
 // The receivers of docs/receivers.md, in the languages that can be run here, pass `hiregate check receiver`; the one that
 // everybody writes first fails what the page says.

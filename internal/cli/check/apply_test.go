@@ -1,7 +1,6 @@
 package check
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -176,22 +175,11 @@ func (a *applyAPI) show(w http.ResponseWriter, r *http.Request, refuse func(int,
 func (a *applyAPI) wrong(body []byte) (items []map[string]any) {
 	var application struct{ Answers []answered }
 	_ = json.Unmarshal(body, &application)
-	var given []schemas.Answer
 	values, ids := map[string]string{}, []string{}
 	for _, answer := range application.Answers {
 		values[answer.QuestionID], ids = answer.Value, append(ids, answer.QuestionID)
-		one := schemas.Answer{QuestionID: answer.QuestionID, Text: answer.Value}
-		if q, ok := a.answers.Question(answer.QuestionID); ok && q.Format == model.File {
-			content, err := base64.StdEncoding.DecodeString(answer.Value)
-			kind, _, _ := strings.Cut(http.DetectContentType(content), ";")
-			one.Text, one.File = "", &schemas.File{MediaType: kind, Size: int64(len(content))}
-			if err != nil {
-				one.File, one.Fault = nil, schemas.NotBase64
-			}
-		}
-		given = append(given, one)
 	}
-	for _, item := range a.answers.Check(given) {
+	for _, item := range a.answers.Check(given(a.answers, application.Answers)) {
 		if !a.overlooks(item.QuestionID, values[item.QuestionID]) {
 			items = append(items, map[string]any{"questionId": item.QuestionID, "messages": item.Messages})
 		}

@@ -57,7 +57,7 @@ func Command() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.SetFlagErrorFunc(terminal.FlagError)
-	cmd.AddCommand(receiverCommand(), applyCommand())
+	cmd.AddCommand(receiverCommand(), applyCommand(), partnerCommand())
 	return cmd
 }
 

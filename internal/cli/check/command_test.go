@@ -26,7 +26,8 @@ func TestPageListsTheChecks(t *testing.T) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	want := string(text)
-	for kind, checks := range map[string][]Result{"receiver": listed(receiverChecks), "apply": listed(applyChecks)} {
+	for kind, checks := range map[string][]Result{"receiver": listed(receiverChecks), "apply": listed(applyChecks),
+		"partner": listed(partnerChecks)} {
 		var table strings.Builder
 		table.WriteString("\n| check | level | requirement | contract |\n|---|---|---|---|\n")
 		for _, c := range checks {

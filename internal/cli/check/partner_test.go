@@ -1,0 +1,247 @@
+package check
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/model"
+)
+
+// jobBoard is a sound client of a partner, which applies once; a fault replaces one of its parts.
+type jobBoard struct {
+	t       *testing.T
+	base    string
+	login   map[string]string
+	scheme  string
+	known   []question                            // asked without reading what the job asks
+	answer  func(q question) any                  // of each question; nil: none
+	more    []map[string]any                      // answers beside these
+	renew   bool                                  // a token before each application
+	give    int                                   // the status after which it gives up
+	pause   func(failures int)                    // after a 500
+	wait    func(seconds int)                     // after a 429
+	correct func(answers []map[string]any, n int) // after a 400
+	key     func(n int) string                    // Idempotency-Key of the n-th try
+
+	token string
+}
+
+func newJobBoard(t *testing.T, base string) *jobBoard {
+	b := &jobBoard{t: t, base: base, login: map[string]string{"userName": partnerUser, "password": partnerPassword}, scheme: "Bearer "}
+	sound := newApplicant(base, "", "", "")
+	b.answer = func(q question) any {
+		if *q.ID == "lastName" {
+			return "Lovelace"
+		}
+		if *q.Format == model.Checkbox {
+			return model.JoinOptions(q.Options)
+		}
+		return sound.sound(q)
+	}
+	b.pause = func(failures int) { <-time.After(time.Duration(failures) * 20 * time.Millisecond) }
+	b.wait = func(seconds int) { <-time.After(time.Duration(seconds)*time.Second + time.Millisecond) }
+	b.correct = func(answers []map[string]any, n int) {
+		for _, one := range answers {
+			if id, _ := one["questionId"].(string); strings.HasPrefix(id, "why") {
+				one["value"] = fmt.Sprint("corrected ", n)
+			}
+		}
+	}
+	b.key = func(int) string { return "one-key" }
+	return b
+}
+
+func (b *jobBoard) do(method, path, key string, body any) (int, http.Header, []byte) {
+	var raw []byte
+	if body != nil {
+		raw = encode(body)
+	}
+	r, err := http.NewRequest(method, b.base+path, bytes.NewReader(raw))
+	require.NoError(b.t, err)
+	r.Header.Set("Content-Type", "application/json")
+	if b.token != "" {
+		r.Header.Set("Authorization", b.scheme+b.token)
+	}
+	if key != "" {
+		r.Header.Set("Idempotency-Key", key)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(b.t, err)
+	defer answer.Body.Close()
+	said, err := io.ReadAll(answer.Body)
+	require.NoError(b.t, err)
+	return answer.StatusCode, answer.Header, said
+}
+
+func (b *jobBoard) signIn() {
+	var said struct{ Token string }
+	_, _, raw := b.do(http.MethodPost, "/v2/authentication", "", b.login)
+	_ = json.Unmarshal(raw, &said)
+	b.token = said.Token
+}
+
+// applyOnce applies until it is accepted or gives up.
+func (b *jobBoard) applyOnce() {
+	b.signIn()
+	questions := b.known
+	if questions == nil {
+		_, _, raw := b.do(http.MethodGet, "/v2/job/"+partnerJob+"/question", "", nil)
+		if json.Unmarshal(raw, &questions) != nil {
+			return
+		}
+	}
+	answers := slices.Clone(b.more)
+	for _, q := range questions {
+		if value := b.answer(q); value != nil {
+			answers = append(answers, map[string]any{"questionId": *q.ID, "value": value})
+		}
+	}
+	failures, key := 0, 0
+	for n := range 200 {
+		if b.renew {
+			b.signIn()
+		}
+		status, header, _ := b.do(http.MethodPost, "/v2/application", b.key(key),
+			map[string]any{"jobBoardCode": partnerJob, "source": "test", "answers": answers})
+		switch {
+		case status == http.StatusNoContent, status == b.give, n > 20 && status != http.StatusInternalServerError:
+			return
+		case status == http.StatusInternalServerError:
+			failures++
+			b.pause(failures)
+		case status == http.StatusTooManyRequests:
+			seconds, _ := strconv.Atoi(header.Get("Retry-After"))
+			b.wait(seconds)
+		case status == http.StatusUnauthorized:
+			b.signIn()
+		case status == http.StatusBadRequest:
+			b.correct(answers, n)
+			key++
+		}
+	}
+}
+
+// instead answers questions of a format otherwise.
+func instead(f model.Format, value any) func(*jobBoard) {
+	return func(b *jobBoard) {
+		answer := b.answer
+		b.answer = func(q question) any {
+			if *q.Format == f {
+				return value
+			}
+			return answer(q)
+		}
+	}
+}
+
+// Each check has a client with the fault that it is to find, and the other musts that fail there, with the reason.
+var partnerFaults = []struct {
+	check string
+	fault func(*jobBoard)
+	also  []string
+	why   string
+}{
+	{check: "D-01", fault: func(b *jobBoard) { b.login = map[string]string{"user": partnerUser, "password": partnerPassword} },
+		also: []string{"D-02"}, why: "without a token there is no header"},
+	{check: "D-02", fault: func(b *jobBoard) { b.scheme = "" }},
+	{check: "D-03", fault: func(b *jobBoard) { b.renew = true }},
+	{check: "D-04", fault: func(b *jobBoard) { b.give = http.StatusUnauthorized }},
+	{check: "D-05", fault: func(b *jobBoard) {
+		id, text := "firstName", model.Text
+		b.known = []question{{ID: &id, Format: &text}}
+		b.correct = func(answers []map[string]any, n int) { answers[0]["value"] = fmt.Sprint("Ada ", n) }
+	}, also: []string{"D-07"}, why: "it knows one question alone"},
+	{check: "D-06", fault: func(b *jobBoard) { b.more = []map[string]any{{"questionId": "nickname", "value": "Ada"}} }},
+	{check: "D-07", fault: func(b *jobBoard) {
+		answer := b.answer
+		b.answer = func(q question) any {
+			if *q.ID == "lastName" {
+				return nil
+			}
+			return answer(q)
+		}
+	}},
+	{check: "D-08", fault: instead(model.Number, 5)},
+	{check: "D-09", fault: instead(model.Checkbox, "Day | Evening")},
+	{check: "D-10", fault: instead(model.Select, "care")},
+	{check: "D-11", fault: instead(model.Date, "25.11.2026")},
+	{check: "D-12", fault: instead(model.Number, "five")},
+	{check: "D-13", fault: instead(model.File, "data:text/plain;base64,Y2hlY2s=")},
+	{check: "D-14", fault: instead(model.File, base64.StdEncoding.EncodeToString([]byte("MZ\x90\x00\x03\x00\x00\x00\x04\x00\x00\x00\xff\xff")))},
+	{check: "D-15", fault: func(b *jobBoard) { b.wait = func(int) {} }},
+	{check: "D-16", fault: func(b *jobBoard) { b.pause = func(int) {} }},
+	{check: "D-17", fault: func(b *jobBoard) { b.correct = func([]map[string]any, int) {} }},
+	{check: "D-18", fault: func(b *jobBoard) {
+		n := 0
+		b.key = func(int) string { n++; return fmt.Sprint(n) }
+	}},
+}
+
+// partnerResults lets a client apply, and runs all checks on what it did.
+func partnerResults(t *testing.T, storm time.Duration, fault func(*jobBoard)) map[string]Result {
+	t.Helper()
+	s, err := newService(partnerUser, partnerPassword, partnerJob)
+	require.NoError(t, err)
+	s.storm, s.retryAfter = storm, time.Second
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	b := newJobBoard(t, server.URL)
+	fault(b)
+	b.applyOnce()
+	results := map[string]Result{}
+	runAll(t.Context(), partnerChecks, s, func(r Result) { results[r.ID] = r })
+	require.Len(t, results, len(partnerChecks))
+	return results
+}
+
+func TestSoundPartnerPasses(t *testing.T) {
+	t.Parallel()
+	for _, r := range partnerResults(t, 30*time.Millisecond, func(*jobBoard) {}) {
+		require.Equal(t, passed, r.Verdict, "%+v", r)
+	}
+}
+
+func TestEachPartnerCheckFindsItsFault(t *testing.T) {
+	t.Parallel()
+	proven := map[string]bool{}
+	for _, f := range partnerFaults {
+		proven[f.check] = true
+		require.Equal(t, f.also == nil, f.why == "", f.check)
+		t.Run(f.check, func(t *testing.T) {
+			t.Parallel()
+			storm := 30 * time.Millisecond
+			if f.check == "D-16" {
+				storm = time.Second
+			}
+			results := partnerResults(t, storm, f.fault)
+			for id, r := range results {
+				switch {
+				case id == f.check:
+					require.Equal(t, failed, r.Verdict, "%+v", r)
+					require.NotEmpty(t, r.Sent)
+					require.NotEmpty(t, r.Got)
+				case r.Level == Must && !slices.Contains(f.also, id):
+					require.NotEqual(t, failed, r.Verdict, "%+v", r)
+				}
+			}
+			for _, id := range f.also {
+				require.Equal(t, failed, results[id].Verdict, "%s: %s", f.check, id)
+			}
+		})
+	}
+	for _, c := range partnerChecks {
+		require.True(t, proven[c.id], "%s has no client with its fault", c.id)
+	}
+}
