@@ -282,22 +282,23 @@ var applyFaults = []struct {
 	{check: "C-28", fault: func(a *applyAPI) { a.retryAfter = "" }},
 }
 
-// applyResults runs all checks on an Apply API.
-func applyResults(t *testing.T, api *applyAPI) map[string]Result {
+// applyResults runs all checks on an Apply API; the one with large files, which takes a second, where it is wanted.
+func applyResults(t *testing.T, api *applyAPI, large bool) map[string]Result {
 	t.Helper()
 	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
 	a := newApplicant(server.URL, userName, password, jobCode)
 	defer a.client.CloseIdleConnections()
 	results := map[string]Result{}
-	runAll(t.Context(), applyChecks, a, func(r Result) { results[r.ID] = r })
-	require.Len(t, results, len(applyChecks))
+	checks := slices.DeleteFunc(slices.Clone(applyChecks), func(c check[*applicant]) bool { return c.id == "C-23" && !large })
+	runAll(t.Context(), checks, a, func(r Result) { results[r.ID] = r })
+	require.Len(t, results, len(checks))
 	return results
 }
 
 func TestSoundApplyAPIPasses(t *testing.T) {
 	t.Parallel()
-	for _, r := range applyResults(t, newApplyAPI(t)) {
+	for _, r := range applyResults(t, newApplyAPI(t), true) {
 		require.Equal(t, passed, r.Verdict, "%+v", r)
 	}
 }
@@ -312,7 +313,7 @@ func TestEachApplyCheckFindsItsFault(t *testing.T) {
 			t.Parallel()
 			api := newApplyAPI(t)
 			f.fault(api)
-			results := applyResults(t, api)
+			results := applyResults(t, api, f.check == "C-23" || slices.Contains(f.also, "C-23"))
 			for id, r := range results {
 				switch {
 				case id == f.check:
