@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,27 @@ func TestPageListsTheChecks(t *testing.T) {
 		return
 	}
 	require.Equal(t, want, string(text), "run go test ./internal/cli/check -run Page -update")
+}
+
+// proves demands that a check failed, and says what came, on a target with its fault. Of the other musts those in also failed, and
+// the rest has one of the allowed verdicts.
+func proves(t *testing.T, results map[string]Result, check string, also []string, allowed ...string) {
+	t.Helper()
+	for id, r := range results {
+		switch {
+		case id == check:
+			require.Equal(t, failed, r.Verdict, "%+v", r)
+			require.NotEmpty(t, r.Sent)
+			require.NotEmpty(t, r.Got)
+		case slices.Contains(also, id):
+			require.Equal(t, failed, r.Verdict, "%s: %s", check, id)
+		case r.Level == Must:
+			require.Contains(t, allowed, r.Verdict, "%+v", r)
+		}
+	}
+	for _, id := range also {
+		require.Contains(t, results, id)
+	}
 }
 
 // hiregate runs `hiregate check` with arguments.
