@@ -4,7 +4,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/goreleaser/nfpm/v2"
 	"github.com/goreleaser/nfpm/v2/deb"
@@ -20,8 +19,7 @@ func (r *release) rpm(p programs, dist string) (string, error) {
 	return r.pack(p, dist, "rpm", rpm.DefaultRPM)
 }
 
-// pack writes a package with the gateway, its unit, and a Caddyfile to start from. The folder of secrets.env and what the
-// service stores belong to the user that the package makes.
+// pack writes a package with the gateway, its unit, and a Caddyfile to start from.
 func (r *release) pack(p programs, dist, format string, packager nfpm.Packager) (string, error) {
 	// A packager fills in paths and sizes, so that each gets a description of its own.
 	info := r.describe(p)
@@ -64,6 +62,6 @@ func (r *release) describe(p programs) *nfpm.Info {
 
 func (r *release) content(source, destination string, mode os.FileMode, kind string) *files.Content {
 	return &files.Content{Source: source, Destination: destination, Type: kind, FileInfo: &files.ContentFileInfo{
-		Owner: "root", Group: "root", Mode: mode, MTime: r.time.Truncate(time.Second),
+		Owner: "root", Group: "root", Mode: mode, MTime: r.time,
 	}}
 }
