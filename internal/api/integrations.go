@@ -19,16 +19,17 @@ type Integration struct {
 	Attempts  int           `json:"attempts"` // verifications sent with this setting
 	UpdatedAt time.Time     `json:"updatedAt,omitzero"`
 	// who disabled it; a partner does so by answering 410; absent: it is not disabled
-	DisabledBy string             `json:"disabledBy,omitempty" schema:"enum=operator|partner"`
-	URL        string             `json:"url"` // scheme and host only: the rest may be a credential
-	Documents  model.DocumentMode `json:"documents"`
-	Standard   bool               `json:"standardWebhooks"`
-	Rotating   bool               `json:"rotating,omitzero"`  // it has a former secret, which signs as well
-	RotatedAt  time.Time          `json:"rotatedAt,omitzero"` // since when; absent: it is not known, as of one in the Caddyfile
-	InFlight   int                `json:"inFlight"`
-	Retry      []string           `json:"retry,omitempty"` // the gaps between attempts; absent: the default schedule
-	Declared   bool               `json:"declared"`        // in the Caddyfile: it is changed there
-	Version    int64              `json:"version,omitzero" schema:"minimum=1"`
+	DisabledBy  string             `json:"disabledBy,omitempty" schema:"enum=operator|partner"`
+	URL         string             `json:"url"` // scheme and host only: the rest may be a credential
+	Documents   model.DocumentMode `json:"documents"`
+	Standard    bool               `json:"standardWebhooks"`
+	Traceparent bool               `json:"traceparent,omitzero"` // it is sent the trace of each attempt
+	Rotating    bool               `json:"rotating,omitzero"`    // it has a former secret, which signs as well
+	RotatedAt   time.Time          `json:"rotatedAt,omitzero"`   // since when; absent: it is not known, as of one in the Caddyfile
+	InFlight    int                `json:"inFlight"`
+	Retry       []string           `json:"retry,omitempty"` // the gaps between attempts; absent: the default schedule
+	Declared    bool               `json:"declared"`        // in the Caddyfile: it is changed there
+	Version     int64              `json:"version,omitzero" schema:"minimum=1"`
 }
 
 // IntegrationInput makes or changes an integration. A new secret without a former one is the only one.
@@ -44,6 +45,8 @@ type IntegrationInput struct {
 	Documents model.DocumentMode `json:"documents,omitzero"`
 	// adds the signature headers of the Standard Webhooks specification
 	Standard bool `json:"standardWebhooks,omitzero"`
+	// sends the trace of each attempt in the header traceparent (W3C Trace Context)
+	Traceparent bool `json:"traceparent,omitzero"`
 	// how many attempts may be under way at once; left out: 16
 	InFlight int      `json:"inFlight,omitzero" schema:"minimum=1 maximum=1000"`
 	Retry    []string `json:"retry,omitzero"` // the gaps between attempts, such as 30s, 5m, 1h; the last one repeats

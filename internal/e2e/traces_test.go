@@ -86,10 +86,10 @@ func attributeOf(span *tracepb.Span, key string) string {
 func TestOneTraceFromTheWebhookToTheDelivery(t *testing.T) {
 	t.Parallel()
 	otlp := startCollector(t)
-	s := newSystemWith(t, setup{tenant: shortRetries, routes: "tracing {\nspan webhook\n}\nlog",
+	s := newSystemWith(t, setup{tenant: strings.Replace(shortRetries, "retry", "traceparent on\nretry", 1), routes: "tracing {\nspan webhook\n}\nlog",
 		env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + otlp.URL, "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
 			"OTEL_BSP_SCHEDULE_DELAY=50"}})
-	s.startRecorder(func(event string, n int) int {
+	partner := s.startRecorder(func(event string, n int) int {
 		if event == "CANDIDATE-EXPORT" && n == 1 {
 			return http.StatusInternalServerError
 		}
@@ -114,13 +114,18 @@ func TestOneTraceFromTheWebhookToTheDelivery(t *testing.T) {
 	require.Contains(t, attributeOf(accepted[0], "hiregate.tenant"), "acme")
 	attempts := otlp.of(traceID, "attempt delivery")
 	require.Len(t, attempts, 2)
+	sent := partner.of("CANDIDATE-EXPORT")
+	require.Len(t, sent, 2)
 	for n, want := range []string{"500", "200"} {
+		require.Equal(t, "00-"+traceID+"-"+hex.EncodeToString(attempts[n].SpanId)+"-01", sent[n].header.Get("traceparent"))
 		require.Equal(t, accepted[0].SpanId, attempts[n].ParentSpanId)
 		require.Contains(t, attributeOf(attempts[n], "http.response.status_code"), want)
 		require.Contains(t, attributeOf(attempts[n], "hiregate.integration"), "hris")
 	}
 	require.Equal(t, tracepb.Status_STATUS_CODE_ERROR, attempts[0].Status.GetCode())
 	require.Equal(t, tracepb.Status_STATUS_CODE_UNSET, attempts[1].Status.GetCode())
+
+	require.Empty(t, partner.of("VERIFY")[0].header.Get("traceparent"))
 
 	s.gateway.line(`"msg":"export accepted".*"trace":"` + traceID + `".*"uuid":"` + id + `".*"receipt":"[a-z2-7]{12}"`)
 	s.gateway.line(`"msg":"handled request".*"uuid":"` + id + `"`)

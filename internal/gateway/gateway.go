@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/tracing"
 	"github.com/hiregate/hiregate/internal/trigger"
 	"github.com/hiregate/hiregate/internal/vault"
 	"github.com/hiregate/hiregate/schemas"
@@ -101,7 +102,8 @@ func (g *Gateway) leaving() bool {
 	return now != nil && now != g || g.Exiting != nil && g.Exiting()
 }
 
-// Trigger makes the exports that begin here. The store must be held.
-func (g *Gateway) Trigger() *trigger.Trigger {
-	return &trigger.Trigger{Config: g.Config, Validator: g.Validator, Store: g.Runtime.Store(), Now: g.Now}
+// Trigger makes the exports that a request triggers, in its trace. The store must be held.
+func (g *Gateway) Trigger(r *http.Request) *trigger.Trigger {
+	return &trigger.Trigger{Config: g.Config, Validator: g.Validator, Store: g.Runtime.Store(), Now: g.Now,
+		Traceparent: tracing.Traceparent(tracing.FromRequest(r))}
 }

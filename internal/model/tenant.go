@@ -62,7 +62,7 @@ func (s Secret) Fingerprint(tenant string) []byte {
 	return mac.Sum(nil)
 }
 
-// Rate is how many exports a tenant may send: PerSecond on average, Burst at once.
+// Rate is how many exports a tenant may send, or an integration is sent: PerSecond on average, Burst at once.
 type Rate struct {
 	PerSecond float64
 	Burst     int
@@ -120,9 +120,11 @@ type Integration struct {
 	Documents    DocumentMode
 	Retry        []time.Duration // gaps between attempts; empty: the default schedule
 	InFlight     int             // cap of attempts at once
+	Rate         *Rate           // of attempts; nil: no limit
 	Verify       bool            // false only for a system of the operator's own, in the Caddyfile
 	// StandardWebhooks adds the signature set of the Standard Webhooks specification to the contract's.
 	StandardWebhooks bool
+	Traceparent      bool // each attempt carries its span in the header traceparent (W3C Trace Context)
 }
 
 // DefaultInFlight is the cap of attempts in flight to one integration, so that a hanging partner can't take the slots

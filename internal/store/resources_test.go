@@ -301,7 +301,8 @@ func TestDirectoryHoldsTenantsWithTheirIntegrations(t *testing.T) {
 		require.NoError(t, err)
 		acme := &model.Tenant{Name: "acme", Title: "Acme", Secrets: []model.Secret{"one", "two"}, Quarantine: true, Rate: &model.Rate{PerSecond: 2.5, Burst: 7}}
 		hris := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in/1", Secret: "s", Documents: model.Rehost, InFlight: 16,
-			Retry: []time.Duration{time.Second, time.Minute}, Verify: true, StandardWebhooks: true}
+			Retry: []time.Duration{time.Second, time.Minute}, Verify: true, StandardWebhooks: true, Traceparent: true,
+			Rate: &model.Rate{PerSecond: 0.5, Burst: 3}}
 		write(t, db, func(tx *store.Tx) error {
 			if err := tx.UpsertTenant(acme, noon); err != nil {
 				return err

@@ -23,10 +23,7 @@ func (tx *Tx) UpsertTenant(t *model.Tenant, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("sealing the secrets of a tenant: %w", err)
 	}
-	var perSecond, burst any
-	if t.Rate != nil {
-		perSecond, burst = t.Rate.PerSecond, t.Rate.Burst
-	}
+	perSecond, burst := rateColumns(t.Rate)
 	return tx.upsertDirectory(&t.Row, now, `
 		INSERT INTO tenants (version, created_at, updated_at, name, title, secrets, quarantine, rate, burst)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`, `
@@ -64,16 +61,17 @@ func (tx *Tx) UpsertIntegration(i *model.Integration, now time.Time) error {
 	for n, gap := range i.Retry {
 		gaps[n] = gap.String()
 	}
+	perSecond, burst := rateColumns(i.Rate)
 	return tx.upsertDirectory(&i.Row, now, `
 		INSERT INTO integrations (version, created_at, updated_at, tenant, name, url, secret, documents,
-		standard_webhooks, in_flight, retry, former_secret, rotated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`, `
+		standard_webhooks, in_flight, retry, former_secret, rotated_at, traceparent, rate, burst)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) ON CONFLICT DO NOTHING`, `
 		UPDATE integrations SET version = $1, created_at = $2, updated_at = $3, url = $6, secret = $7, documents = $8,
-		standard_webhooks = $9,
-			in_flight = $10, retry = $11, former_secret = $12, rotated_at = $13
-			WHERE tenant = $4 AND name = $5 AND created_at = $2 AND version = $14`,
+		standard_webhooks = $9, in_flight = $10, retry = $11, former_secret = $12, rotated_at = $13, traceparent = $14,
+		rate = $15, burst = $16
+		WHERE tenant = $4 AND name = $5 AND created_at = $2 AND version = $17`,
 		i.Tenant, i.Name, url, secret, string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "),
-		former, rows.Micros(i.RotatedAt))
+		former, rows.Micros(i.RotatedAt), i.Traceparent, perSecond, burst)
 }
 
 // upsertDirectory inserts or updates a row whose first columns are version and times.
@@ -158,8 +156,8 @@ func (db *DB) ListTenants(ctx context.Context) ([]*model.Tenant, error) {
 	}
 	err = rows.EachPage(ctx, db.reads, scanIntegration, func(last integrationRow) []any { return []any{last.Tenant, last.Name} },
 		MaxPage, `SELECT tenant, name, url, secret, former_secret,
-		documents, standard_webhooks, in_flight, retry, rotated_at, version, created_at, updated_at
-		FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
+		documents, standard_webhooks, in_flight, retry, rotated_at, traceparent, rate, burst, version, created_at,
+		updated_at FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
 		func(page []integrationRow) error {
 			for _, kept := range page {
 				i, err := kept.open(db.vaults)
@@ -187,17 +185,35 @@ type (
 	}
 )
 
+// rateRow holds the columns of a rate; nil: there is none.
+type rateRow struct {
+	perSecond *float64
+	burst     *int
+}
+
+func (r rateRow) rate() *model.Rate {
+	if r.perSecond == nil || r.burst == nil {
+		return nil
+	}
+	return &model.Rate{PerSecond: *r.perSecond, Burst: *r.burst}
+}
+
+// rateColumns returns what the columns of a rate hold.
+func rateColumns(r *model.Rate) (perSecond, burst any) {
+	if r == nil {
+		return nil, nil
+	}
+	return r.PerSecond, r.Burst
+}
+
 func scanTenant(r row) (one tenantRow, err error) {
 	t := &one.Tenant
-	var perSecond *float64
-	var burst *int
-	if err := r.Scan(&t.Name, &t.Title, &one.kept, &t.Quarantine, &perSecond, &burst, &t.Row.Version,
+	var limit rateRow
+	if err := r.Scan(&t.Name, &t.Title, &one.kept, &t.Quarantine, &limit.perSecond, &limit.burst, &t.Row.Version,
 		rows.Time(&t.Row.CreatedAt), rows.Time(&t.Row.UpdatedAt)); err != nil {
 		return one, err
 	}
-	if perSecond != nil && burst != nil {
-		t.Rate = &model.Rate{PerSecond: *perSecond, Burst: *burst}
-	}
+	t.Rate = limit.rate()
 	t.Row.Tenant = t.Name
 	return one, nil
 }
@@ -221,12 +237,13 @@ func (k tenantRow) open(o opener) (*model.Tenant, error) {
 func scanIntegration(r row) (one integrationRow, err error) {
 	i := &one.Integration
 	var gaps string
+	var limit rateRow
 	if err := r.Scan(&i.Tenant, &i.Name, &one.url, &one.secret, &one.former, &i.Documents, &i.StandardWebhooks,
-		&i.InFlight, &gaps, rows.Time(&i.RotatedAt), &i.Row.Version,
+		&i.InFlight, &gaps, rows.Time(&i.RotatedAt), &i.Traceparent, &limit.perSecond, &limit.burst, &i.Row.Version,
 		rows.Time(&i.Row.CreatedAt), rows.Time(&i.Row.UpdatedAt)); err != nil {
 		return one, err
 	}
-	i.Verify, i.Row.Tenant = true, i.Tenant
+	i.Verify, i.Row.Tenant, i.Rate = true, i.Tenant, limit.rate()
 	for _, gap := range strings.Fields(gaps) {
 		d, err := time.ParseDuration(gap)
 		if err != nil {

@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
@@ -21,6 +23,7 @@ import (
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/tracing"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -48,6 +51,8 @@ type Trigger struct {
 	Validator *schemas.Validator
 	Store     *store.DB
 	Now       func() time.Time
+	// Traceparent is the span of the request that triggers, as in the header of W3C Trace Context; empty: it has none.
+	Traceparent string
 }
 
 // ListConfigured are the names of a tenant's integrations that exports may go to, ordered. One that an operator disabled
@@ -105,6 +110,10 @@ func (t *Trigger) Export(tx *store.Tx, r Request) (*model.Export, error) {
 		return nil, err
 	}
 	e := t.event(r, body)
+	ctx, span := tracing.Begin(tracing.From(context.Background(), t.Traceparent), trace.SpanKindInternal,
+		"trigger export", "tenant", e.Tenant, "export", strconv.FormatInt(e.ID, 10))
+	defer span.End()
+	e.Traceparent = cmp.Or(tracing.Traceparent(ctx), t.Traceparent)
 	e.Link = link
 	e.Attachments = len(p.documents)
 	if job != "" {

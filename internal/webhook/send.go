@@ -42,6 +42,8 @@ type Delivery struct {
 
 	// WebhookID adds the signature set of Standard Webhooks, for either event; empty: it is left out.
 	WebhookID string
+	// Traceparent is the span of the attempt (W3C Trace Context); empty: it is left out.
+	Traceparent string
 }
 
 // Answer is the response to an attempt, of any status: a redirect is an answer and is not followed.
@@ -145,6 +147,9 @@ func (n Names) request(ctx context.Context, d Delivery, at time.Time) (*http.Req
 	}
 	if d.WebhookID != "" {
 		signStandard(req.Header, d.WebhookID, at, d.Body, d.Secret, d.OtherSecret)
+	}
+	if d.Traceparent != "" {
+		put(req.Header, "traceparent", []byte(d.Traceparent))
 	}
 	return req, nil
 }

@@ -72,6 +72,7 @@ import (
 //				in_flight <n>
 //				verify    off
 //				standard_webhooks
+//				traceparent on
 //			}
 //		}
 //	}

@@ -109,8 +109,16 @@ func (p *parser) integrationLine(i *Integration) (err error) {
 		if p.NextArg() {
 			return p.Err("standard_webhooks stands alone: leave out what follows it")
 		}
+	case "traceparent":
+		i.Traceparent = true
+		_, err = p.word("on", func(s string) error {
+			if s != "on" {
+				return errors.New("traceparent takes on: leave the line out to send no trace")
+			}
+			return nil
+		})
 	default:
-		return p.unknown("url, secret, documents, retry, in_flight, verify or standard_webhooks")
+		return p.unknown("url, secret, documents, retry, in_flight, verify, standard_webhooks or traceparent")
 	}
 	if err != nil {
 		return err

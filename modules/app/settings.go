@@ -80,6 +80,8 @@ type Integration struct {
 	VerifyOff bool `json:"verify_off,omitempty"`
 	// StandardWebhooks adds the signature set of Standard Webhooks to the contract's.
 	StandardWebhooks bool `json:"standard_webhooks,omitempty"`
+	// Traceparent sends the trace of each attempt in the header traceparent (W3C Trace Context).
+	Traceparent bool `json:"traceparent,omitempty"`
 }
 
 const (
@@ -322,7 +324,7 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egre
 	integration := &model.Integration{Tenant: tenant, Name: i.Name, URL: address, Secret: secret, FormerSecret: former,
 		Documents: cmp.Or(model.DocumentMode(i.Documents), model.Rehost),
 		InFlight:  cmp.Or(i.InFlight, model.DefaultInFlight),
-		Verify:    !i.VerifyOff, StandardWebhooks: i.StandardWebhooks}
+		Verify:    !i.VerifyOff, StandardWebhooks: i.StandardWebhooks, Traceparent: i.Traceparent}
 	if err := integration.Validate(); err != nil {
 		return nil, err
 	}

@@ -278,7 +278,7 @@ func (s *submission) store(sheet *sheet) error {
 	if !ok {
 		return errNoJob
 	}
-	t := g.Trigger()
+	t := g.Trigger(s.r)
 	configured, err := t.ListConfigured(ctx, tenant)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 func integrationFormOf(form url.Values) (api.IntegrationInput, *failure) {
 	f := api.IntegrationInput{Name: form.Get("name"), URL: strings.TrimSpace(form.Get("url")),
 		Secret: strings.TrimSpace(form.Get("secret")), Documents: model.DocumentMode(form.Get("documents")),
-		Standard: form.Get("standard") != "", Retry: strings.Fields(form.Get("retry"))}
+		Standard: form.Get("standard") != "", Traceparent: form.Get("traceparent") != "", Retry: strings.Fields(form.Get("retry"))}
 	f.Rotate = f.Secret != "" && form.Get("rotate") != ""
 	if form.Get("endFormer") != "" {
 		f.Former = new(string)
@@ -92,8 +92,8 @@ func editIntegration(v *visitor) error {
 		return err
 	}
 	shown := integrationFormPage{Name: name, Host: stored.URL, Version: v.etag, Rotating: stored.Rotating,
-		Form: api.IntegrationInput{Documents: stored.Documents, Standard: stored.Standard, InFlight: stored.InFlight,
-			Retry: stored.Retry}}
+		Form: api.IntegrationInput{Documents: stored.Documents, Standard: stored.Standard,
+			Traceparent: stored.Traceparent, InFlight: stored.InFlight, Retry: stored.Retry}}
 	if v.URL.Query().Get("secret") == "new" {
 		shown.Form.Secret, shown.Form.Rotate = newSecret(), true
 	}

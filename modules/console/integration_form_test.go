@@ -67,12 +67,15 @@ func TestSetUpOfAnIntegration(t *testing.T) {
 	require.Contains(t, edit, `<option value="inline" selected>`)
 	require.NotEqual(t, secret, value(t, b.see(ops, hris+"/edit?secret=new", http.StatusOK), "secret"))
 
-	form = url.Values{"documents": {"rehost"}, "inFlight": {"5"}, "retry": {"10s"},
+	form = url.Values{"documents": {"rehost"}, "inFlight": {"5"}, "retry": {"10s"}, "traceparent": {"yes"},
 		"version": {value(t, edit, "version")}}
 	require.Equal(t, http.StatusSeeOther, b.send(ops, http.MethodPost, hris+"/edit", form).Code)
 	require.Equal(t, http.StatusPreconditionFailed, b.send(ops, http.MethodPost, hris+"/edit", form).Code,
 		"somebody else changed it meanwhile")
-	require.Equal(t, "5", value(t, b.see(ops, hris+"/edit", http.StatusOK), "inFlight"))
+	again := b.see(ops, hris+"/edit", http.StatusOK)
+	require.Equal(t, "5", value(t, again, "inFlight"))
+	require.Contains(t, again, `name="traceparent" type="checkbox" value="yes" checked`)
+	require.NotContains(t, edit, `name="traceparent" type="checkbox" value="yes" checked`)
 	status = http.StatusForbidden
 	w = b.send(ops, http.MethodPost, hris+"/edit", url.Values{"secret": {"another secret of theirs"}})
 	require.Equal(t, http.StatusUnprocessableEntity, w.Code)

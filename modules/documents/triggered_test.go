@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func (b *fixture) offer(t *testing.T, content []byte, scan model.ScanState) (pat
 	})
 	var e *model.Export
 	b.Write(t, func(tx *store.Tx) (err error) {
-		e, err = b.Trigger().Export(tx, trigger.Request{Tenant: "acme", Candidate: "c-1", Integrations: []string{"hris"}})
+		e, err = b.Trigger(httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)).Export(tx, trigger.Request{Tenant: "acme", Candidate: "c-1", Integrations: []string{"hris"}})
 		return err
 	})
 	require.NoError(t, b.Runtime.Store().LoadBody(t.Context(), e))

@@ -29,7 +29,7 @@ func exportCandidate(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	t := r.Tenant
-	triggered := r.Gateway.Trigger()
+	triggered := r.Gateway.Trigger(r.Request)
 	to, err := destinations(r, triggered, t, in.Integration)
 	if err != nil {
 		return nil, err

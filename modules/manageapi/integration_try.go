@@ -8,6 +8,7 @@ import (
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/sample"
+	"github.com/hiregate/hiregate/internal/tracing"
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 	"github.com/hiregate/hiregate/workflows/export"
 )
@@ -27,7 +28,7 @@ func tryIntegration(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	// An attempt under way is not cut off: the partner may have it already.
-	t := export.Try(context.WithoutCancel(r.Context()), c, e, i, p.status.ByFormer)
+	t := export.Try(context.WithoutCancel(tracing.FromRequest(r.Request)), c, e, i, p.status.ByFormer)
 	shown := api.Trial{
 		UUID: id, Received: t.Attempt.Fault == "", Class: t.Attempt.Fault, URL: origin(i.URL), Documents: i.Documents,
 		Header: map[string]string{}, Body: string(e.Body), SentAt: t.Attempt.StartedAt,

@@ -27,7 +27,8 @@ func integrationOf(i *model.Integration, s store.IntegrationStatus) api.Integrat
 	shown := api.Integration{
 		ID: i.Name, Tenant: i.Tenant, Name: i.Name, State: s.State, Reason: s.Reason,
 		Why: model.ParseReason(s.Reason), Attempts: s.Attempts, UpdatedAt: s.UpdatedAt, URL: origin(i.URL), Documents: i.Documents, Standard: i.StandardWebhooks,
-		Rotating: i.FormerSecret != "", RotatedAt: i.RotatedAt,
+		Traceparent: i.Traceparent,
+		Rotating:    i.FormerSecret != "", RotatedAt: i.RotatedAt,
 		InFlight: cmp.Or(i.InFlight, model.DefaultInFlight),
 		Declared: i.Row.Version == 0, Version: i.Row.Version,
 	}

@@ -44,7 +44,7 @@ func enter(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	t := r.Tenant
-	triggered := r.Gateway.Trigger()
+	triggered := r.Gateway.Trigger(r.Request)
 	configured, err := triggered.ListConfigured(r.Context(), t)
 	if err != nil {
 		return nil, err

@@ -159,3 +159,13 @@ func TestExportsOfATime(t *testing.T) {
 		require.Equal(t, want, ids(b, acme+"/exports"+query), query)
 	}
 }
+
+func TestAnExportIsInTheTraceOfItsRequest(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	b.deliver(model.Delivered, 200)
+	const came = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	b.must(http.StatusCreated, http.MethodPost, acme+"/candidates/c-1/exports", "", "traceparent", came)
+	require.Equal(t, came, b.Exports(t)[0].Traceparent)
+}

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/tracing"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/workflows"
 )
@@ -32,7 +34,7 @@ func (a *Activities) send(ctx context.Context, c *config.Config, e *model.Export
 	e.Body = nil // a partner may take long: what is not sent need not stay in memory
 	// Nothing cuts off an attempt that is under way, not even a Temporal that has gone: the partner may have it
 	// already. It ends soon.
-	answer, err := c.Names.Send(context.WithoutCancel(ctx), c.Egress.Client(), outgoing(e, i, body, byFormer))
+	answer, err := c.Names.Send(context.WithoutCancel(ctx), c.Egress.Client(), outgoing(ctx, e, i, body, byFormer))
 	if answer.Duration > 0 {
 		metrics.Attempt(answer.Duration)
 	}
@@ -41,7 +43,8 @@ func (a *Activities) send(ctx context.Context, c *config.Config, e *model.Export
 
 // outgoing returns what is sent to an integration of an export whose body is this one. byFormer: the integration is
 // verified with its former secret, and perhaps does not know the present one yet.
-func outgoing(e *model.Export, i *model.Integration, body []byte, byFormer bool) webhook.Delivery {
+func outgoing(ctx context.Context, e *model.Export, i *model.Integration, body []byte,
+	byFormer bool) webhook.Delivery {
 	out := webhook.Delivery{
 		URL: i.URL, Secret: i.Secret.Reveal(), OtherSecret: i.FormerSecret.Reveal(), Event: webhook.EventExport,
 		Body: body, UUID: e.UUID(), Link: e.Link, ExportContext: e.ExportContext,
@@ -51,6 +54,9 @@ func outgoing(e *model.Export, i *model.Integration, body []byte, byFormer bool)
 	}
 	if i.StandardWebhooks {
 		out.WebhookID = e.Key
+	}
+	if i.Traceparent {
+		out.Traceparent = cmp.Or(tracing.Traceparent(ctx), e.Traceparent) // without spans of ours, that of the sender
 	}
 	return out
 }

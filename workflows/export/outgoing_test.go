@@ -372,3 +372,20 @@ func TestBothSecretsOfARotationSign(t *testing.T) {
 	_, _, class := b.deliver(b.accept("u-3"))
 	require.Equal(t, string(model.ClassHeld), class, "no former secret keeps the gate open")
 }
+
+// Where no spans are exported, an integration that wants traces gets the one that came with the export.
+func TestTraceOfTheSenderIsPassedOnWhereItIsWanted(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	_, headers := b.record()
+	const came = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	traced := func(e *model.Export) { e.Traceparent = came }
+	b.deliver(b.take("u-1", `{}`, traced))
+	b.config.Tenants["acme"].Integrations[0].Traceparent = true
+	b.deliver(b.take("u-2", `{}`, traced))
+	b.deliver(b.take("u-3", `{}`, func(*model.Export) {}))
+	require.Len(t, *headers, 3)
+	require.NotContains(t, (*headers)[0], "Traceparent")
+	require.Equal(t, came, (*headers)[1].Get("traceparent"))
+	require.NotContains(t, (*headers)[2], "Traceparent", "it has none")
+}

@@ -19,7 +19,7 @@ type Trial struct {
 func Try(ctx context.Context, c *config.Config, e *model.Export, i *model.Integration, byFormer bool) Trial {
 	client := c.Egress.Client()
 	seen := &recorder{next: client.Transport}
-	answer, err := c.Names.Send(ctx, &http.Client{Transport: seen}, outgoing(e, i, e.Body, byFormer))
+	answer, err := c.Names.Send(ctx, &http.Client{Transport: seen}, outgoing(ctx, e, i, e.Body, byFormer))
 	return Trial{Header: seen.header, Attempt: judge(answer, err)}
 }
 

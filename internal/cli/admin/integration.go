@@ -183,7 +183,8 @@ func (a *Client) sayMissed(ctx context.Context, cmd *cobra.Command, arg string) 
 
 var integrationSettings = settings[api.Integration, api.IntegrationInput]{
 	kept: func(i *api.Integration) api.IntegrationInput {
-		return api.IntegrationInput{Documents: i.Documents, Standard: i.Standard, InFlight: i.InFlight, Retry: i.Retry}
+		return api.IntegrationInput{Documents: i.Documents, Standard: i.Standard, Traceparent: i.Traceparent,
+			InFlight: i.InFlight, Retry: i.Retry}
 	},
 	flags: []setting[api.IntegrationInput]{
 		{"url", func(i *api.IntegrationInput) any { return &i.URL },
@@ -192,6 +193,8 @@ var integrationSettings = settings[api.Integration, api.IntegrationInput]{
 			"how documents reach it: rehost (default), passthrough or inline"},
 		{"standard-webhooks", func(i *api.IntegrationInput) any { return &i.Standard },
 			"add the signature headers of the Standard Webhooks specification"},
+		{"traceparent", func(i *api.IntegrationInput) any { return &i.Traceparent },
+			"send it the trace of each attempt, in the header traceparent"},
 		{"in-flight", func(i *api.IntegrationInput) any { return &i.InFlight }, "how many attempts may be under way at once"},
 	},
 }

@@ -88,7 +88,8 @@ func (s *seeding) moved(ctx context.Context, path, origin, here string) error {
 		return nil
 	}
 	// the secret stays what it was
-	next := api.IntegrationInput{URL: here, Documents: i.Documents, Standard: i.Standard, InFlight: i.InFlight, Retry: i.Retry}
+	next := api.IntegrationInput{URL: here, Documents: i.Documents, Standard: i.Standard,
+		Traceparent: i.Traceparent, InFlight: i.InFlight, Retry: i.Retry}
 	return unless(http.StatusUnprocessableEntity, s.Call(ctx, http.MethodPut, s.base+path, next, nil))
 }
 
