@@ -32,9 +32,9 @@ import (
 	"github.com/hiregate/hiregate/workflows/verification"
 )
 
-// With -record, the histories of these runs are written to where the replay tests of the workflows look for them
-// (CONTRIBUTING.md).
-var record = goflag.Bool("record", false, "write the workflows' histories to their testdata folders")
+// With -record, the histories of these runs are written to where the replay tests of the workflows look for them, and
+// TestUpgrade writes what it starts on (CONTRIBUTING.md).
+var record = goflag.String("record", "", "write what this `release` leaves, such as 0.1.0, to the testdata folders")
 
 // workerName is where a history names the worker, and so its host: its identity, and the task queue of its own,
 // <host>:<uuid>.
@@ -190,9 +190,9 @@ func (s *system) history(c client.Client, words []string, name, workflowID strin
 	raw, err := protojson.MarshalOptions{Indent: "\t"}.Marshal(h)
 	require.NoError(s.t, err)
 	replaytest.RequireNothingOf(s.t, words, raw)
-	if *record {
+	if *record != "" {
 		folder, file, _ := strings.Cut(name, "/")
-		path := filepath.Join("..", "..", "workflows", folder, "testdata", file+".json")
+		path := filepath.Join("..", "..", "workflows", folder, "testdata", *record, file+".json")
 		require.NoError(s.t, os.MkdirAll(filepath.Dir(path), 0o755))
 		var indented bytes.Buffer // protojson varies its white space on purpose
 		require.NoError(s.t, json.Indent(&indented, raw, "", "\t"))

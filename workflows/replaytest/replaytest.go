@@ -16,18 +16,18 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Run replays every history in the testdata folder of the calling test's package with these workflows, by name, and
+// Run replays every history in the calling test's package, testdata/RELEASE/NAME.json, with these workflows, by name, and
 // looks for the candidate of testdata/samples/export-full.json in them.
 func Run(t *testing.T, fns map[string]any) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
+	files, err := filepath.Glob(filepath.Join("testdata", "*", "*.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files, "there are no recorded histories: CONTRIBUTING.md says how to record them")
 	sample, err := os.ReadFile(filepath.Join("..", "..", "testdata", "samples", "export-full.json"))
 	require.NoError(t, err)
 	words := Personal(t, sample)
 	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
+		t.Run(file, func(t *testing.T) {
 			replayer := worker.NewWorkflowReplayer()
 			for name, fn := range fns {
 				replayer.RegisterWorkflowWithOptions(fn, workflow.RegisterOptions{Name: name})
