@@ -16,10 +16,17 @@ var written embed.FS
 // object is a JSON object of the OpenAPI document.
 type object = map[string]any
 
-// descriptions returns the OpenAPI document by the paths where everybody may read it. Each names the mount of the API
-// relative to itself.
+// receiverFile is the OpenAPI document of a partner's receiver. Its webhooks are in the API's own document, too.
+const receiverFile = "openapi/openapi-receiver.json"
+
+// descriptions returns the OpenAPI documents by the paths where everybody may read them. The API's own names the mount of
+// the API relative to itself.
 var descriptions = sync.OnceValue(func() map[string][]byte {
-	all := map[string][]byte{}
+	receiver, err := written.ReadFile(receiverFile)
+	if err != nil {
+		panic(err)
+	}
+	all := map[string][]byte{"/openapi-receiver.json": receiver}
 	for address, mount := range map[string]string{"/openapi.json": ".", "/v1/openapi.json": ".."} {
 		d := maps.Clone(description())
 		d["servers"] = []any{object{"url": mount}}
@@ -32,9 +39,9 @@ var descriptions = sync.OnceValue(func() map[string][]byte {
 	return all
 })
 
-// description is the OpenAPI document (version 3.1): base.json, a file for each resource, the generated schemas, and
-// in each operation the parameters and problems that all operations share. The files are part of the program: if one
-// is wrong, nothing starts, and no test passes.
+// description is the OpenAPI document (version 3.1): base.json, a file for each resource, the webhooks, the generated
+// schemas, and in each operation the parameters and problems that all operations share. The files are part of the
+// program: if one is wrong, nothing starts, and no test passes.
 var description = sync.OnceValue(func() object {
 	base := read("openapi/base.json")
 	components := base["components"].(object)
@@ -47,6 +54,10 @@ var description = sync.OnceValue(func() object {
 			continue
 		}
 		part := read("openapi/" + f.Name())
+		if webhooks, ok := part["webhooks"]; ok {
+			base["webhooks"] = webhooks
+			part = part["components"].(object)
+		}
 		if paths, ok := part["paths"].(object); ok {
 			maps.Copy(base["paths"].(object), paths)
 		}

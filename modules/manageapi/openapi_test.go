@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,13 +19,15 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/modules/manageapi"
 )
 
 const documentURL = "https://gate.example.com/openapi.json"
 
-// contract is the OpenAPI document, as the API serves it.
+// contract is an OpenAPI document, as the API serves it.
 type contract struct {
 	root     map[string]any
 	mu       sync.Mutex
@@ -32,10 +35,15 @@ type contract struct {
 	compiled map[string]*jsonschema.Schema
 }
 
-var document = sync.OnceValues(func() (*contract, error) {
+var (
+	document         = sync.OnceValues(func() (*contract, error) { return served("/openapi.json") })
+	receiverDocument = sync.OnceValues(func() (*contract, error) { return served("/openapi-receiver.json") })
+)
+
+func served(path string) (*contract, error) {
 	w := httptest.NewRecorder()
 	manageapi.NewKeyed(func() *gateway.Gateway { return nil }, zap.NewNop()).ServeHTTP(w,
-		httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
+		httptest.NewRequest(http.MethodGet, path, nil))
 	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" {
 		return nil, fmt.Errorf("the document is not served: %d", w.Code)
 	}
@@ -47,7 +55,7 @@ var document = sync.OnceValues(func() (*contract, error) {
 		compiled: map[string]*jsonschema.Schema{}}
 	c.compiler.AssertFormat()
 	return c, c.compiler.AddResource(documentURL, root)
-})
+}
 
 // schema is the schema at a JSON pointer of the document.
 func (c *contract) schema(pointer string) (*jsonschema.Schema, error) {
@@ -206,9 +214,23 @@ func TestOpenAPIIsValid(t *testing.T) {
 	t.Parallel()
 	c, err := document()
 	require.NoError(t, err)
+	c.requireValid(t, "openapi", "info", "servers", "security", "tags", "paths", "webhooks", "components")
+	ids := map[string]bool{}
+	for path, item := range c.root["paths"].(map[string]any) {
+		for method, o := range item.(map[string]any) {
+			if method == "parameters" {
+				continue
+			}
+			c.requireOperation(t, path, method, o.(map[string]any), item.(map[string]any)["parameters"], ids)
+		}
+	}
+}
+
+// requireValid checks a document without its operations. It has these members.
+func (c *contract) requireValid(t *testing.T, members ...string) {
+	t.Helper()
 	require.Regexp(t, `^3\.1\.\d+$`, c.root["openapi"])
-	require.Subset(t, []string{"openapi", "info", "servers", "security", "tags", "paths", "components"},
-		slices.Collect(maps.Keys(c.root)))
+	require.ElementsMatch(t, members, slices.Collect(maps.Keys(c.root)))
 	info := c.root["info"].(map[string]any)
 	require.NotEmpty(t, info["title"])
 	require.NotEmpty(t, info["version"])
@@ -232,18 +254,96 @@ func TestOpenAPIIsValid(t *testing.T) {
 		}
 	})
 	for _, kind := range []string{"schemas", "parameters", "responses", "headers"} {
-		for name := range components[kind].(map[string]any) {
+		all, _ := components[kind].(map[string]any)
+		for name := range all {
 			require.True(t, used["#/components/"+kind+"/"+name], "nothing refers to %s", name)
 		}
 	}
-	ids := map[string]bool{}
-	for path, item := range c.root["paths"].(map[string]any) {
-		for method, o := range item.(map[string]any) {
-			if method == "parameters" {
-				continue
+}
+
+// TestOpenAPIOfTheReceiver checks the document that partners generate their receivers from, and that the management API's
+// own has the same webhooks.
+func TestOpenAPIOfTheReceiver(t *testing.T) {
+	t.Parallel()
+	c, err := receiverDocument()
+	require.NoError(t, err)
+	whole, err := document()
+	require.NoError(t, err)
+	c.requireValid(t, "openapi", "info", "webhooks", "components")
+	require.Equal(t, c.root["webhooks"], whole.root["webhooks"])
+	for event, names := range map[string][]string{
+		"VERIFY": {"X-Service-Event", "X-Service-Signature", "User-Agent"},
+		"CANDIDATE-EXPORT": {"X-Service-Event", "X-Service-Signature", "User-Agent", "X-Service-UUID", "Link",
+			"X-Service-Export-Context"},
+	} {
+		o, _ := c.at("/webhooks/" + event + "/post")
+		require.NotEmpty(t, o["operationId"])
+		require.NotEmpty(t, o["summary"])
+		var found []string
+		for _, p := range o["parameters"].([]any) {
+			one := p.(map[string]any)
+			if ref, ok := one["$ref"].(string); ok {
+				one, _ = c.at(strings.TrimPrefix(ref, "#"))
 			}
-			c.requireOperation(t, path, method, o.(map[string]any), item.(map[string]any)["parameters"], ids)
+			require.Equal(t, "header", one["in"])
+			found = append(found, one["name"].(string))
 		}
+		require.ElementsMatch(t, names, found)
+		for status, r := range o["responses"].(map[string]any) {
+			require.Regexp(t, `^(200|2XX|default)$`, status)
+			require.NotEmpty(t, r.(map[string]any)["description"])
+		}
+	}
+	sample := func(name string) string {
+		raw, err := os.ReadFile("../../testdata/samples/" + name)
+		require.NoError(t, err)
+		return string(raw)
+	}
+	identifier := func(kind string) string {
+		return `{"value":"1","schemeId":"Service ` + kind + `","schemeAgencyId":"Service"}`
+	}
+	candidate := func(members string) string {
+		return `{"candidate":{"person":{"id":` + identifier("Candidate") + members + `}}}`
+	}
+	for body, good := range map[string]bool{
+		sample("export-full.json"):    true,
+		sample("export-minimal.json"): true,
+		candidate(`,"name":null,"communication":null,"customFields":null,"more":1`):                             true,
+		candidate(`,"applyDate":"2026-02-30"`):                                                                  false,
+		candidate(`,"name":"Ada"`):                                                                              false,
+		`{"candidate":{"person":{"name":{"given":"Ada"}}}}`:                                                     false,
+		`{"candidate":{"person":{"id":` + identifier("Job") + `}}}`:                                             false,
+		`{"candidate":{"person":{"id":null}}}`:                                                                  false,
+		strings.Replace(sample("export-full.json"), "2026-11-12 16:04:59", "2026-11-12T16:04:59Z", 1):           false,
+		strings.Replace(sample("export-full.json"), `"name": "startDate"`, `"name": "start"`, 1):                false,
+		strings.Replace(sample("export-full.json"), "Service Legacy Job Application", "Service Application", 1): false,
+	} {
+		err := c.valid("/webhooks/CANDIDATE-EXPORT/post/requestBody/content/application~1json/schema", []byte(body))
+		require.Equal(t, good, err == nil, "%s\n%v", body, err)
+	}
+	verification := "/webhooks/VERIFY/post/requestBody/content/application~1json/schema"
+	require.NoError(t, c.valid(verification, []byte(sample("verify.json"))))
+	require.Error(t, c.valid(verification, []byte(`{"data":"verify"}`)))
+}
+
+// The documents write the maker's name of the gateway that serves them.
+func TestOpenAPINamesTheMaker(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Reconfigure(func(c *config.Config) {
+		var err error
+		c.Names, err = webhook.NamesFor("Acme")
+		require.NoError(t, err)
+	})
+	for _, path := range []string{"/openapi.json", "/openapi-receiver.json"} {
+		res, err := http.Get(b.url + path)
+		require.NoError(t, err)
+		defer res.Body.Close()
+		got, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.Contains(t, string(got), `"X-Acme-Signature"`)
+		require.Contains(t, string(got), `"Acme Verify Event"`)
+		require.NotContains(t, string(got), "Service")
 	}
 }
 

@@ -1,5 +1,5 @@
 // Command openapi writes the schemas of the management API's OpenAPI document: those of the messages that its paths
-// refer to, from the types of internal/api and internal/model.
+// refer to, from the types of internal/api and internal/model. It also writes the OpenAPI document of a partner's receiver.
 package main
 
 import (
@@ -21,8 +21,15 @@ func main() {
 		log.Fatal("name the folder of internal and the folder of the OpenAPI document, such as: " +
 			"openapi internal modules/manageapi/openapi")
 	}
-	raw, err := document(os.Args[1], os.Args[2])
+	// The receiver's first: the management API's refers to its schemas.
+	raw, err := receiver(filepath.Join(os.Args[1], "..", "schemas"))
 	if err == nil {
+		err = os.WriteFile(filepath.Join(os.Args[2], receiverFile), raw, 0o644)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	if raw, err = document(os.Args[1], os.Args[2]); err == nil {
 		err = os.WriteFile(filepath.Join(os.Args[2], generated), raw, 0o644)
 	}
 	if err != nil {

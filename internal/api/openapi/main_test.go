@@ -18,3 +18,13 @@ func TestSchemasAreUpToDate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(want), string(got), "run go generate ./internal/api")
 }
+
+// The bodies of the receiver's document are those of the contract's schemas.
+func TestReceiverIsUpToDate(t *testing.T) {
+	t.Parallel()
+	want, err := receiver(filepath.Join("..", "..", "..", "schemas"))
+	require.NoError(t, err)
+	got, err := os.ReadFile(filepath.Join("..", "..", "..", "modules", "manageapi", "openapi", receiverFile))
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got), "run go generate ./internal/api")
+}

@@ -4,6 +4,7 @@
 package rest
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"net/http"
@@ -33,7 +34,7 @@ type Server struct {
 }
 
 // New returns the server of some routes. It calls gateway for each request; nil means no gateway is running. documents
-// are JSON documents that everybody may read, by their paths.
+// are JSON documents that everybody may read, by their paths; where they write Service, the maker's name is put.
 func New(
 	gateway func() *gateway.Gateway, access Access, log *zap.Logger, routes []Route, documents map[string][]byte,
 ) *Server {
@@ -54,7 +55,11 @@ func New(
 	}
 	for path, document := range documents {
 		handle(http.MethodGet, path, func(w http.ResponseWriter, _ *http.Request) {
-			(&answer{status: http.StatusOK, body: document}).write(w)
+			body := document
+			if g := s.gateway(); g != nil {
+				body = bytes.ReplaceAll(body, []byte("Service"), []byte(g.Config.Names.Service))
+			}
+			(&answer{status: http.StatusOK, body: body}).write(w)
 		})
 	}
 	for path, methods := range allowed {

@@ -1,0 +1,101 @@
+package main
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// receiverFile is the name of the document that receiver returns.
+const receiverFile = "openapi-receiver.json"
+
+//go:embed receiver.json
+var receiverBase []byte
+
+// receiver returns the OpenAPI document of a partner's receiver: the webhooks of receiver.json, with the schemas of their
+// bodies from the folder of the contract's JSON Schemas. The maker's name is Service, as in the contract.
+func receiver(folder string) ([]byte, error) {
+	var d struct {
+		OpenAPI    string          `json:"openapi"`
+		Info       json.RawMessage `json:"info"`
+		Webhooks   json.RawMessage `json:"webhooks"`
+		Components struct {
+			Parameters json.RawMessage `json:"parameters"`
+			Schemas    map[string]any  `json:"schemas"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(receiverBase, &d); err != nil {
+		return nil, fmt.Errorf("receiver.json: %w", err)
+	}
+	d.Components.Schemas = map[string]any{}
+	for name, file := range map[string]string{"CandidateExport": "export", "Verification": "verification"} {
+		raw, err := os.ReadFile(filepath.Join(folder, file+".schema.json"))
+		if err != nil {
+			return nil, err
+		}
+		var s map[string]any
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(string(raw), "{service_name}", "Service")), &s); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		definitions, _ := s["definitions"].(map[string]any)
+		for _, keyword := range []string{"$schema", "$id", "definitions"} {
+			delete(s, keyword)
+		}
+		d.Components.Schemas[name] = converted(s)
+		for name, definition := range definitions {
+			d.Components.Schemas[exported(name)] = converted(definition)
+		}
+	}
+	raw, err := json.MarshalIndent(d, "", "  ")
+	return append(raw, '\n'), err
+}
+
+// exported is the name of a definition's schema. The management API has schemas of its own for persons, fields and others.
+func exported(definition string) string {
+	return "Exported" + strings.ToUpper(definition[:1]) + definition[1:]
+}
+
+// converted turns a schema of the contract into one of OpenAPI 3.1: definitions are elsewhere, the contract's formats are not
+// known there, and null, which counts as absent, has to be a type.
+func converted(node any) any {
+	switch n := node.(type) {
+	case []any:
+		for i := range n {
+			n[i] = converted(n[i])
+		}
+	case map[string]any:
+		for name, value := range n {
+			n[name] = converted(value)
+		}
+		if ref, ok := n["$ref"].(string); ok {
+			n["$ref"] = "#/components/schemas/" + exported(strings.TrimPrefix(ref, "#/definitions/"))
+		}
+		switch n["format"] {
+		case "contract-date":
+			n["format"] = "date"
+		case "contract-datetime":
+			delete(n, "format")
+			n["pattern"] = `^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$`
+		}
+		properties, _ := n["properties"].(map[string]any)
+		required, _ := n["required"].([]any)
+		for name, property := range properties {
+			if n["type"] == "object" && !slices.Contains(required, any(name)) {
+				properties[name] = orNull(property.(map[string]any))
+			}
+		}
+	}
+	return node
+}
+
+func orNull(s map[string]any) map[string]any {
+	if kind, ok := s["type"]; ok {
+		s["type"] = []any{kind, "null"}
+		return s
+	}
+	return map[string]any{"anyOf": []any{s, map[string]any{"type": "null"}}}
+}
