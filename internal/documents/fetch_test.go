@@ -269,7 +269,7 @@ func TestFetchStatus(t *testing.T) {
 		204: Retry, 206: Retry, 301: Retry, 302: Retry, 304: Retry, 307: Retry, 308: Retry, 500: Retry, 502: Retry,
 		503: Retry,
 		408: Retry, 425: Retry, 429: Retry,
-		400: GiveUpAfterTries, 401: GiveUpAfterTries, 403: GiveUpAfterTries, 404: GiveUpAfterTries, 410: GiveUpAfterTries,
+		400: GiveUpAfterTries, 401: GiveUpAfterTries, 403: GiveUpAfterTries, 404: GiveUpAfterTries, 410: GiveUp,
 		451: GiveUpAfterTries,
 	} {
 		asked := 0

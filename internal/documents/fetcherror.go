@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -58,7 +59,7 @@ func (e *FetchError) Error() string {
 		return fmt.Sprintf("%s answered %d, and redirects are not followed: its service has to send the address that "+
 			"has the document", e.Host, e.Status)
 	case ClassStatus:
-		if e.Verdict() == GiveUpAfterTries {
+		if e.Verdict() != Retry {
 			return fmt.Sprintf("%s answered %d instead of the document: the URL is wrong or has ended; have the "+
 				"candidate exported again", e.Host, e.Status)
 		}
@@ -98,6 +99,9 @@ func (e *FetchError) Verdict() Verdict {
 	case ClassURL, ClassRefused, ClassTooLarge:
 		return GiveUp
 	case ClassStatus:
+		if e.Status == http.StatusGone {
+			return GiveUp
+		}
 		if e.Status >= 400 && e.Status < 500 && e.Status != 408 && e.Status != 425 && e.Status != 429 {
 			return GiveUpAfterTries
 		}
