@@ -33,7 +33,8 @@ func TestSoundReceiversPassTheirCheck(t *testing.T) {
 		"listen":  "http://" + loopback(ports[0]) + "/inbound",
 		"partner": "http://" + loopback(ports[1]) + "/inbound",
 	} {
-		out, code := run(t, nil, hiregate(t), "check", "receiver", url, "--secret", right, "--format", "json")
+		out, code := run(t, nil, hiregate(t), "check", "receiver", url, "--secret", right, "--format", "json",
+			"--documents-wait", patience.String())
 		require.Zero(t, code, "%s: %s", name, out)
 		checks := 0
 		for line := range strings.Lines(out) {
@@ -42,7 +43,7 @@ func TestSoundReceiversPassTheirCheck(t *testing.T) {
 			require.True(t, r.Verdict == "passed" || r.ID == "B-26", "%s: %s", name, line) // B-26 needs a second secret
 			checks++
 		}
-		require.Greater(t, checks, 20)
+		require.Greater(t, checks, 30)
 	}
 	out, code := run(t, nil, hiregate(t), "check", "receiver", "http://"+loopback(s.http)+"/hooks/acme", "--secret",
 		secret("another"), "--only", "B-01")

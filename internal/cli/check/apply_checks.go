@@ -29,9 +29,6 @@ const (
 	takeSound = "accept what the questions ask for, and answer 204"
 )
 
-// resumeLimit is in bytes. The contract says 2MB; some read that as 2 MiB, so sizes between them are not tried.
-const resumeLimit = 2_000_000
-
 var applyChecks = []check[*applicant]{
 	{"C-01", "The right user name and password get a token, with 200.", applyResources, Must,
 		func(ctx context.Context, a *applicant) finding {
@@ -195,16 +192,28 @@ var applyChecks = []check[*applicant]{
 			}
 			return named(a.apply(ctx, a.job, with(a.answers(), *q.ID, text+"é")), *q.ID, "one character more than maxLength")
 		})},
-	{"C-23", "A resume of less than 2 MB is accepted, and one of more is named.", applyLimits, Must,
+	{"C-23", "A file below its limit is accepted, and one above is named: 2 MB for resume, 10 MB for others.", applyLimits, Must,
 		prepared(func(ctx context.Context, a *applicant) finding {
-			q, ok := a.first(func(q question) bool { return *q.ID == "resume" })
-			if !ok {
-				return finding{Skipped: "the job asks for no resume"}
+			found := finding{Skipped: "the job asks for no file"}
+			for _, q := range a.questions {
+				if q.ID == nil || q.Format == nil || *q.Format != model.File {
+					continue
+				}
+				most := 10
+				if *q.ID == "resume" {
+					most = 2
+				}
+				below, above := file(most*1_000_000-1), file(most<<20) // some read MB as MiB: sizes between them are not tried
+				if r := a.apply(ctx, a.job, with(a.answers(), *q.ID, below)); r.status != http.StatusNoContent {
+					return finding{Sent: fmt.Sprintf("a file of a byte less than %d MB as the answer to %s", most, *q.ID),
+						Got: r.got() + itemsOf(r), Do: takeSound}
+				}
+				sent := fmt.Sprintf("a file of %d MiB as the answer to %s", most, *q.ID)
+				if found = named(a.apply(ctx, a.job, with(a.answers(), *q.ID, above)), *q.ID, sent); found.Do != "" {
+					return found
+				}
 			}
-			if r := a.apply(ctx, a.job, with(a.answers(), *q.ID, file(resumeLimit-1))); r.status != http.StatusNoContent {
-				return finding{Sent: "a resume of a byte less than 2 MB", Got: r.got() + itemsOf(r), Do: takeSound}
-			}
-			return named(a.apply(ctx, a.job, with(a.answers(), *q.ID, file(2<<20))), *q.ID, "a resume of 2 MiB")
+			return found
 		})},
 	{"C-24", "An application for an unknown job is answered with 400 and errors null.", applyErrors, Must,
 		prepared(func(ctx context.Context, a *applicant) finding {

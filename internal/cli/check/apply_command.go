@@ -16,7 +16,7 @@ type applyFlags struct {
 
 func applyCommand() *cobra.Command {
 	f := new(applyFlags)
-	cmd := &cobra.Command{
+	cmd := f.command(&cobra.Command{
 		Use:   "apply URL",
 		Short: "Plays a partner: checks an Apply API",
 		Long: `Plays a partner: asks an Apply API for a token and for a job's questions, sends applications, right and wrong ones, and reports
@@ -24,23 +24,12 @@ which requirements of the contract it meets, with what was sent, what came back 
 
 The applicants are invented and marked: the source of their applications and their e-mail addresses begin with check-. The more
 formats of questions the job has, the more is checked. A check sends at most 60 requests, the whole run takes at most ` +
-			runBound.String() + `.
---only names checks by id or pattern; --list shows them.
-
-` + exitCodes,
+			runBound.String() + `.`,
 		Example: `  hiregate check apply http://localhost:8080/apply --user partner@example.com --password password.txt --job NURSE-1
   hiregate check apply --list`,
-		SilenceUsage: true,
 		Args: f.oneURL("check apply takes one URL, such as: hiregate check apply http://localhost:8080/apply --user U --password FILE " +
 			"--job CODE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
-			return f.run(ctx, cmd, args)
-		},
-	}
-	cmd.SetFlagErrorFunc(terminal.FlagError)
-	f.add(cmd)
+	}, f.run)
 	fl := cmd.Flags()
 	fl.StringVar(&f.user, "user", "", "user name at the Apply API, an e-mail address")
 	fl.StringVar(&f.password, "password", "", "file with the password; - is standard input")
@@ -68,10 +57,7 @@ func (f *applyFlags) run(ctx context.Context, cmd *cobra.Command, args []string)
 	if err != nil {
 		return err
 	}
-	if err := f.permit(ctx, cmd, target); err != nil {
-		return err
-	}
-	if err := reach(ctx, target); err != nil {
+	if err := f.open(ctx, cmd, target); err != nil {
 		return err
 	}
 	a := newApplicant(target.String(), f.user, password, f.job)

@@ -62,6 +62,7 @@ func newApplyAPI(t *testing.T) *applyAPI {
 		{ID: "shifts", Format: model.Checkbox, Label: "Shifts", Options: []string{"Day", "Night | Weekend"}},
 		{ID: "short", Format: model.Text, Label: "Short", MaxLength: &five},
 		{ID: "gender", Format: model.Select, IsRequired: true, Label: "Gender", Options: []string{"Female", "I decline"}, Group: &group},
+		{ID: "licence", Format: model.File, Label: "Licence"},
 	})
 	require.NoError(t, err)
 	return &applyAPI{
@@ -243,7 +244,7 @@ var applyFaults = []struct {
 	{check: "C-10", fault: func(a *applyAPI) { a.noJob = 404 }},
 	{check: "C-11", fault: func(a *applyAPI) {
 		a.first = func(body map[string]any) int {
-			if len(body["answers"].([]any)) == 10 && !strings.Contains(fmt.Sprint(body), "check-no-option") {
+			if len(body["answers"].([]any)) == 11 && !strings.Contains(fmt.Sprint(body), "check-no-option") {
 				return 413
 			}
 			return 0
@@ -268,6 +269,7 @@ var applyFaults = []struct {
 	{check: "C-21", fault: overlooking("resume", "TVq")},
 	{check: "C-22", fault: overlooking("about", "é")},
 	{check: "C-23", fault: overlooking("resume", "Y2hl")},
+	{check: "C-23", fault: overlooking("licence", "Y2hl")},
 	{check: "C-24", fault: func(a *applyAPI) { a.noSuchJob = []map[string]any{{"questionId": "job", "messages": []string{"?"}}} }},
 	{check: "C-25", fault: func(a *applyAPI) { a.broken = 500 }},
 	{check: "C-26", fault: func(a *applyAPI) {

@@ -30,7 +30,16 @@ type flags struct {
 	format, report string
 }
 
-func (f *flags) add(cmd *cobra.Command) {
+// command completes a command below check with what all of them have.
+func (f *flags) command(cmd *cobra.Command, run func(context.Context, *cobra.Command, []string) error) *cobra.Command {
+	cmd.Long += common
+	cmd.SilenceUsage = true
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx, stop := terminal.Interruptible(cmd)
+		defer stop()
+		return run(ctx, cmd, args)
+	}
+	cmd.SetFlagErrorFunc(terminal.FlagError)
 	fl := cmd.Flags()
 	fl.BoolVar(&f.list, "list", false, "show the checks, and end")
 	fl.StringSliceVar(&f.only, "only", nil, "checks to run, such as B-08,B-1* (default: all)")
@@ -39,7 +48,14 @@ func (f *flags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.yesSend, "yes-send", false, "send to a host that is not this machine without asking")
 	// Both names are those of flags of this command, so the error can only be a mistake in these lines.
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
 }
+
+// common ends the help of each command.
+const common = `
+
+--only names checks by id or pattern; --list shows them. The exit code is 0 if every check passed that must, 1 if one failed, 2 if
+the command line is wrong, 3 if the checks could not run.`
 
 func (f *flags) check() error {
 	if !slices.Contains(formats, f.format) {
@@ -61,26 +77,25 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// permit returns an error unless requests may go to a host: to this machine always, to others with --yes-send or when
-// the person at the terminal agrees.
-func (f *flags) permit(ctx context.Context, cmd *cobra.Command, target *url.URL) error {
+// local reports whether a URL is of this machine.
+func local(target *url.URL) bool {
 	ip, err := netip.ParseAddr(target.Hostname())
-	if f.yesSend || err == nil && ip.IsLoopback() || target.Hostname() == "localhost" {
-		return nil
-	}
-	no := fmt.Errorf("nothing was sent, because %s is not this machine: add --yes-send if it may get requests with "+
-		"invented candidates", target.Hostname())
-	if !terminal.Attended(cmd) {
-		return terminal.Usage(no)
-	}
-	if terminal.Confirm(ctx, cmd, "Send requests with invented candidates to "+target.Hostname()+"?") != nil {
-		return no
-	}
-	return nil
+	return err == nil && ip.IsLoopback() || target.Hostname() == "localhost"
 }
 
-// reach returns an error for exit code 3 if no connection to the target can be made.
-func reach(ctx context.Context, target *url.URL) error {
+// open returns an error unless requests may go to a target and a connection to it can be made. They may go to this machine always,
+// to others with --yes-send or when the person at the terminal agrees.
+func (f *flags) open(ctx context.Context, cmd *cobra.Command, target *url.URL) error {
+	if !f.yesSend && !local(target) {
+		no := fmt.Errorf("nothing was sent, because %s is not this machine: add --yes-send if it may get requests with "+
+			"invented candidates", target.Hostname())
+		if !terminal.Attended(cmd) {
+			return terminal.Usage(no)
+		}
+		if terminal.Confirm(ctx, cmd, "Send requests with invented candidates to "+target.Hostname()+"?") != nil {
+			return no
+		}
+	}
 	port := target.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[target.Scheme]
@@ -158,7 +173,3 @@ func (f *flags) oneURL(sentence string) cobra.PositionalArgs {
 		return terminal.Exactly(1, sentence)(cmd, args)
 	}
 }
-
-// exitCodes is a part of the help of each command.
-const exitCodes = "The exit code is 0 if every check passed that must, 1 if one failed, 2 if the command line is wrong, 3 if the checks " +
-	"could not\nrun."

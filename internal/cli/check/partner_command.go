@@ -29,7 +29,7 @@ type partnerFlags struct {
 
 func partnerCommand() *cobra.Command {
 	f := new(partnerFlags)
-	cmd := &cobra.Command{
+	cmd := f.command(&cobra.Command{
 		Use:   "partner",
 		Short: "Plays the service's Apply API: watches a partner's client",
 		Long: `Plays the service's Apply API, with one job, and watches what a partner's client does: it applies for the job, and is answered 500,
@@ -37,21 +37,11 @@ func partnerCommand() *cobra.Command {
 reports which rules the client keeps, with what was answered, what came and what to do.
 
 Use invented applicants. What they answer is kept in memory alone and not shown. The command ends when an application was accepted,
-after --wait, or with Ctrl-C. --only names checks by id or pattern; --list shows them.
-
-` + exitCodes,
+after --wait, or with Ctrl-C.`,
 		Example: `  hiregate check partner
   hiregate check partner --listen 127.0.0.1:9000 --wait 1h --report report.xml`,
-		SilenceUsage: true,
-		Args:         terminal.Exactly(0, "check partner takes no URL: the partner's client calls the address that it prints"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
-			return f.run(ctx, cmd)
-		},
-	}
-	cmd.SetFlagErrorFunc(terminal.FlagError)
-	f.add(cmd)
+		Args: terminal.Exactly(0, "check partner takes no URL: the partner's client calls the address that it prints"),
+	}, f.run)
 	if err := cmd.Flags().MarkHidden("yes-send"); err != nil {
 		panic(err) // it is a flag of every check
 	}
@@ -61,7 +51,7 @@ after --wait, or with Ctrl-C. --only names checks by id or pattern; --list shows
 	return cmd
 }
 
-func (f *partnerFlags) run(ctx context.Context, cmd *cobra.Command) error {
+func (f *partnerFlags) run(ctx context.Context, cmd *cobra.Command, _ []string) error {
 	checks, err := begin(cmd, &f.flags, partnerChecks)
 	if err != nil || f.list {
 		return err

@@ -23,6 +23,11 @@ type receiver struct {
 	run                string        // marks the candidates of this run
 	prompt             time.Duration // within which 95 of 100 answers should come
 	most               int           // bytes of a body that a receiver should take
+
+	shelf           *shelf        // of documents; nil: the receiver can't reach it
+	offered         *finding      // how the export with the documents was answered; nil: it was not sent
+	till            time.Time     // when the first document should have been asked for
+	patience, quiet time.Duration // within which a document should be asked for, and after 410 should not
 }
 
 // atOnce is the most requests that are sent at once.
@@ -30,7 +35,7 @@ const atOnce = 16
 
 func newReceiver(url string, names webhook.Names) *receiver {
 	return &receiver{url: url, names: names, client: send.NewClient(atOnce), run: rand.Text()[:8], prompt: 5 * time.Second,
-		most: 5 << 20}
+		most: 5 << 20, quiet: 5 * time.Second}
 }
 
 // attempt is a request and how it ended.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
@@ -17,8 +18,11 @@ const (
 	eventsVerify   = "Events, rule 2"
 	authentication = "Authentication 3"
 	fields         = "Resources and their fields, B"
+	urlsEnd        = "Events, rule 3"
+	makersName     = "Decisions, The maker's name, and ours"
 	receiving      = "Decisions, Webhook, receiving"
 	sending        = "Decisions, Webhook, sending"
+	documents      = "Decisions, Documents"
 )
 
 const (
@@ -172,9 +176,34 @@ var receiverChecks = []check[*receiver]{
 		return r.accepts(ctx, "an export, signed with the present secret", r.minimal(), "keep the present secret until the end")
 	}},
 	{"B-27", "95 of 100 exports are answered within 5 s.", sending, Should, prompt},
+	{"B-28", "Header names are read in either case.", makersName, Must, func(ctx context.Context, r *receiver) finding {
+		for _, next := range []func() webhook.Delivery{r.verification, func() webhook.Delivery { return r.export(r.minimal()) }} {
+			d := next()
+			if a := r.send(ctx, d); a.err != nil || !a.Acknowledged() {
+				return finding{Skipped: d.Event + " is not accepted with the usual names either: " + a.got()}
+			}
+			if a := r.send(ctx, next(), lowerCase); a.err != nil || !a.Acknowledged() {
+				return finding{Sent: d.Event + " with " + r.names.Signature + ", and with " + strings.ToLower(r.names.Signature),
+					Got: "2xx, and " + a.got(), Do: "compare header names without their case: proxies and HTTP/2 write them in lower case"}
+			}
+		}
+		return finding{}
+	}},
+	{"B-29", "The documents of an export are fetched.", urlsEnd, Should, fetched},
+	{"B-30", "A document that was answered 503 is fetched again.", documents, Should, fetchedAgain},
+	{"B-31", "A document that was answered 410 is not asked for again.", documents, Should, givenUp},
 }
 
 func unchanged(*http.Request) {}
+
+// lowerCase writes the names of the headers in lower case. HTTP/1.1 sends them as they are here.
+func lowerCase(req *http.Request) {
+	lower := http.Header{}
+	for name, values := range req.Header {
+		lower[strings.ToLower(name)] = values
+	}
+	req.Header = lower
+}
 
 func verifies(ctx context.Context, r *receiver) finding {
 	if a := r.send(ctx, r.verification()); a.err != nil || !a.Verified() {
@@ -188,6 +217,10 @@ func prompt(ctx context.Context, r *receiver) finding {
 	var took []time.Duration
 	for range 20 {
 		a := r.send(ctx, r.export(r.minimal()))
+		if a.err != nil {
+			return finding{Sent: "an export", Got: a.got(), Do: fmt.Sprintf("answer within %s: the service waits no longer",
+				webhook.AttemptTimeout)}
+		}
 		took = append(took, a.Duration)
 	}
 	slices.Sort(took)

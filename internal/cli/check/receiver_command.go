@@ -1,9 +1,11 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,40 +13,43 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
+// maxDocumentsWait leaves time for the other checks: it is waited twice.
+const maxDocumentsWait = 2 * time.Minute
+
 type receiverFlags struct {
 	flags
 	secret, nextSecret, serviceName string
+	documentsListen, documentsURL   string
+	documentsWait                   time.Duration
 }
 
 func receiverCommand() *cobra.Command {
 	f := new(receiverFlags)
-	cmd := &cobra.Command{
+	cmd := f.command(&cobra.Command{
 		Use:   "receiver URL",
 		Short: "Plays the service: checks a partner's webhook receiver",
 		Long: `Plays the service: sends verifications and exports, right and wrong ones, to a partner's receiver, and reports which
 requirements of the contract it meets, with what was sent, what came back and what to do.
 
 The candidates are invented and marked: their ids begin with check-. A check sends at most 60 requests, the whole run takes at
-most ` + runBound.String() + `. --only names checks by id or pattern; --list shows them.
+most ` + runBound.String() + `.
 
-` + exitCodes,
+The documents of one export are served here, on a free port of 127.0.0.1, until the command ends. A receiver on another machine needs
+--documents-listen and, if it reaches that address by another name, --documents-url. The contract gives it 2 h 30 min; the command
+waits for --documents-wait.`,
 		Example: `  hiregate check receiver http://localhost:8090/acme --secret secret.txt
   hiregate check receiver http://localhost:8090/acme --secret secret.txt --next-secret next.txt --format junit
+  hiregate check receiver https://hr.example.com/acme --secret secret.txt --documents-listen 192.0.2.7:9099
   hiregate check receiver --list`,
-		SilenceUsage: true,
-		Args:         f.oneURL("check receiver takes one URL, such as: hiregate check receiver http://localhost:8090/acme --secret FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
-			return f.run(ctx, cmd, args)
-		},
-	}
-	cmd.SetFlagErrorFunc(terminal.FlagError)
-	f.add(cmd)
+		Args: f.oneURL("check receiver takes one URL, such as: hiregate check receiver http://localhost:8090/acme --secret FILE"),
+	}, f.run)
 	fl := cmd.Flags()
 	fl.StringVar(&f.secret, "secret", "", "file with the secret that signs; - is standard input")
 	fl.StringVar(&f.nextSecret, "next-secret", "", "file with the next secret of a rotation, which the receiver takes as well")
 	fl.StringVar(&f.serviceName, "service-name", "Service", "the maker's name in headers, scheme ids and fixed strings")
+	fl.StringVar(&f.documentsListen, "documents-listen", "", "address to serve documents on (default: 127.0.0.1, for a receiver on this machine)")
+	fl.StringVar(&f.documentsURL, "documents-url", "", "URL at which the receiver reaches --documents-listen (default: http and that address)")
+	fl.DurationVar(&f.documentsWait, "documents-wait", 10*time.Second, "how long to wait until a document is asked for, and asked for again")
 	return cmd
 }
 
@@ -61,10 +66,20 @@ func (f *receiverFlags) run(ctx context.Context, cmd *cobra.Command, args []stri
 	if err != nil {
 		return terminal.Usage(fmt.Errorf("--service-name: %w", err))
 	}
-	if f.secret == "" {
+	switch {
+	case f.secret == "":
 		return terminal.Usage(errors.New("which secret signs? name a file that has it, such as: --secret secret.txt"))
+	case f.documentsWait < 0 || f.documentsWait > maxDocumentsWait:
+		return terminal.Usage(fmt.Errorf("--documents-wait must be 0s to %s", maxDocumentsWait))
+	case f.documentsURL != "" && f.documentsListen == "":
+		return terminal.Usage(errors.New("--documents-url leads where? name the address, such as: --documents-listen 127.0.0.1:9099"))
+	case f.documentsURL != "":
+		if _, err := terminal.ParseTarget(f.documentsURL); err != nil {
+			return terminal.Usage(fmt.Errorf("--documents-url: %w", err))
+		}
 	}
 	r := newReceiver(target.String(), names)
+	r.patience = f.documentsWait
 	if r.secret, err = terminal.ReadSecret(cmd.InOrStdin(), f.secret); err != nil {
 		return err
 	}
@@ -73,12 +88,16 @@ func (f *receiverFlags) run(ctx context.Context, cmd *cobra.Command, args []stri
 			return err
 		}
 	}
-	if err := f.permit(ctx, cmd, target); err != nil {
-		return err
-	}
-	if err := reach(ctx, target); err != nil {
+	if err := f.open(ctx, cmd, target); err != nil {
 		return err
 	}
 	defer r.client.CloseIdleConnections()
+	if local(target) || f.documentsListen != "" {
+		end, err := r.serveDocuments(cmp.Or(f.documentsListen, "127.0.0.1:0"), f.documentsURL)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	return play(ctx, cmd, &f.flags, checks, r)
 }
