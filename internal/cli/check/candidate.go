@@ -77,6 +77,16 @@ func (r *receiver) sparse() []byte {
 	return body(c)
 }
 
+func (r *receiver) extended() []byte { return body(r.person(object{"checkExtra": object{"a": 1}})) }
+
+func (r *receiver) unlisted() []byte {
+	return body(r.person(object{"gender": "Check Unlisted", "citizenShip": []string{"Check Unlisted"}}))
+}
+
+func (r *receiver) scripts() []byte {
+	return body(r.person(object{"name": object{"given": "Check 𠮷𝒵", "family": "עדי"}}))
+}
+
 // The forms that a receiver changes when it writes the JSON again.
 
 func (r *receiver) spaced() []byte {

@@ -70,54 +70,29 @@ var receiverChecks = []check[*receiver]{
 			return r.refuses(ctx, "an export with the signature no-signature", r.export(r.minimal()), r.signature("no-signature"),
 				"answer 401 where the header can't be decoded or has another length")
 		}},
-	{"B-08", "An export with person.id alone is accepted.", receiving, Must,
-		func(ctx context.Context, r *receiver) finding {
-			return r.accepts(ctx, "a candidate with person.id alone", r.minimal(), moreTolerant)
-		}},
-	{"B-09", "An export with every field is accepted.", fields, Must,
-		func(ctx context.Context, r *receiver) finding {
-			return r.accepts(ctx, "a candidate with every field of the contract", r.full(),
-				"read the fields as the contract has them; the start date is the optional first of the job's custom fields")
-		}},
-	{"B-10", "Optional properties that are null or empty are accepted.", receiving, Must,
-		func(ctx context.Context, r *receiver) finding {
-			return r.accepts(ctx, "a candidate with null and empty properties", r.sparse(), moreTolerant)
-		}},
-	{"B-11", "Unknown properties are accepted.", receiving, Must, func(ctx context.Context, r *receiver) finding {
-		return r.accepts(ctx, "a candidate with the property checkExtra", body(r.person(object{"checkExtra": object{"a": 1}})),
-			"ignore properties that you don't know: the service may add some")
-	}},
-	{"B-12", "Values that the contract does not list are accepted.", receiving, Must,
-		func(ctx context.Context, r *receiver) finding {
-			return r.accepts(ctx, "a candidate with the gender Check Unlisted",
-				body(r.person(object{"gender": "Check Unlisted", "citizenShip": []string{"Check Unlisted"}})),
-				"take any string where the contract lists no values")
-		}},
-	{"B-13", "The signature counts for the raw bytes: white space.", authentication, Must,
-		func(ctx context.Context, r *receiver) finding {
-			return r.accepts(ctx, "an export with spaces, a tab and a newline in its JSON", r.spaced(), rawBytes)
-		}},
-	{"B-14", "The signature counts for the raw bytes: order of keys.", authentication, Must,
-		func(ctx context.Context, r *receiver) finding {
-			return r.accepts(ctx, "an export whose keys are not sorted", r.unsorted(), rawBytes)
-		}},
-	{"B-15", "The signature counts for the raw bytes: escapes.", authentication, Must,
-		func(ctx context.Context, r *receiver) finding {
-			return r.accepts(ctx, `an export with \u00e9 in its JSON`, r.escaped(), rawBytes)
-		}},
-	{"B-16", "The signature counts for the raw bytes: numbers.", authentication, Must,
-		func(ctx context.Context, r *receiver) finding {
-			return r.accepts(ctx, "an export with the numbers 1.50, 1E2 and 0.0 in an unknown property", r.numbers(), rawBytes)
-		}},
-	{"B-17", "Names with 4-byte characters and right-to-left script are accepted.", fields, Must,
-		func(ctx context.Context, r *receiver) finding {
-			return r.accepts(ctx, "a candidate with the name Check 𠮷𝒵 עדי",
-				body(r.person(object{"name": object{"given": "Check 𠮷𝒵", "family": "עדי"}})),
-				"store text as full UTF-8 (utf8mb4 in MySQL)")
-		}},
-	{"B-18", "An export of nearly 5 MiB is accepted.", receiving, Should, func(ctx context.Context, r *receiver) finding {
-		return r.accepts(ctx, "an export of nearly 5 MiB", r.large(), "raise the limit of the request's body to 5 MiB")
-	}},
+	accepted("B-08", "An export with person.id alone is accepted.", receiving, Must, "a candidate with person.id alone",
+		(*receiver).minimal, moreTolerant),
+	accepted("B-09", "An export with every field is accepted.", fields, Must, "a candidate with every field of the contract",
+		(*receiver).full, "read the fields as the contract has them; the start date is the optional first of the job's custom fields"),
+	accepted("B-10", "Optional properties that are null or empty are accepted.", receiving, Must,
+		"a candidate with null and empty properties", (*receiver).sparse, moreTolerant),
+	accepted("B-11", "Unknown properties are accepted.", receiving, Must, "a candidate with the property checkExtra",
+		(*receiver).extended, "ignore properties that you don't know: the service may add some"),
+	accepted("B-12", "Values that the contract does not list are accepted.", receiving, Must,
+		"a candidate with the gender and the work authorization Check Unlisted", (*receiver).unlisted,
+		"take any string where the contract lists no values"),
+	accepted("B-13", "The signature counts for the raw bytes: white space.", authentication, Must,
+		"an export with spaces, a tab and a newline in its JSON", (*receiver).spaced, rawBytes),
+	accepted("B-14", "The signature counts for the raw bytes: order of keys.", authentication, Must,
+		"an export whose keys are not sorted", (*receiver).unsorted, rawBytes),
+	accepted("B-15", "The signature counts for the raw bytes: escapes.", authentication, Must,
+		`an export with \u00e9 in its JSON`, (*receiver).escaped, rawBytes),
+	accepted("B-16", "The signature counts for the raw bytes: numbers.", authentication, Must,
+		"an export with the numbers 1.50, 1E2 and 0.0 in an unknown property", (*receiver).numbers, rawBytes),
+	accepted("B-17", "Names with 4-byte characters and right-to-left script are accepted.", fields, Must,
+		"a candidate with the name Check 𠮷𝒵 עדי", (*receiver).scripts, "store text as full UTF-8 (utf8mb4 in MySQL)"),
+	accepted("B-18", "An export of nearly 5 MiB is accepted.", receiving, Should, "an export of nearly 5 MiB",
+		(*receiver).large, "raise the limit of the request's body to 5 MiB"),
 	{"B-19", "An export that comes again under its UUID is answered 2xx.", sending, Must,
 		func(ctx context.Context, r *receiver) finding {
 			d := r.export(r.minimal())
@@ -192,6 +167,13 @@ var receiverChecks = []check[*receiver]{
 	{"B-29", "The documents of an export are fetched.", urlsEnd, Should, fetched},
 	{"B-30", "A document that was answered 503 is fetched again.", documents, Should, fetchedAgain},
 	{"B-31", "A document that was answered 410 is not asked for again.", documents, Should, givenUp},
+}
+
+// accepted is a check that sends one export, which is to be answered 2xx.
+func accepted(id, requirement, place string, level Level, sent string, body func(*receiver) []byte, do string) check[*receiver] {
+	return check[*receiver]{id, requirement, place, level, func(ctx context.Context, r *receiver) finding {
+		return r.accepts(ctx, sent, body(r), do)
+	}}
 }
 
 func unchanged(*http.Request) {}

@@ -47,9 +47,12 @@ waits for --documents-wait.`,
 	fl.StringVar(&f.secret, "secret", "", "file with the secret that signs; - is standard input")
 	fl.StringVar(&f.nextSecret, "next-secret", "", "file with the next secret of a rotation, which the receiver takes as well")
 	fl.StringVar(&f.serviceName, "service-name", "Service", "the maker's name in headers, scheme ids and fixed strings")
-	fl.StringVar(&f.documentsListen, "documents-listen", "", "address to serve documents on (default: 127.0.0.1, for a receiver on this machine)")
-	fl.StringVar(&f.documentsURL, "documents-url", "", "URL at which the receiver reaches --documents-listen (default: http and that address)")
-	fl.DurationVar(&f.documentsWait, "documents-wait", 10*time.Second, "how long to wait until a document is asked for, and asked for again")
+	fl.StringVar(&f.documentsListen, "documents-listen", "",
+		"address to serve documents on (default: 127.0.0.1, for a receiver on this machine)")
+	fl.StringVar(&f.documentsURL, "documents-url", "",
+		"URL at which the receiver reaches --documents-listen (default: http and that address)")
+	fl.DurationVar(&f.documentsWait, "documents-wait", 10*time.Second,
+		"how long to wait until a document is asked for, and asked for again")
 	return cmd
 }
 
