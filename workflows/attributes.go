@@ -3,6 +3,7 @@ package workflows
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
@@ -27,23 +28,34 @@ var attributes = []temporal.SearchAttributeKey{
 // EnsureAttributes registers the search attributes that are missing. After an error, start workflows without them:
 // Temporal refuses a start with an unregistered one.
 func EnsureAttributes(ctx context.Context, c client.Client, namespace string) error {
-	service := c.OperatorService()
-	known, err := service.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
-	if err != nil {
-		return fmt.Errorf("listing search attributes: %w", err)
+	names, err := MissingAttributes(ctx, c, namespace)
+	if err != nil || len(names) == 0 {
+		return err
 	}
 	missing := map[string]enums.IndexedValueType{}
 	for _, a := range attributes {
-		if _, ok := known.GetCustomAttributes()[a.GetName()]; !ok {
+		if slices.Contains(names, a.GetName()) {
 			missing[a.GetName()] = a.GetValueType()
 		}
 	}
-	if len(missing) == 0 {
-		return nil
-	}
 	request := &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: missing}
-	if _, err = service.AddSearchAttributes(ctx, request); err != nil {
+	if _, err = c.OperatorService().AddSearchAttributes(ctx, request); err != nil {
 		return fmt.Errorf("adding search attributes: %w", err)
 	}
 	return nil
+}
+
+// MissingAttributes returns the names of the search attributes that the namespace lacks.
+func MissingAttributes(ctx context.Context, c client.Client, namespace string) (names []string, err error) {
+	request := &operatorservice.ListSearchAttributesRequest{Namespace: namespace}
+	known, err := c.OperatorService().ListSearchAttributes(ctx, request)
+	if err != nil {
+		return nil, fmt.Errorf("listing search attributes: %w", err)
+	}
+	for _, a := range attributes {
+		if _, ok := known.GetCustomAttributes()[a.GetName()]; !ok {
+			names = append(names, a.GetName())
+		}
+	}
+	return names, nil
 }

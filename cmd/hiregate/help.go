@@ -145,16 +145,13 @@ func register(group string, command func() *cobra.Command) {
 }
 
 // exitByCode makes a command, and those below it, exit with the code of their error: ExitUsage for a wrong argument or
-// flag. Caddy's main exits with 1 for any error but its own type, which only its wrapper makes.
+// flag.
 func exitByCode(cmd *cobra.Command) {
 	coded := func(cmd *cobra.Command, err error) error {
-		code := terminal.ExitCode(err)
-		if code <= terminal.ExitFailed {
-			return err
+		if code := terminal.ExitCode(err); code > terminal.ExitFailed {
+			return exitWith(cmd, code, err)
 		}
-		cmd.PrintErrln("Error:", err)
-		cmd.SilenceErrors, cmd.SilenceUsage = true, true
-		return caddycmd.WrapCommandFuncForCobra(func(caddycmd.Flags) (int, error) { return code, nil })(cmd, nil)
+		return err
 	}
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error { return coded(cmd, terminal.Usage(check(cmd, args))) }

@@ -28,6 +28,8 @@ type dialect interface {
 	// is closed. Its error says what to do.
 	claim(context.Context, *zap.Logger) (lock io.Closer, err error)
 	connect(access) (*sql.DB, error)
+	// try is Try, for a version that knows these migrations.
+	try(ctx context.Context, known steps) (Trial, error)
 	// session runs the writer's statements on its connection, and counts the round trips to a server.
 	session(conn *sql.Conn, roundTrips *atomic.Int64) session
 	migrator(*sql.DB, fs.FS, *zap.Logger) (*goose.Provider, error)

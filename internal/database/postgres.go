@@ -173,14 +173,7 @@ func (p *postgres) wait(ctx context.Context, log *zap.Logger) error {
 		select {
 		case <-time.After(250 * time.Millisecond):
 		case <-ctx.Done():
-			waited := time.Since(began).Round(time.Second)
-			if errors.Is(err, errReplica) {
-				return fmt.Errorf("PostgreSQL at %s is a replica, which takes no writes, and was still one after %s: write the "+
-					"primary's host and port in the address of the database", p.server, waited)
-			}
-			return fmt.Errorf("no PostgreSQL answers at %s, asked for %s: start it, or correct the host and port in the "+
-				"address of the database: %w",
-				p.server, waited, err)
+			return p.absent(err, fmt.Sprintf(", for %s", time.Since(began).Round(time.Second)))
 		}
 	}
 }
@@ -189,6 +182,16 @@ var (
 	errReplica  = errors.New("it is a replica, which takes no writes")
 	errEncoding = errors.New("hiregate needs a database in UTF8")
 )
+
+// absent explains an error of look that may end by itself. waited says how long it did not, such as ", for 30s".
+func (p *postgres) absent(err error, waited string) error {
+	if errors.Is(err, errReplica) {
+		return fmt.Errorf("PostgreSQL at %s is a replica, which takes no writes%s: write the primary's host and port in the "+
+			"address of the database", p.server, waited)
+	}
+	return fmt.Errorf("no PostgreSQL answers at %s%s: start it, or correct the host and port in the address of the "+
+		"database: %w", p.server, waited, err)
+}
 
 // look connects, and fails unless the database is one that we can use.
 func (p *postgres) look(ctx context.Context) error {

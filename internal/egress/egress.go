@@ -5,11 +5,14 @@ package egress
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -67,6 +70,40 @@ func (g *Guard) Client() *http.Client { return g.client }
 
 // Close ends the connections that are idle, and those in use once they are idle.
 func (g *Guard) Close() { g.client.CloseIdleConnections() }
+
+// Connect connects to the origin of a URL, such as https://hr.example.com, where the policy lets it, and ends the
+// connection again. It returns how it was encrypted; nil: not at all.
+func (g *Guard) Connect(ctx context.Context, origin string) (*tls.ConnectionState, error) {
+	u, err := url.Parse(origin)
+	if err != nil {
+		return nil, err
+	}
+	port, err := portOf(u)
+	if err != nil {
+		return nil, err
+	}
+	address := net.JoinHostPort(u.Hostname(), strconv.Itoa(int(port)))
+	if u.Scheme == "http" {
+		conn, err := g.routes.plain.DialContext(ctx, "tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		return nil, conn.Close()
+	}
+	conn, err := g.routes.secure.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	within, cancel := context.WithTimeout(ctx, tlsTimeout)
+	defer cancel()
+	encrypted := tls.Client(conn, &tls.Config{ServerName: u.Hostname()})
+	if err := encrypted.HandshakeContext(within); err != nil {
+		return nil, err
+	}
+	state := encrypted.ConnectionState()
+	return &state, nil
+}
 
 // routes keeps plain http and https apart, down to the connections: which of the two a dial is for decides where it may
 // go.

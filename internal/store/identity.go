@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"io/fs"
 
 	"github.com/google/uuid"
 
@@ -29,6 +30,15 @@ func (db *DB) ID(ctx context.Context) (string, error) {
 func (db *DB) readID(ctx context.Context) (id string, err error) {
 	err = db.reads.Query(ctx, func(r row) error { return r.Scan(&id) }, selectID)
 	return id, err
+}
+
+// Try is database.Try with the tables of this package.
+func Try(ctx context.Context, address string) (database.Trial, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return database.Trial{}, err
+	}
+	return database.Try(ctx, address, files)
 }
 
 // PeekID returns the id of the database at an address, which it neither claims nor changes; empty: it has none yet, or

@@ -69,8 +69,22 @@ func Losses() []string {
 	return nil
 }
 
+// examined has the findings of the last validation; nil: none is asked for.
+var examined atomic.Pointer[[]gateway.Finding]
+
+// ExamineAfterValidation has each validation examine the world from now on. Findings returns what the last one found.
+func ExamineAfterValidation() { examined.Store(new([]gateway.Finding)) }
+
+// Findings returns what the last validation found out about the world, if it examined that.
+func Findings() []gateway.Finding {
+	if found := examined.Load(); found != nil {
+		return *found
+	}
+	return nil
+}
+
 // warnAfterValidation is for hiregate validate: it also asks Temporal for the namespace, which the workers do at a
-// start.
+// start, or examines the world.
 func (a *App) warnAfterValidation(ctx caddy.Context) {
 	if ctx.Context == nil || a.gateway.Runtime == nil {
 		return
@@ -79,6 +93,11 @@ func (a *App) warnAfterValidation(ctx caddy.Context) {
 		return
 	}
 	a.warnOfLosses(ctx)
+	if examined.Load() != nil {
+		found := a.gateway.Examine(context.Background())
+		examined.Store(&found)
+		return
+	}
 	within, cancel := context.WithTimeout(context.Background(), namespaceWithin)
 	defer cancel()
 	fault := new(gateway.TemporalFault)

@@ -62,9 +62,9 @@ func (s *Screen) Paint(state State, text string) string {
 // colors maps each state, of anything, to its color.
 var colors = map[State]string{
 	"delivered": green, "configured": green, "fetched": green, "dispatched": green, "open": green,
-	"done": green, "clean": green, "passed": green,
+	"done": green, "clean": green, "passed": green, "ok": green,
 	"retrying": yellow, "held": yellow, "pending": yellow, "waiting": yellow, "paused": yellow, "not_configured": yellow,
-	"skipped": yellow,
-	"failed":  red, "expired": red, "disabled": red, "fault": red, "given_up": red, "refused": red, "failing": red,
+	"skipped": yellow, "warning": yellow,
+	"failed": red, "expired": red, "disabled": red, "fault": red, "given_up": red, "refused": red, "failing": red,
 	"refusing": red, "unproven": yellow,
 }

@@ -1,0 +1,25 @@
+package egress
+
+import (
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestConnect(t *testing.T) {
+	t.Parallel()
+	encrypted := httptest.NewTLSServer(nil)
+	t.Cleanup(encrypted.Close)
+	plain := httptest.NewServer(nil)
+	t.Cleanup(plain.Close)
+
+	_, err := New(Policy{}).Connect(t.Context(), encrypted.URL)
+	requireRefused(t, err, ClassLoopback)
+	g := New(allow(t, "127.0.0.0/8"))
+	state, err := g.Connect(t.Context(), plain.URL)
+	require.NoError(t, err)
+	require.Nil(t, state)
+	_, err = g.Connect(t.Context(), encrypted.URL)
+	require.ErrorContains(t, err, "certificate", "a certificate of nobody was accepted")
+}
