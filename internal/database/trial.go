@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Trial is what Try found out about a database that Open could use.
+// Trial describes a database that Open could use.
 type Trial struct {
 	Server string        // such as "PostgreSQL 15.4"
 	New    bool          // it has no tables of ours yet

@@ -22,7 +22,7 @@ import (
 	"github.com/hiregate/hiregate/workflows"
 )
 
-// Finding is what an examination of a configuration found out about one part of the world.
+// Finding is one result of an examination.
 type Finding struct {
 	Subject string  `json:"subject"` // such as "database"
 	Verdict Verdict `json:"verdict"`
