@@ -100,6 +100,9 @@ func TestExitCodes(t *testing.T) {
 		"dev now":                                    {2, "dev takes no arguments"},
 		"healthcheck a b":                            {2, "healthcheck takes one address"},
 		"healthcheck http://127.0.0.1:1/healthz":     {1, "nothing listens at"},
+		"check receiver --lst":                       {2, "did you mean --list?"},
+		"check receiver http://127.0.0.1 --secret -": {3, "the file of a secret, -, is empty"},
+		"signature explain --boddy":                  {2, "did you mean --body?"},
 	} {
 		again := exec.Command(os.Args[0], "-test.run=^TestExitCodes$")
 		again.Env = append(os.Environ(), variable+"="+asked)

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"errors"
+	"net/http"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +54,7 @@ func (f *applyFlags) run(ctx context.Context, cmd *cobra.Command, args []string)
 	case f.job == "":
 		return terminal.Usage(errors.New("which job? name one that is open, such as: --job NURSE-1"))
 	}
-	password, err := terminal.ReadSecret(cmd.InOrStdin(), f.password)
+	password, err := secret(cmd, f.password)
 	if err != nil {
 		return err
 	}
@@ -62,9 +63,17 @@ func (f *applyFlags) run(ctx context.Context, cmd *cobra.Command, args []string)
 	}
 	a := newApplicant(target.String(), f.user, password, f.job)
 	defer a.client.CloseIdleConnections()
-	if _, r := a.authenticate(ctx, f.user, password); r.refused() {
+	token, r := a.authenticate(ctx, f.user, password)
+	switch {
+	case r.status == http.StatusNotFound:
+		return terminal.Unable(errors.New("there is no Apply API at this URL (" + r.got() + "): give the address that /v2/authentication " +
+			"is below"))
+	case r.refused():
 		return terminal.Unable(errors.New("the Apply API refuses the user name and the password (" + r.got() + "): correct --user or the " +
 			"file of --password"))
+	}
+	if r := a.ask(ctx, f.job, "Bearer "+token); token != "" && (r.status == http.StatusBadRequest || r.status == http.StatusNotFound) {
+		return terminal.Unable(errors.New("the Apply API shows no questions for the job (" + r.got() + "): name one that is open with --job"))
 	}
 	return play(ctx, cmd, &f.flags, checks, a)
 }

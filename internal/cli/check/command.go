@@ -39,7 +39,6 @@ func (f *flags) command(cmd *cobra.Command, run func(context.Context, *cobra.Com
 		defer stop()
 		return run(ctx, cmd, args)
 	}
-	cmd.SetFlagErrorFunc(terminal.FlagError)
 	fl := cmd.Flags()
 	fl.BoolVar(&f.list, "list", false, "show the checks, and end")
 	fl.StringSliceVar(&f.only, "only", nil, "checks to run, such as B-08,B-1* (default: all)")
@@ -109,6 +108,15 @@ func (f *flags) open(ctx context.Context, cmd *cobra.Command, target *url.URL) e
 	return conn.Close()
 }
 
+// secret reads a secret from a file, which flags name.
+func secret(cmd *cobra.Command, file string) (string, error) {
+	text, err := terminal.ReadSecret(cmd.InOrStdin(), file)
+	if err != nil {
+		return "", terminal.Unable(err)
+	}
+	return text, nil
+}
+
 // play runs the checks against a target, shows the results, and returns an error when a must failed.
 func play[T any](ctx context.Context, cmd *cobra.Command, f *flags, checks []check[T], target T) error {
 	ctx, cancel := context.WithTimeout(ctx, runBound)
@@ -133,7 +141,7 @@ func play[T any](ctx context.Context, cmd *cobra.Command, f *flags, checks []che
 			return err
 		}
 		if err := os.WriteFile(f.report, text.Bytes(), 0o644); err != nil {
-			return fmt.Errorf("writing the report %s: %w", terminal.Printable(f.report), terminal.Cause(err))
+			return terminal.Unable(fmt.Errorf("writing the report %s: %w", terminal.Printable(f.report), terminal.Cause(err)))
 		}
 	}
 	_, mustFails, _ := count(results)

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"flag"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -98,6 +99,9 @@ func TestExitCodes(t *testing.T) {
 		return server.URL
 	}
 	soundURL, faultyURL := serve(sound), serve(faulty)
+	nothing := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(nothing.Close)
+	nowhere := nothing.URL
 	right := []string{"--user", userName, "--password", secret, "--job", jobCode}
 	for name, c := range map[string]struct {
 		args []string
@@ -114,6 +118,13 @@ func TestExitCodes(t *testing.T) {
 		"nobody listens": {append([]string{"apply", "http://127.0.0.1:1"}, right...), 3, "no connection to 127.0.0.1:1 can be made"},
 		"wrong password": {[]string{"apply", soundURL, "--user", userName, "--password", wrong, "--job", jobCode}, 3,
 			"the Apply API refuses the user name and the password"},
+		"no such job": {[]string{"apply", soundURL, "--user", userName, "--password", secret, "--job", "NONE"}, 3,
+			"shows no questions for the job (400 Bad Request"},
+		"no such address": {append([]string{"apply", nowhere}, right...), 3, "there is no Apply API at this URL"},
+		"no such file":    {[]string{"receiver", soundURL, "--secret", secret + "x"}, 3, "no such file"},
+		"another secret":  {[]string{"receiver", soundURL, "--secret", secret, "--only", "B-01"}, 1, "hiregate signature explain"},
+		"no report":       {append([]string{"apply", soundURL, "--only", "C-01", "--report", secret + "/x"}, right...), 3, "writing the report"},
+		"no documents":    {[]string{"receiver", soundURL, "--secret", secret, "--documents-url", "http://a"}, 2, "--documents-listen"},
 		"another host": {append([]string{"apply", "https://partner.example.com"}, right...), 2,
 			"nothing was sent, because partner.example.com is not this machine: add --yes-send"},
 	} {

@@ -188,10 +188,18 @@ func lowerCase(req *http.Request) {
 }
 
 func verifies(ctx context.Context, r *receiver) finding {
-	if a := r.send(ctx, r.verification()); a.err != nil || !a.Verified() {
-		return finding{Sent: "VERIFY", Got: a.got(), Do: "answer 200, and neither another 2xx nor a redirect, whenever VERIFY comes"}
+	a := r.send(ctx, r.verification())
+	if a.err == nil && a.Verified() {
+		return finding{}
 	}
-	return finding{}
+	do := "answer 200, and neither another 2xx nor a redirect, whenever VERIFY comes"
+	switch a.Status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		do += "; or name the file of the receiver's secret with --secret: hiregate signature explain says what differs"
+	case http.StatusNotFound:
+		do += "; or correct the URL"
+	}
+	return finding{Sent: "VERIFY", Got: a.got(), Do: do}
 }
 
 // prompt sends twenty exports one after the other.

@@ -83,11 +83,11 @@ func (f *receiverFlags) run(ctx context.Context, cmd *cobra.Command, args []stri
 	}
 	r := newReceiver(target.String(), names)
 	r.patience = f.documentsWait
-	if r.secret, err = terminal.ReadSecret(cmd.InOrStdin(), f.secret); err != nil {
+	if r.secret, err = secret(cmd, f.secret); err != nil {
 		return err
 	}
 	if f.nextSecret != "" {
-		if r.nextSecret, err = terminal.ReadSecret(cmd.InOrStdin(), f.nextSecret); err != nil {
+		if r.nextSecret, err = secret(cmd, f.nextSecret); err != nil {
 			return err
 		}
 	}

@@ -54,7 +54,6 @@ The exit code is 0 if the signature matches as it is, else 1.`,
 		Args:         terminal.Exactly(0, "explain takes flags only: --body FILE --secret FILE --header HEX"),
 		RunE:         func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	cmd.SetFlagErrorFunc(terminal.FlagError)
 	fl := cmd.Flags()
 	fl.StringVar(&f.body, "body", "", "file with the body as it was received; - is standard input")
 	fl.StringArrayVar(&f.secrets, "secret", nil, "file with the secret; repeat it for more")
