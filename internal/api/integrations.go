@@ -27,6 +27,7 @@ type Integration struct {
 	Rotating    bool               `json:"rotating,omitzero"`    // it has a former secret, which signs as well
 	RotatedAt   time.Time          `json:"rotatedAt,omitzero"`   // since when; absent: it is not known, as of one in the Caddyfile
 	InFlight    int                `json:"inFlight"`
+	Rate        *Rate              `json:"rate,omitempty"`  // of attempts, of each node; absent: there is no limit
 	Retry       []string           `json:"retry,omitempty"` // the gaps between attempts; absent: the default schedule
 	Declared    bool               `json:"declared"`        // in the Caddyfile: it is changed there
 	Version     int64              `json:"version,omitzero" schema:"minimum=1"`
@@ -49,6 +50,7 @@ type IntegrationInput struct {
 	Traceparent bool `json:"traceparent,omitzero"`
 	// how many attempts may be under way at once; left out: 16
 	InFlight int      `json:"inFlight,omitzero" schema:"minimum=1 maximum=1000"`
+	Rate     *Rate    `json:"rate,omitzero"`  // of attempts, of each node; null or left out: there is no limit
 	Retry    []string `json:"retry,omitzero"` // the gaps between attempts, such as 30s, 5m, 1h; the last one repeats
 }
 

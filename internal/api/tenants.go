@@ -23,7 +23,7 @@ const (
 	QuarantineInvalid = "quarantine"
 )
 
-// Rate is how many exports a tenant may send.
+// Rate is how many exports a tenant may send, or how many attempts an integration gets.
 type Rate struct {
 	PerSecond float64 `json:"perSecond" schema:"exclusiveMinimum=0 maximum=1000000"`
 	Burst     int     `json:"burst" schema:"minimum=1 maximum=1000000"`

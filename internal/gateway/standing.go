@@ -86,6 +86,9 @@ func (s *Standing) Reason(now time.Time) string {
 		}
 		return "verify off: it is trusted without VERIFY; nothing sent yet"
 	case string(model.Configured):
+		if s.Gate.OverRate && s.Waiting.Count > 0 {
+			return fmt.Sprintf("it gets %s at most: its exports wait for their turn", s.Integration.Rate)
+		}
 		return ""
 	}
 	return s.Status.Reason

@@ -48,7 +48,7 @@ var (
 	})
 	deferred = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_deliveries_deferred_total", Help: "Attempts that were due and had to wait, by tenant and reason: " +
-			"at_capacity and breaker_open of the integration; no_place, no_memory: the tenant has its share; " +
+			"at_capacity, over_rate and breaker_open of the integration; no_place, no_memory: the tenant has its share; " +
 			"store_unavailable: outcomes can't be stored.",
 	}, []string{"tenant", "reason"})
 	unreadable = prometheus.NewCounterVec(prometheus.CounterOpts{

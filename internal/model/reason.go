@@ -34,6 +34,7 @@ var Reasons = []struct{ Code, Sentence string }{
 	{"documents_awaited", "it waits for its documents, until {until} at the latest: {here} of {of} are here"},
 	{"breaker_open", "integration {integration} has failed since {since}; next probe {probe}: {cause}"},
 	{"in_turn", "integration {integration} has failed since {since}; the next attempt is made in its turn: {cause}"},
+	{"over_rate", "integration {integration} gets {rate} at most: it waits for its turn"},
 	{"full", "integration {integration} has as many attempts under way as it takes, {most}: it waits for its turn"},
 	{"configured_again", "integration {integration} is configured again: it goes out in a moment"},
 	{"first_attempt", "its first attempt is made in a moment, or under way"},
@@ -50,6 +51,7 @@ var Reasons = []struct{ Code, Sentence string }{
 	{"erased", "what the export held was erased, as somebody asked"},
 
 	// integrations
+	{"rate_used_up", "it gets {rate} at most: its exports wait for their turn"},
 	{"refusing", "refuses what it gets since {since}: {refused} of {attempts} answered {status}"},
 	{"never_received", "nothing was received yet: the last attempt was answered {status}"},
 	{"never_reached", "nothing was received yet: {cause}"},

@@ -62,12 +62,6 @@ func (s Secret) Fingerprint(tenant string) []byte {
 	return mac.Sum(nil)
 }
 
-// Rate is how many exports a tenant may send, or an integration is sent: PerSecond on average, Burst at once.
-type Rate struct {
-	PerSecond float64
-	Burst     int
-}
-
 var name = regexp.MustCompile(`^[a-z0-9-]{1,63}$`)
 
 // reserved are the names that stand for something else where a tenant's would, and what that is.

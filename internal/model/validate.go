@@ -13,8 +13,6 @@ const (
 	maxTitle    = 255     // characters
 	maxURL      = 2 << 10 // bytes
 	maxInFlight = 1000
-	// MaxRate is the largest rate, in exports a second, and the largest burst.
-	MaxRate = 1_000_000
 )
 
 // Validate says which rule of a tenant is broken, in a sentence that says what to do; nil: none. Its integrations have
@@ -40,15 +38,6 @@ func (t *Tenant) Validate() error {
 	return t.Rate.Validate()
 }
 
-// Validate says which rule of a rate is broken, as Tenant.Validate does.
-func (r *Rate) Validate() error {
-	if !(r.PerSecond > 0 && r.PerSecond <= MaxRate) || r.Burst < 1 || r.Burst > MaxRate { // NaN is no rate either
-		return fmt.Errorf("a rate is how many may come in a second, and how many at once: use numbers "+
-			"above 0, each at most %d", MaxRate)
-	}
-	return nil
-}
-
 // Validate says which rule of a shared secret is broken, as Tenant.Validate does.
 func (s Secret) Validate() error {
 	if s == "" || len(s) > maxSecret {
@@ -71,6 +60,11 @@ func (i *Integration) Validate() error {
 	}
 	if err := ValidateInFlight(i.InFlight); err != nil {
 		return err
+	}
+	if i.Rate != nil {
+		if err := i.Rate.Validate(); err != nil {
+			return err
+		}
 	}
 	if err := i.Secret.Validate(); err != nil {
 		return err

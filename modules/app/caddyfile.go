@@ -70,6 +70,7 @@ import (
 //				documents rehost|passthrough|inline
 //				retry     <duration>…
 //				in_flight <n>
+//				rate      <n>/s|m|h [burst <n>]
 //				verify    off
 //				standard_webhooks
 //				traceparent on

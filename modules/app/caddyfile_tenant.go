@@ -96,6 +96,10 @@ func (p *parser) integrationLine(i *Integration) (err error) {
 		}
 	case "in_flight":
 		_, err = p.word("32", func(s string) (err error) { i.InFlight, err = parseInFlight(s); return err })
+	case "rate":
+		if i.Rate, err = ParseRate(p.RemainingArgs()); err != nil {
+			return p.WrapErr(err)
+		}
 	case "verify":
 		i.VerifyOff = true
 		_, err = p.word("off", func(s string) error {
@@ -118,7 +122,7 @@ func (p *parser) integrationLine(i *Integration) (err error) {
 			return nil
 		})
 	default:
-		return p.unknown("url, secret, documents, retry, in_flight, verify, standard_webhooks or traceparent")
+		return p.unknown("url, secret, documents, retry, in_flight, rate, verify, standard_webhooks or traceparent")
 	}
 	if err != nil {
 		return err

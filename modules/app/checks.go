@@ -210,33 +210,25 @@ func incomplete(what string, all ...required) error {
 	return fmt.Errorf("%s is not complete: add %s", what, strings.Join(lines, " and "))
 }
 
-var errRate = errors.New("rate takes how many may come in a second, and how many at once: write, for example, " +
-	"`rate 50/s burst 200`; /m and /h are known, too")
-
 // ParseRate reads the arguments of rate: 50/s burst 200.
 func ParseRate(args []string) (*Rate, error) {
-	if len(args) != 1 && (len(args) != 3 || args[1] != "burst") {
-		return nil, errRate
+	r, err := model.ParseRate(args)
+	if err != nil {
+		return nil, err
 	}
-	number, unit, _ := strings.Cut(args[0], "/")
-	n, err := strconv.ParseFloat(number, 64)
-	per, known := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
-	if !known || err != nil {
-		return nil, errRate
-	}
-	r := &Rate{PerSecond: n / per.Seconds(), Burst: int(max(1, min(n, model.MaxRate)))}
-	if len(args) == 3 {
-		if r.Burst, err = strconv.Atoi(args[2]); err != nil {
-			return nil, errRate
-		}
-	}
-	return r, r.Validate()
+	return &Rate{PerSecond: r.PerSecond, Burst: r.Burst}, nil
 }
 
 // Validate returns what is wrong with a rate, or nil.
 func (r Rate) Validate() error { return r.limit().Validate() }
 
-func (r Rate) limit() *model.Rate { return &model.Rate{PerSecond: r.PerSecond, Burst: r.Burst} }
+// limit is the rate as it is enforced; nil: there is none.
+func (r *Rate) limit() *model.Rate {
+	if r == nil {
+		return nil
+	}
+	return &model.Rate{PerSecond: r.PerSecond, Burst: r.Burst}
+}
 
 func parseInFlight(s string) (int, error) {
 	n, _ := strconv.Atoi(s) // 0 or too large if it is no number

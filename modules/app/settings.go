@@ -55,7 +55,7 @@ type Tenant struct {
 	Integrations []Integration `json:"integrations,omitempty"`
 }
 
-// Rate is a tenant's limit.
+// Rate is a limit of what comes from a tenant, or goes to an integration.
 type Rate struct {
 	PerSecond float64 `json:"per_second"`
 	Burst     int     `json:"burst"`
@@ -76,6 +76,8 @@ type Integration struct {
 	Retry []string `json:"retry,omitempty"`
 	// InFlight limits the concurrent attempts. Default: 16.
 	InFlight int `json:"in_flight,omitempty"`
+	// Rate limits the attempts. Default: no limit.
+	Rate *Rate `json:"rate,omitempty"`
 	// VerifyOff leaves out the VERIFY event: for a system of the operator's own.
 	VerifyOff bool `json:"verify_off,omitempty"`
 	// StandardWebhooks adds the signature set of Standard Webhooks to the contract's.
@@ -258,16 +260,13 @@ func (t Tenant) build(resolve resolve, dev bool, guard *egress.Guard) (*model.Te
 	if err != nil {
 		return nil, err
 	}
-	tenant := &model.Tenant{Name: t.Name, Quarantine: quarantine}
+	tenant := &model.Tenant{Name: t.Name, Quarantine: quarantine, Rate: t.Rate.limit()}
 	for _, written := range t.Secrets {
 		secret, err := secretFrom(written, dev, resolve)
 		if err != nil {
 			return nil, err
 		}
 		tenant.Secrets = append(tenant.Secrets, secret)
-	}
-	if t.Rate != nil {
-		tenant.Rate = t.Rate.limit()
 	}
 	if err := tenant.Validate(); err != nil {
 		return nil, err
@@ -323,8 +322,8 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egre
 	}
 	integration := &model.Integration{Tenant: tenant, Name: i.Name, URL: address, Secret: secret, FormerSecret: former,
 		Documents: cmp.Or(model.DocumentMode(i.Documents), model.Rehost),
-		InFlight:  cmp.Or(i.InFlight, model.DefaultInFlight),
-		Verify:    !i.VerifyOff, StandardWebhooks: i.StandardWebhooks, Traceparent: i.Traceparent}
+		InFlight:  cmp.Or(i.InFlight, model.DefaultInFlight), Rate: i.Rate.limit(),
+		Verify: !i.VerifyOff, StandardWebhooks: i.StandardWebhooks, Traceparent: i.Traceparent}
 	if err := integration.Validate(); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,22 @@ func integrationFormOf(form url.Values) (api.IntegrationInput, *failure) {
 		}
 		f.InFlight = n
 	}
+	if words := strings.Fields(form.Get("rate")); len(words) > 0 {
+		limit, err := model.ParseRate(words)
+		if err != nil {
+			return f, &failure{status: http.StatusBadRequest, Text: "WrongIntegrationRate"}
+		}
+		f.Rate = (*api.Rate)(limit)
+	}
 	return f, nil
+}
+
+// Rate returns a rate as it is written in a Caddyfile; empty: there is none.
+func (view) Rate(r *api.Rate) string {
+	if r == nil {
+		return ""
+	}
+	return model.Rate(*r).String()
 }
 
 // Spaced returns a list as a text, with spaces between its items.
@@ -93,7 +108,7 @@ func editIntegration(v *visitor) error {
 	}
 	shown := integrationFormPage{Name: name, Host: stored.URL, Version: v.etag, Rotating: stored.Rotating,
 		Form: api.IntegrationInput{Documents: stored.Documents, Standard: stored.Standard,
-			Traceparent: stored.Traceparent, InFlight: stored.InFlight, Retry: stored.Retry}}
+			Traceparent: stored.Traceparent, InFlight: stored.InFlight, Rate: stored.Rate, Retry: stored.Retry}}
 	if v.URL.Query().Get("secret") == "new" {
 		shown.Form.Secret, shown.Form.Rotate = newSecret(), true
 	}

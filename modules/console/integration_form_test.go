@@ -67,13 +67,17 @@ func TestSetUpOfAnIntegration(t *testing.T) {
 	require.Contains(t, edit, `<option value="inline" selected>`)
 	require.NotEqual(t, secret, value(t, b.see(ops, hris+"/edit?secret=new", http.StatusOK), "secret"))
 
-	form = url.Values{"documents": {"rehost"}, "inFlight": {"5"}, "retry": {"10s"}, "traceparent": {"yes"},
+	form = url.Values{"documents": {"rehost"}, "inFlight": {"5"}, "retry": {"10s"}, "traceparent": {"yes"}, "rate": {"90/m burst 4"},
 		"version": {value(t, edit, "version")}}
 	require.Equal(t, http.StatusSeeOther, b.send(ops, http.MethodPost, hris+"/edit", form).Code)
 	require.Equal(t, http.StatusPreconditionFailed, b.send(ops, http.MethodPost, hris+"/edit", form).Code,
 		"somebody else changed it meanwhile")
 	again := b.see(ops, hris+"/edit", http.StatusOK)
 	require.Equal(t, "5", value(t, again, "inFlight"))
+	require.Equal(t, "1.5/s burst 4", value(t, again, "rate"))
+	require.Contains(t, b.see(ops, hris, http.StatusOK), "<dd>1.5/s burst 4</dd>")
+	require.Contains(t, b.send(ops, http.MethodPost, hris+"/edit", url.Values{"rate": {"much"}}).Body.String(),
+		"for example: 10/s burst 20")
 	require.Contains(t, again, `name="traceparent" type="checkbox" value="yes" checked`)
 	require.NotContains(t, edit, `name="traceparent" type="checkbox" value="yes" checked`)
 	status = http.StatusForbidden

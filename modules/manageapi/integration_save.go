@@ -151,7 +151,8 @@ func describedIntegration(r *rest.Request, t *model.Tenant, before *model.Integr
 	i := &model.Integration{
 		Tenant: t.Name, Name: in.Name, URL: in.URL, Secret: model.Secret(in.Secret),
 		Documents:        cmp.Or(in.Documents, model.Rehost),
-		StandardWebhooks: in.Standard, Traceparent: in.Traceparent, InFlight: cmp.Or(in.InFlight, model.DefaultInFlight), Verify: true,
+		StandardWebhooks: in.Standard, Traceparent: in.Traceparent, Rate: (*model.Rate)(in.Rate),
+		InFlight: cmp.Or(in.InFlight, model.DefaultInFlight), Verify: true,
 	}
 	if before != nil {
 		i.Row, i.URL, i.Secret = before.Row, cmp.Or(i.URL, before.URL), cmp.Or(i.Secret, before.Secret)

@@ -29,7 +29,7 @@ func integrationOf(i *model.Integration, s store.IntegrationStatus) api.Integrat
 		Why: model.ParseReason(s.Reason), Attempts: s.Attempts, UpdatedAt: s.UpdatedAt, URL: origin(i.URL), Documents: i.Documents, Standard: i.StandardWebhooks,
 		Traceparent: i.Traceparent,
 		Rotating:    i.FormerSecret != "", RotatedAt: i.RotatedAt,
-		InFlight: cmp.Or(i.InFlight, model.DefaultInFlight),
+		InFlight: cmp.Or(i.InFlight, model.DefaultInFlight), Rate: (*api.Rate)(i.Rate),
 		Declared: i.Row.Version == 0, Version: i.Row.Version,
 	}
 	switch {

@@ -58,6 +58,7 @@ func TestBothDoorsHaveTheSameRules(t *testing.T) {
 		{func(i *app.Integration) { i.Documents = "attach" }, "document mode"},
 		{func(i *app.Integration) { i.InFlight = -1 }, "from 1 to 1000"},
 		{func(i *app.Integration) { i.InFlight = 1001 }, "from 1 to 1000"},
+		{func(i *app.Integration) { i.Rate = rate(10, 0) }, "a rate is how many"},
 		{func(i *app.Integration) { i.Retry = []string{"never"} }, "not a duration"},
 	} {
 		i := app.Integration{Name: "hris", URL: "https://hr.example.com/acme", Secret: "s"}
@@ -65,6 +66,9 @@ func TestBothDoorsHaveTheSameRules(t *testing.T) {
 		in := map[string]any{
 			"name": i.Name, "url": i.URL, "secret": i.Secret, "documents": i.Documents, "inFlight": i.InFlight,
 			"retry": i.Retry, "standardWebhooks": i.StandardWebhooks,
+		}
+		if r := i.Rate; r != nil {
+			in["rate"] = map[string]any{"perSecond": r.PerSecond, "burst": r.Burst}
 		}
 		b.refusedAtBothDoors(app.Tenant{Secrets: []string{"s"}, Integrations: []app.Integration{i}}, http.MethodPost,
 			"/v1/tenants/initech/integrations", in, test.want)

@@ -21,9 +21,7 @@ func tenantOf(t *model.Tenant) api.Tenant {
 	if t.Quarantine {
 		shown.Invalid = api.QuarantineInvalid
 	}
-	if t.Rate != nil {
-		shown.Rate = &api.Rate{PerSecond: t.Rate.PerSecond, Burst: t.Rate.Burst}
-	}
+	shown.Rate = (*api.Rate)(t.Rate)
 	for _, i := range t.Integrations {
 		shown.Integrations = append(shown.Integrations, i.Name)
 	}
@@ -61,9 +59,7 @@ func describedTenant(in *api.TenantInput, name string, before *model.Tenant) (t 
 	if before != nil {
 		t.Row, t.Secrets = before.Row, before.Secrets
 	}
-	if in.Rate != nil {
-		t.Rate = &model.Rate{PerSecond: in.Rate.PerSecond, Burst: in.Rate.Burst}
-	}
+	t.Rate = (*model.Rate)(in.Rate)
 	if in.Secrets != nil {
 		t.Secrets = nil
 		for _, s := range *in.Secrets {

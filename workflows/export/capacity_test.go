@@ -185,3 +185,40 @@ func TestBytesUnderWayAreBounded(t *testing.T) {
 	}
 	require.LessOrEqual(t, partner.most, room)
 }
+
+// Exports of a burst, in groups and single ones, go out at the rate of their integration. None of them fails or uses up
+// an attempt meanwhile.
+func TestRateOfAnIntegrationIsHeld(t *testing.T) {
+	t.Parallel()
+	const exports, perSecond, burst = 120, 20, 5
+	b := newFixture(t)
+	var mu sync.Mutex
+	var came []time.Time
+	b.answer = func(*http.Request) int {
+		mu.Lock()
+		defer mu.Unlock()
+		came = append(came, time.Now())
+		return http.StatusOK
+	}
+	b.integration().Rate = &model.Rate{PerSecond: perSecond, Burst: burst}
+	b.Now = time.Now
+	d := b.work(16)
+	began := time.Now()
+	var all []*model.Export
+	for n := range exports {
+		e := b.takeFor("acme", fmt.Sprint("u-", n), `{}`, fromNow)
+		all = append(all, e)
+		d.Offer(e)
+	}
+	for _, e := range all {
+		require.Eventually(t, func() bool {
+			d, err := b.Store.Delivery(t.Context(), e.ID, "hris", 0)
+			return err == nil && d.Outcome == model.Delivered && d.Attempts == 1
+		}, 2*time.Minute, 20*time.Millisecond)
+	}
+	for n, at := range came {
+		require.LessOrEqual(t, float64(n+1), burst+perSecond*at.Sub(began).Seconds(), "attempts by then")
+	}
+	require.Len(t, came, exports)
+	t.Logf("%d attempts in %s", exports, came[exports-1].Sub(began))
+}

@@ -167,7 +167,13 @@ func (a *Activities) step(ctx context.Context, e *model.Export, d *model.Deliver
 	if closed != "" {
 		metrics.Deferred(d.Tenant, closed)
 		now := a.Now()
-		return a.wait(d, closed, max(gateDelay, min(a.gates.backoff(i, now), d.Till.Add(-endMargin).Sub(now)))), nil
+		var delay time.Duration
+		if closed == overRate {
+			delay = a.gates.rateBackoff(i, patience, now)
+		} else {
+			delay = a.gates.backoff(i, now)
+		}
+		return a.wait(d, closed, max(gateDelay, min(delay, d.Till.Add(-endMargin).Sub(now)))), nil
 	}
 	d.Documents = mode // another in the configuration, later, is for other deliveries
 	ctx, span := beginAttempt(ctx, e, d)

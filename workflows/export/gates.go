@@ -49,6 +49,8 @@ type gates struct {
 type gate struct {
 	inFlight int
 	places   *semaphore.Weighted
+	limit    *rate.Limiter       // of attempts
+	head     *semaphore.Weighted // the one of groups that is next when limit lets one through
 	line     *semaphore.Weighted // of the deliveries of groups
 	breaker  atomic.Pointer[gobreaker.TwoStepCircuitBreaker[struct{}]]
 	opened   atomic.Pointer[time.Time] // when the breaker did last
@@ -74,6 +76,14 @@ func (g *gates) enter(ctx context.Context, i *model.Integration, patience time.D
 	g.mu.Lock()
 	one := g.of(i)
 	g.mu.Unlock()
+	if i.Rate != nil {
+		if !asked && one.breaker.Load().State() == gobreaker.StateOpen { // it would use up the rate for nothing
+			return nil, "breaker_open"
+		}
+		if !one.pass(ctx, patience) {
+			return nil, overRate
+		}
+	}
 	if !one.places.TryAcquire(1) {
 		within, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
@@ -101,8 +111,38 @@ func (g *gates) enter(ctx context.Context, i *model.Integration, patience time.D
 	}, ""
 }
 
+// overRate is the word for an integration that got as many attempts lately as its rate allows.
+const overRate = "over_rate"
+
+// pass waits until the rate of an integration allows one more attempt. The deliveries of groups, which are patient,
+// wait one behind the other: a single one then competes with one of them for its turn, not with all.
+func (one *gate) pass(ctx context.Context, patience time.Duration) bool {
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if patience == groupPatience {
+		if one.head.Acquire(within, 1) != nil {
+			return false
+		}
+		defer one.head.Release(1)
+	}
+	for !one.limit.Allow() {
+		select {
+		case <-time.After(one.untilAllowed()):
+		case <-within.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// untilAllowed returns how long it is until the rate allows an attempt.
+func (one *gate) untilAllowed() time.Duration {
+	missing := max(0, 1-one.limit.Tokens()) / float64(one.limit.Limit())
+	return time.Duration(min(missing, longestAtGate.Seconds())*float64(time.Second)) + time.Millisecond
+}
+
 // closedGates are the words for what is closed to all deliveries of an integration, of its tenant, or of all.
-var closedGates = []string{"at_capacity", "breaker_open", "no_place", "no_memory", storeUnavailable}
+var closedGates = []string{overRate, "at_capacity", "breaker_open", "no_place", "no_memory", storeUnavailable}
 
 // queue waits until a delivery of a group is among the next to an integration, over all groups: the deliveries that
 // many groups have for one integration are then read from the store shortly before they are sent.
@@ -134,9 +174,25 @@ func (g *gates) backoff(i *model.Integration, now time.Time) time.Duration {
 		one.pace = float64(one.made) / counted.Seconds()
 		one.made, one.since = 0, now
 	}
-	back := one.pace + comingBack/float64(crowded)
-	one.turns.SetLimitAt(now, rate.Limit(back))
-	one.turns.SetBurstAt(now, max(1, int(back*gateDelay.Seconds()))) // a few all come back after two seconds
+	return one.turn(one.pace+comingBack/float64(crowded), now)
+}
+
+// rateBackoff is backoff where the rate was the reason. Twice as many as it allows have their turn, so that it is used.
+// Of a group one delivery at a time comes back: it needs no turn.
+func (g *gates) rateBackoff(i *model.Integration, patience time.Duration, now time.Time) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	one := g.of(i)
+	if patience == groupPatience {
+		return workflows.Jittered(max(gateDelay, one.untilAllowed()))
+	}
+	return one.turn(2*i.Rate.PerSecond, now)
+}
+
+// turn returns how long a delivery waits for its turn when so many have theirs per second.
+func (one *gate) turn(perSecond float64, now time.Time) time.Duration {
+	one.turns.SetLimitAt(now, rate.Limit(perSecond))
+	one.turns.SetBurstAt(now, max(1, int(perSecond*gateDelay.Seconds()))) // a few all come back after two seconds
 	r := one.turns.ReserveN(now, 1)
 	wait := gateDelay + r.DelayFrom(now)
 	if wait > longestAtGate {
@@ -151,6 +207,7 @@ type Gate struct {
 	BreakerOpen bool      // the integration failed often in a row: no attempt is made until Probe
 	Probe       time.Time // when one attempt is let through; zero unless BreakerOpen
 	Full        bool      // as many attempts are under way as the integration takes
+	OverRate    bool      // its rate allows none at the moment
 }
 
 // state returns how the gate of an integration stands.
@@ -161,6 +218,7 @@ func (g *gates) state(i *model.Integration) (s Gate) {
 	if s.Full = !one.places.TryAcquire(1); !s.Full {
 		one.places.Release(1)
 	}
+	s.OverRate = i.Rate != nil && one.limit.Tokens() < 1
 	if opened := one.opened.Load(); opened != nil && one.breaker.Load().State() != gobreaker.StateClosed {
 		s.BreakerOpen, s.Probe = true, opened.Add(breakFor)
 	}
@@ -179,6 +237,7 @@ func (g *gates) of(i *model.Integration) *gate {
 	// A breaker is about a URL too: a new one deserves a new chance.
 	key := i.Name + " " + i.URL
 	if one, ok := g.all[i.Tenant][key]; ok && one.inFlight == n {
+		one.allow(i.Rate)
 		return one
 	}
 	if g.all == nil {
@@ -189,11 +248,27 @@ func (g *gates) of(i *model.Integration) *gate {
 	}
 	one := &gate{
 		inFlight: n, places: semaphore.NewWeighted(int64(n)), line: semaphore.NewWeighted(lineFor * int64(n)),
-		turns: rate.NewLimiter(comingBack, comingBack*int(gateDelay/time.Second)),
+		turns: rate.NewLimiter(comingBack, comingBack*int(gateDelay/time.Second)), head: semaphore.NewWeighted(1),
+		limit: rate.NewLimiter(rate.Inf, 0),
+	}
+	if i.Rate != nil {
+		one.limit = rate.NewLimiter(rate.Limit(i.Rate.PerSecond), i.Rate.Burst)
 	}
 	one.breaker.Store(one.newBreaker())
 	g.all[i.Tenant][key] = one
 	return one
+}
+
+// allow changes the rate. What was used of it remains used.
+func (one *gate) allow(r *model.Rate) {
+	limit, burst := rate.Inf, 0
+	if r != nil {
+		limit, burst = rate.Limit(r.PerSecond), r.Burst
+	}
+	if one.limit.Limit() != limit || one.limit.Burst() != burst {
+		one.limit.SetLimit(limit)
+		one.limit.SetBurst(burst)
+	}
 }
 
 // probed closes the breaker if an attempt that passed it open found the integration up.

@@ -83,3 +83,41 @@ func TestIntegrationsOfATenantShareItsTurns(t *testing.T) {
 	now = now.Add(time.Hour)
 	require.InDelta(t, alone, soon("globex", 1), 80)
 }
+
+// A rate lets its burst through, and then none before its time. What it turns away uses no place and opens no breaker,
+// and comes back twice as often as there are turns; a group does with its next one.
+func TestRateOfAnIntegration(t *testing.T) {
+	t.Parallel()
+	var g gates
+	i := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", InFlight: 4,
+		Rate: &model.Rate{PerSecond: 1. / 3600, Burst: 3}}
+	enter := func() string {
+		done, closed := g.enter(t.Context(), i, 0, false)
+		if closed == "" {
+			done(nil)
+		}
+		return closed
+	}
+	for range 3 {
+		require.False(t, g.state(i).OverRate)
+		require.Empty(t, enter())
+	}
+	for range 2 * breakAfter {
+		require.Equal(t, overRate, enter())
+	}
+	require.Equal(t, Gate{OverRate: true}, g.state(i))
+	now := time.Now()
+	require.Less(t, g.rateBackoff(i, 0, now), 3*time.Second, "the next turn")
+	require.Greater(t, g.rateBackoff(i, 0, now), 7*time.Minute, "half an hour, or ten minutes")
+	require.Greater(t, g.rateBackoff(i, groupPatience, now), 7*time.Minute)
+
+	i.Rate = &model.Rate{PerSecond: 1000, Burst: 1} // with a reload
+	done, closed := g.enter(t.Context(), i, time.Minute, false)
+	require.Empty(t, closed, "it waits for a millisecond")
+	done(nil)
+	i.Rate = nil
+	for range 100 {
+		require.Empty(t, enter())
+	}
+	require.Zero(t, g.state(i))
+}

@@ -161,6 +161,8 @@ func (w *Waits) atGate(d *model.Delivery, i *model.Integration) Wait {
 	case health.Failing():
 		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s has failed since %s; the next attempt is made in "+
 			"its turn: %s", i.Name, clock(health.FailingSince, w.now), health.Reason)}
+	case gate.OverRate:
+		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s gets %s at most: it waits for its turn", i.Name, i.Rate)}
 	case gate.Full:
 		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s has as many attempts under way as it takes, %d: it "+
 			"waits for its turn", i.Name, cmp.Or(i.InFlight, model.DefaultInFlight))}

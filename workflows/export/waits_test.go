@@ -98,6 +98,12 @@ func TestWhatADeliveryWaitsFor(t *testing.T) {
 	b.deliver(b.dispatched("u-4"))
 	require.Equal(t, "integration hris has as many attempts under way as it takes, 1: it waits for its turn", full.Reason)
 
+	b.integration().InFlight, b.integration().Rate = 0, &model.Rate{PerSecond: .5, Burst: 1}
+	b.deliver(b.dispatched("u-5"))
+	_, _, class := b.deliver(b.dispatched("u-6"))
+	require.Equal(t, "over_rate", class)
+	require.Equal(t, "integration hris gets 30/m burst 1 at most: it waits for its turn", b.waitOf("u-6").Reason)
+
 	b.config.Tenants["acme"].Integrations = nil
 	require.Equal(t, export.Wait{Reason: "integration hris is not in this gateway's configuration"}, b.waitOf("u-1"))
 }

@@ -56,6 +56,7 @@ var integrations = noun[api.IntegrationHours]{
 			{"integration", i.Tenant + "/" + i.Name},
 			{"url", i.URL},
 			{"documents", i.Documents},
+			{"rate", rateOf(i.Rate)},
 			{"rotation began", i.RotatedAt},
 			{"rotation begun by", rotatedBy},
 			{"state", terminal.State(i.State)},
@@ -81,6 +82,14 @@ var integrations = noun[api.IntegrationHours]{
 		}
 		return table.Flush()
 	},
+}
+
+// rateOf returns a rate as it is written in a Caddyfile; empty: there is none.
+func rateOf(r *api.Rate) string {
+	if r == nil {
+		return ""
+	}
+	return model.Rate(*r).String()
 }
 
 // share returns how many of the attempts were received, in percent; empty without any.
@@ -184,7 +193,7 @@ func (a *Client) sayMissed(ctx context.Context, cmd *cobra.Command, arg string) 
 var integrationSettings = settings[api.Integration, api.IntegrationInput]{
 	kept: func(i *api.Integration) api.IntegrationInput {
 		return api.IntegrationInput{Documents: i.Documents, Standard: i.Standard, Traceparent: i.Traceparent,
-			InFlight: i.InFlight, Retry: i.Retry}
+			InFlight: i.InFlight, Rate: i.Rate, Retry: i.Retry}
 	},
 	flags: []setting[api.IntegrationInput]{
 		{"url", func(i *api.IntegrationInput) any { return &i.URL },
@@ -201,7 +210,7 @@ var integrationSettings = settings[api.Integration, api.IntegrationInput]{
 
 func integrationSet(a *Client) *cobra.Command {
 	var in api.IntegrationInput
-	var file, former string
+	var file, former, rate string
 	var endFormer bool
 	var retry []string
 	cmd := integrations.verb(a, &cobra.Command{
@@ -246,6 +255,16 @@ The secret is read from a file that has nothing else in it, so that no list of p
 		if cmd.Flags().Changed("retry") {
 			in.Retry = retry
 		}
+		if cmd.Flags().Changed("rate") {
+			in.Rate = nil
+			if rate != "" {
+				limit, err := model.ParseRate(strings.Fields(rate))
+				if err != nil {
+					return err
+				}
+				in.Rate = (*api.Rate)(limit)
+			}
+		}
 		var after api.Integration
 		if shown, err := a.askWith(ctx, cmd, http.MethodPut, path, unchanged, in, &after); shown || err != nil {
 			return err
@@ -262,6 +281,7 @@ The secret is read from a file that has nothing else in it, so that no list of p
 	fl.StringVar(&former, "former-secret-file", "",
 		"file with the secret before it, which signs as well during a rotation")
 	fl.BoolVar(&endFormer, "end-former", false, "end the secret before it: only the new one signs")
+	fl.StringVar(&rate, "rate", "", `how many attempts it gets, such as "10/s burst 20"; empty: as many as there are`)
 	fl.StringSliceVar(&retry, "retry", nil, "gaps between attempts, such as 5s,30s,2m; the last one repeats")
 	return cmd
 }

@@ -89,7 +89,7 @@ func (s *seeding) moved(ctx context.Context, path, origin, here string) error {
 	}
 	// the secret stays what it was
 	next := api.IntegrationInput{URL: here, Documents: i.Documents, Standard: i.Standard,
-		Traceparent: i.Traceparent, InFlight: i.InFlight, Retry: i.Retry}
+		Traceparent: i.Traceparent, InFlight: i.InFlight, Rate: i.Rate, Retry: i.Retry}
 	return unless(http.StatusUnprocessableEntity, s.Call(ctx, http.MethodPut, s.base+path, next, nil))
 }
 

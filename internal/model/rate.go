@@ -1,0 +1,64 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Rate is how many exports a tenant may send, or how many attempts an integration gets: PerSecond on average, Burst at
+// once.
+type Rate struct {
+	PerSecond float64
+	Burst     int
+}
+
+// MaxRate is the largest rate, in exports a second, and the largest burst.
+const MaxRate = 1_000_000
+
+var errRate = errors.New("rate takes how many may come in a second, and how many at once: write, for example, " +
+	"`rate 50/s burst 200`; /m and /h are known, too")
+
+// ParseRate reads a rate as it is written in a Caddyfile, word by word: 50/s burst 200. Without a burst it is the first
+// number.
+func ParseRate(words []string) (*Rate, error) {
+	if len(words) != 1 && (len(words) != 3 || words[1] != "burst") {
+		return nil, errRate
+	}
+	number, unit, _ := strings.Cut(words[0], "/")
+	n, err := strconv.ParseFloat(number, 64)
+	per, known := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
+	if !known || err != nil {
+		return nil, errRate
+	}
+	r := &Rate{PerSecond: n / per.Seconds(), Burst: int(max(1, min(n, MaxRate)))}
+	if len(words) == 3 {
+		if r.Burst, err = strconv.Atoi(words[2]); err != nil {
+			return nil, errRate
+		}
+	}
+	return r, r.Validate()
+}
+
+// String returns the rate as ParseRate reads it, in the smallest unit in which it is one at least, to six digits.
+func (r Rate) String() string {
+	n, unit := r.PerSecond, "s"
+	if n < 1 {
+		n, unit = n*60, "m"
+	}
+	if n < 1 {
+		n, unit = n*60, "h"
+	}
+	return fmt.Sprintf("%s/%s burst %d", strconv.FormatFloat(n, 'g', 6, 64), unit, r.Burst)
+}
+
+// Validate says which rule of a rate is broken, as Tenant.Validate does.
+func (r *Rate) Validate() error {
+	if !(r.PerSecond > 0 && r.PerSecond <= MaxRate) || r.Burst < 1 || r.Burst > MaxRate { // NaN is no rate either
+		return fmt.Errorf("a rate is how many may come in a second, and how many at once: use numbers "+
+			"above 0, each at most %d", MaxRate)
+	}
+	return nil
+}
