@@ -112,8 +112,8 @@ func fetched(ctx context.Context, r *receiver) finding {
 	}
 	if r.shelf.wait(ctx, there, 1, r.till) == 0 {
 		return finding{Sent: "an export with three documents", Got: "none was asked for within " + terminal.FormatDuration(r.patience),
-			Do: "fetch each document within 2 h 30 min of its export, after the answer if you like: then its URL ends; if yours comes " +
-				"later, wait for it with --documents-wait"}
+			Do: "fetch each document within 2 h 30 min of its export, after the answer if you like: then its URL ends; --documents-wait " +
+				"waits for a receiver that comes later, --documents-listen serves one in a container"}
 	}
 	return finding{}
 }
