@@ -2,11 +2,16 @@ package e2e
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/inbox"
@@ -109,4 +114,42 @@ func minimals(prefix string, n int) (all []*model.Export) {
 		all = append(all, waiting(key, minimal(key)))
 	}
 	return all
+}
+
+// TestNodesShareABurst has one of three gateways accept all exports of a burst. The others deliver a good part of them:
+// two thirds on average, since who takes a group is chance.
+func TestNodesShareABurst(t *testing.T) {
+	t.Parallel()
+	const exports, senders, least = 4000, 16, 800
+	var came atomic.Int64
+	partner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		time.Sleep(200 * time.Millisecond) // so that in_flight bounds a node, whatever the machine can do
+		came.Add(1)
+	}))
+	t.Cleanup(partner.Close)
+	s := newSystemWith(t, setup{database: storetest.Postgres(t), documents: "file:" + t.TempDir(),
+		tenant: "integration hris {\nurl " + partner.URL + "/inbound\nsecret " + outboundSecret + "\nverify off\n}"})
+	nodes := []*system{s, s.startNode(), s.startNode()}
+	began := time.Now()
+	var next atomic.Int64
+	var sending sync.WaitGroup
+	for range senders {
+		sending.Go(func() {
+			for n := next.Add(1); n <= exports; n = next.Add(1) {
+				id := fmt.Sprint("u-", n)
+				status, answer, err := s.post(http.DefaultClient, id, minimal(id), func(*http.Request) {})
+				assert.NoError(t, err)
+				assert.Equal(t, http.StatusAccepted, status, "%s", answer)
+			}
+		})
+	}
+	sending.Wait()
+	accepted := time.Since(began)
+	require.Eventually(t, func() bool { return came.Load() >= exports }, 4*time.Minute, 100*time.Millisecond)
+	var made []int
+	for _, node := range nodes {
+		made = append(made, int(node.metric("hiregate_delivery_attempt_seconds_count", "")))
+	}
+	t.Logf("accepted in %s, delivered in %s, by %v", accepted, time.Since(began), made)
+	require.GreaterOrEqual(t, made[1]+made[2], least, "%v", made)
 }

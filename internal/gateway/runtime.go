@@ -138,6 +138,7 @@ func (r *Runtime) build(db *store.DB) {
 	r.Dispatcher = &export.Dispatcher{
 		Store: db, Client: r.client, InForce: inForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"),
 		Attributes: &r.attributes, Barred: r.barrier.said,
+		Busy: func() bool { return r.exports.Busy() },
 	}
 	r.Redeliverer = &export.Redeliverer{
 		Store: db, Client: r.client, Namespace: r.Settings.Namespace, Dispatcher: r.Dispatcher, Now: r.now,

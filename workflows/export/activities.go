@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -29,6 +30,7 @@ type Activities struct {
 	// IsLost reports whether Temporal has no workflow of a round. Nil: it is not asked.
 	IsLost func(ctx context.Context, e *model.Export, round int) (bool, error)
 
+	groups       atomic.Int64 // that are being delivered
 	gates        gates
 	documentNews documentNews
 	unstored     unstored
@@ -40,6 +42,13 @@ func (a *Activities) Register(deliver, fetch worker.Registry) {
 	deliver.RegisterActivityWithOptions(a.Deliver, activity.RegisterOptions{Name: DeliverName})
 	fetch.RegisterActivityWithOptions(a.FetchDocuments, activity.RegisterOptions{Name: FetchDocumentsName})
 }
+
+// ownGroups is how many groups a node delivers before others may take those that it starts. Those of a node that is not
+// busy stay there, which saves Temporal the way through a task queue.
+const ownGroups = 2
+
+// Busy reports whether that many groups are being delivered on this node.
+func (a *Activities) Busy() bool { return a.groups.Load() >= ownGroups }
 
 // storeAway is the error with which an activity waits for the store.
 func (a *Activities) storeAway(err error) error {

@@ -45,6 +45,8 @@ func (a *Activities) Deliver(ctx context.Context, part Part) ([]DeliverResult, e
 	steps := agenda[place]{now: a.Now, read: r.refresh, lane: r.lane, step: r.step,
 		wake: wake, woken: func(of place, export int64) bool { return of.export == export }}
 	if r.many { // it takes one place of the worker for all
+		a.groups.Add(1)
+		defer a.groups.Add(-1)
 		steps.lingers, r.patience, r.look = agendaLingers, groupPatience, documentsLook
 	}
 	next, err := steps.run(ctx)

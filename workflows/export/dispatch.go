@@ -38,6 +38,9 @@ type Dispatcher struct {
 	Attributes *atomic.Bool
 	// Barred says why Temporal may not be asked; empty: it may. Nil: it may always.
 	Barred func() string
+	// Busy reports whether this node has enough groups to deliver, so that any node may take the next one. Nil: it
+	// never has.
+	Busy func() bool
 
 	once    sync.Once
 	queue   *offers

@@ -169,13 +169,14 @@ func (d *Dispatcher) execute(ctx context.Context, exports []*model.Export, to []
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	first := exports[0]
+	group := first.InGroup(first.Round)
 	tenants, keys := tenantsAndKeys(exports)
 	summary, priority := describe(exports, tenants)
 	o := client.StartWorkflowOptions{
 		ID: first.WorkflowID, TaskQueue: workflows.DeliverQueue,
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		EnableEagerStart:                         true, // our own workers take it at once
+		EnableEagerStart:                         !group || d.Busy == nil || !d.Busy(), // our own worker takes it at once
 		StaticSummary:                            summary,
 		Priority:                                 priority,
 	}
