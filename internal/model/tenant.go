@@ -118,7 +118,8 @@ type Integration struct {
 	Verify       bool            // false only for a system of the operator's own, in the Caddyfile
 	// StandardWebhooks adds the signature set of the Standard Webhooks specification to the contract's.
 	StandardWebhooks bool
-	Traceparent      bool // each attempt carries its span in the header traceparent (W3C Trace Context)
+	Traceparent      bool            // each attempt carries its span in the header traceparent (W3C Trace Context)
+	Authentication   *Authentication // beside the signature; nil: none
 }
 
 // DefaultInFlight is the cap of attempts in flight to one integration, so that a hanging partner can't take the slots
@@ -133,8 +134,9 @@ func ValidateIntegrationName(s string) error {
 	return nil
 }
 
-// Setting identifies what a verification vouches for: tenant, name, URL and secret. A change of any of them asks for a
-// new VERIFY; a restart with the same does not. It is keyed by the secret, so that it reveals nothing about it.
+// Setting identifies what a verification vouches for: tenant, name, URL, secret and authentication. A change of any of
+// them asks for a new VERIFY; a restart with the same does not. It is keyed by the secret, so that it reveals nothing
+// about them.
 func (i *Integration) Setting() []byte { return i.settingWith(i.Secret) }
 
 // FormerSetting is Setting with the former secret; nil without one.
@@ -147,7 +149,11 @@ func (i *Integration) FormerSetting() []byte {
 
 func (i *Integration) settingWith(secret Secret) []byte {
 	mac := hmac.New(sha256.New, []byte(secret.Reveal()))
-	for _, part := range []string{i.Tenant, i.Name, i.URL} {
+	parts := []string{i.Tenant, i.Name, i.URL}
+	if i.Authentication != nil {
+		parts = append(parts, string(i.Authentication.Format()))
+	}
+	for _, part := range parts {
 		var n [8]byte
 		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
 		mac.Write(n[:])

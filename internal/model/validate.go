@@ -77,6 +77,14 @@ func (i *Integration) Validate() error {
 			return errors.New("the former secret is the secret itself: leave it out, or write the one before it")
 		}
 	}
+	if i.Authentication != nil {
+		if err := i.Authentication.Validate(); err != nil {
+			return fmt.Errorf("authentication: %w", err)
+		}
+		if i.Authentication.TLS != nil && !strings.HasPrefix(strings.ToLower(i.URL), "https:") {
+			return errors.New("authentication: tls needs an https URL: write one, or leave tls out")
+		}
+	}
 	_, err := ParseDocumentMode(string(i.Documents))
 	return err
 }

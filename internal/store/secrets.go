@@ -9,7 +9,7 @@ import (
 	"github.com/hiregate/hiregate/internal/vault"
 )
 
-// The secrets of stored tenants and integrations, and the integrations' addresses, are stored as bodies are, and sealed
+// The secrets of stored tenants and integrations, and the integrations' addresses and credentials, are stored as bodies are, and sealed
 // where there is a key. Each is bound to its row: in another one it does not open. Data keys are stored alike, and
 // always sealed.
 
@@ -43,6 +43,12 @@ var (
 		AND (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
 		`UPDATE integrations SET former_secret = $1 WHERE former_secret = $2 AND tenant = $3 AND name = $4`, 2, false,
 	}
+	integrationAuthentications = secretTable{
+		"hiregate authentications of integrations", "the authentication of tenant %s's integration %s",
+		`SELECT tenant, name, authentication FROM integrations WHERE authentication IS NOT NULL
+		AND (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
+		`UPDATE integrations SET authentication = $1 WHERE authentication = $2 AND tenant = $3 AND name = $4`, 2, false,
+	}
 	integrationURLs = secretTable{
 		"hiregate addresses of integrations", "the address of tenant %s's integration %s",
 		`SELECT tenant, name, url FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
@@ -53,8 +59,8 @@ var (
 		`SELECT id, '', sealed FROM data_keys WHERE id > $1 ORDER BY id LIMIT $2`,
 		`UPDATE data_keys SET sealed = $1 WHERE sealed = $2 AND id = $3`, 1, true,
 	}
-	secretTables = []secretTable{tenantSecrets, integrationSecrets, integrationFormerSecrets, integrationURLs,
-		dataKeySecrets}
+	secretTables = []secretTable{tenantSecrets, integrationSecrets, integrationFormerSecrets,
+		integrationAuthentications, integrationURLs, dataKeySecrets}
 )
 
 // secretRow is a secret of a tenant or an integration, or a data key, whose id is in tenant.

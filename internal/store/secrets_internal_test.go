@@ -62,7 +62,8 @@ func putSecrets(t *testing.T, db *DB, names ...string) {
 			}
 			i := &model.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in/" + name,
 				Secret:       model.Secret(name + "-hunter3"),
-				FormerSecret: model.Secret(name + "-hunter4"), Documents: model.Rehost}
+				FormerSecret: model.Secret(name + "-hunter4"), Documents: model.Rehost,
+				Authentication: &model.Authentication{Bearer: name + "-hunter5"}}
 			if err := tx.UpsertIntegration(i, secretsNoon); err != nil {
 				return err
 			}
@@ -83,6 +84,7 @@ func requireSecrets(t *testing.T, db *DB, tenants int) {
 		require.Equal(t, one.Name+"-hunter3", one.Integrations[0].Secret.Reveal())
 		require.Equal(t, one.Name+"-hunter4", one.Integrations[0].FormerSecret.Reveal())
 		require.Equal(t, "https://hr.example/in/"+one.Name, one.Integrations[0].URL)
+		require.Equal(t, &model.Authentication{Bearer: one.Name + "-hunter5"}, one.Integrations[0].Authentication)
 	}
 }
 
@@ -118,7 +120,7 @@ func TestSecretsAreSealed(t *testing.T) {
 		putSecrets(t, db, "acme", "globex")
 		requireSecrets(t, db, 2)
 		rows := secretRows(t, db)
-		require.Len(t, rows, 8)
+		require.Len(t, rows, 10)
 		for _, one := range rows {
 			require.True(t, one.sealed())
 			require.NotRegexp(t, "hunter|hr.example", string(one.kept))
@@ -192,7 +194,7 @@ func TestResealing(t *testing.T) {
 			requireSecrets(t, db, n)
 			resealed, err := db.Reencrypt(t.Context(), v)
 			require.NoError(t, err)
-			require.Equal(t, 4*n, resealed)
+			require.Equal(t, 5*n, resealed)
 			require.NoError(t, db.CheckSecrets(t.Context(), v.Newest()))
 			rows := secretRows(t, db)
 			db.Work()
@@ -222,7 +224,7 @@ func TestSavedDuringAReload(t *testing.T) {
 		requireSecrets(t, db, 1)
 		resealed, err := db.Reencrypt(t.Context(), v)
 		require.NoError(t, err)
-		require.Equal(t, 4, resealed)
+		require.Equal(t, 5, resealed)
 		require.ErrorIs(t, db.CheckSecrets(t.Context(), none), ErrSealed)
 
 		next := vaultOf(t, newestKey, formerKey)
@@ -261,7 +263,7 @@ func TestResealingGoesOn(t *testing.T) {
 		requireSecrets(t, db, n)
 		resealed, err = db.Reencrypt(t.Context(), v)
 		require.NoError(t, err)
-		require.Equal(t, 4*n, resealed)
+		require.Equal(t, 5*n, resealed)
 		require.NoError(t, db.CheckSecrets(t.Context(), v.Newest()))
 	})
 }
@@ -330,7 +332,7 @@ func TestAllIntegrationsOfATenantAreSealed(t *testing.T) {
 		require.NoError(t, db.CheckSecrets(t.Context(), none))
 		resealed, err := db.Reencrypt(t.Context(), swap(t, db, formerKey))
 		require.NoError(t, err)
-		require.Equal(t, 2*(n+2)+2+2, resealed)
+		require.Equal(t, 2*(n+2)+2+2+2, resealed)
 	})
 }
 
@@ -355,7 +357,7 @@ func TestResealingPassesOverWhatItCantOpen(t *testing.T) {
 		third := swap(t, db, "a third text of more than thirty-two characters", newestKey)
 		resealed, err = db.Reencrypt(t.Context(), third)
 		require.ErrorIs(t, err, ErrSealed)
-		require.Equal(t, 5, resealed)
+		require.Equal(t, 6, resealed)
 	})
 }
 

@@ -57,6 +57,13 @@ func (tx *Tx) UpsertIntegration(i *model.Integration, now time.Time) error {
 			return fmt.Errorf("sealing the former secret of an integration: %w", err)
 		}
 	}
+	var authentication []byte
+	if i.Authentication != nil {
+		body := wrapBody(i.Authentication.Format())
+		if authentication, err = of.seal(integrationAuthentications, tx.db.vaults, body); err != nil {
+			return fmt.Errorf("sealing the authentication of an integration: %w", err)
+		}
+	}
 	gaps := make([]string, len(i.Retry))
 	for n, gap := range i.Retry {
 		gaps[n] = gap.String()
@@ -64,14 +71,15 @@ func (tx *Tx) UpsertIntegration(i *model.Integration, now time.Time) error {
 	perSecond, burst := rateColumns(i.Rate)
 	return tx.upsertDirectory(&i.Row, now, `
 		INSERT INTO integrations (version, created_at, updated_at, tenant, name, url, secret, documents,
-		standard_webhooks, in_flight, retry, former_secret, rotated_at, traceparent, rate, burst)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) ON CONFLICT DO NOTHING`, `
+		standard_webhooks, in_flight, retry, former_secret, rotated_at, traceparent, rate, burst,
+		authentication)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ON CONFLICT DO NOTHING`, `
 		UPDATE integrations SET version = $1, created_at = $2, updated_at = $3, url = $6, secret = $7, documents = $8,
 		standard_webhooks = $9, in_flight = $10, retry = $11, former_secret = $12, rotated_at = $13, traceparent = $14,
-		rate = $15, burst = $16
-		WHERE tenant = $4 AND name = $5 AND created_at = $2 AND version = $17`,
+		rate = $15, burst = $16, authentication = $17
+		WHERE tenant = $4 AND name = $5 AND created_at = $2 AND version = $18`,
 		i.Tenant, i.Name, url, secret, string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "),
-		former, rows.Micros(i.RotatedAt), i.Traceparent, perSecond, burst)
+		former, rows.Micros(i.RotatedAt), i.Traceparent, perSecond, burst, authentication)
 }
 
 // upsertDirectory inserts or updates a row whose first columns are version and times.
@@ -155,7 +163,7 @@ func (db *DB) ListTenants(ctx context.Context) ([]*model.Tenant, error) {
 		return nil, err
 	}
 	err = rows.EachPage(ctx, db.reads, scanIntegration, func(last integrationRow) []any { return []any{last.Tenant, last.Name} },
-		MaxPage, `SELECT tenant, name, url, secret, former_secret,
+		MaxPage, `SELECT tenant, name, url, secret, former_secret, authentication,
 		documents, standard_webhooks, in_flight, retry, rotated_at, traceparent, rate, burst, version, created_at,
 		updated_at FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
 		func(page []integrationRow) error {
@@ -181,7 +189,7 @@ type (
 	}
 	integrationRow struct {
 		model.Integration
-		secret, former, url []byte
+		secret, former, url, authentication []byte
 	}
 )
 
@@ -238,8 +246,8 @@ func scanIntegration(r row) (one integrationRow, err error) {
 	i := &one.Integration
 	var gaps string
 	var limit rateRow
-	if err := r.Scan(&i.Tenant, &i.Name, &one.url, &one.secret, &one.former, &i.Documents, &i.StandardWebhooks,
-		&i.InFlight, &gaps, rows.Time(&i.RotatedAt), &i.Traceparent, &limit.perSecond, &limit.burst, &i.Row.Version,
+	if err := r.Scan(&i.Tenant, &i.Name, &one.url, &one.secret, &one.former, &one.authentication, &i.Documents,
+		&i.StandardWebhooks, &i.InFlight, &gaps, rows.Time(&i.RotatedAt), &i.Traceparent, &limit.perSecond, &limit.burst, &i.Row.Version,
 		rows.Time(&i.Row.CreatedAt), rows.Time(&i.Row.UpdatedAt)); err != nil {
 		return one, err
 	}
@@ -254,7 +262,7 @@ func scanIntegration(r row) (one integrationRow, err error) {
 	return one, nil
 }
 
-// opened is the integration with its secret and its address.
+// open returns the integration with its secrets and its address.
 func (k integrationRow) open(o opener) (*model.Integration, error) {
 	secret, err := secretRow{k.Integration.Tenant, k.Name, k.secret}.openSecret(integrationSecrets, o)
 	if err != nil {
@@ -271,6 +279,16 @@ func (k integrationRow) open(o opener) (*model.Integration, error) {
 			return nil, err
 		}
 		k.FormerSecret = model.Secret(former)
+	}
+	if k.authentication != nil {
+		of := secretRow{k.Integration.Tenant, k.Name, k.authentication}
+		authentication, err := of.openSecret(integrationAuthentications, o)
+		if err == nil {
+			k.Authentication, err = model.ParseAuthentication(authentication)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	return &k.Integration, nil
 }
