@@ -5,6 +5,7 @@ package config
 import (
 	"iter"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
@@ -41,6 +42,9 @@ type Config struct {
 	// attempts that were received leave no line in the log
 	LogFailuresOnly bool
 }
+
+// Client returns the client for requests to an integration: through egress, with the integration's authentication.
+func (c *Config) Client(i *model.Integration) *http.Client { return webhook.ClientFor(c.Egress, i) }
 
 // Tenants are tenants that come from elsewhere than the configuration.
 type Tenants interface {

@@ -5,6 +5,7 @@ package egress
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -13,10 +14,12 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
 	"code.dny.dev/ssrf"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 )
@@ -45,7 +48,13 @@ type Guard struct {
 	routes *routes
 	client *http.Client
 	told   *rate.Limiter
+
+	mu   sync.Mutex
+	kept *simplelru.LRU[[sha256.Size]byte, *http.Client]
 }
+
+// clientsKept is how many clients are kept. A client that is not among those used last is made again.
+const clientsKept = 4096
 
 // How often the log has a refused address: tenants can cause any number of them.
 const (
@@ -57,16 +66,41 @@ const (
 func New(p Policy) *Guard {
 	g := &Guard{policy: p, public: ssrf.New(), told: rate.NewLimiter(rate.Every(toldEvery), toldAtOnce)}
 	g.routes = &routes{plain: g.newTransport(g.controlPlain), secure: g.newTransport(g.controlSecure)}
-	g.client = &http.Client{
-		Transport:     g.routes,
+	g.client = clientOf(g.routes)
+	g.kept, _ = simplelru.NewLRU[[sha256.Size]byte, *http.Client](clientsKept, nil) // fails for a size below 1
+	return g
+}
+
+func clientOf(transport http.RoundTripper) *http.Client {
+	return &http.Client{
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return g
 }
 
 // Client returns the guarded client. It follows no redirect, uses no proxy, and asks for no compression. Its requests
 // are bounded only by their contexts, except connecting.
 func (g *Guard) Client() *http.Client { return g.client }
+
+// ClientWith returns a guarded client with connections of its own, whose https has these certificates. They end by
+// themselves when they were idle for half a minute.
+func (g *Guard) ClientWith(config *tls.Config) *http.Client {
+	secure := g.newTransport(g.controlSecure)
+	secure.TLSClientConfig = config
+	return clientOf(&routes{plain: g.routes.plain, secure: secure})
+}
+
+// Kept returns the client that was made for a key, or makes it.
+func (g *Guard) Kept(key [sha256.Size]byte, make func() *http.Client) *http.Client {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	client, ok := g.kept.Get(key)
+	if !ok {
+		client = make()
+		g.kept.Add(key, client)
+	}
+	return client
+}
 
 // Close ends the connections that are idle, and those in use once they are idle.
 func (g *Guard) Close() { g.client.CloseIdleConnections() }

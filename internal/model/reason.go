@@ -14,11 +14,21 @@ type Reason struct {
 var Reasons = []struct{ Code, Sentence string }{
 	// attempts
 	{"gone", "answered 410: the partner wants no more exports here"},
+	{"credentials_refused", "answered {status}: it does not accept the signature or the credentials; check the " +
+		"integration's secret and authentication"},
+	{"token_unreachable", "token endpoint could not be asked: {cause}"},
+	{"token_client", "token endpoint answered {status}: check client_id and client_secret"},
+	{"token_scope", "token endpoint answered {status}: check scope"},
+	{"token_refused", "token endpoint answered {status}: check token_url, and ask those who run it"},
+	{"token_timeout", "token endpoint did not answer in time ({most} at most): ask those who run it"},
+	{"token_none", "token endpoint gave an answer that has no token: check token_url"},
 	{"answered", "answered {status}; only 2xx means received"},
 	{"egress_refused", "nothing was sent to {host}: {detail}"},
 	{"host_unknown", "the host name of {host} could not be resolved ({detail}): check the spelling in the URL and its DNS " +
 		"records"},
 	{"no_connection", "no connection to {host} could be made ({detail}): check that it runs and is open to us"},
+	{"certificate_refused", "the TLS handshake with {host} failed ({detail}): it does not accept the certificate that it " +
+		"is shown: check tls of the integration's authentication"},
 	{"tls_failed", "the TLS handshake with {host} failed ({detail}): check its certificate"},
 	{"timeout", "{host} did not answer in time ({most} at most): it should acknowledge first and work afterwards"},
 	{"closed", "{host} closed the connection before it answered: look into its log"},

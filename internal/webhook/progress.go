@@ -66,3 +66,10 @@ func (p *progress) measured() (address string, phases model.Phases) {
 	defer p.mu.Unlock()
 	return p.address, p.phases
 }
+
+// hasAnswer reports whether the first byte of an answer came.
+func (p *progress) hasAnswer() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.answered
+}

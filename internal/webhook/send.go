@@ -3,6 +3,7 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -63,6 +64,18 @@ func (a Answer) Acknowledged() bool { return a.Status >= 200 && a.Status <= 299 
 
 // Verified reports whether the receiver took a VERIFY event: exactly 200 (contract, "Events" rule 2).
 func (a Answer) Verified() bool { return a.Status == http.StatusOK }
+
+// RefusesCredentials reports whether the status says that credentials are wrong or missing (RFC 9110 sections 15.5.2 and
+// 15.5.4).
+func (a Answer) RefusesCredentials() bool {
+	return a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden
+}
+
+// RefusalOfCredentials returns the sentence about such an answer. Receivers say so of a signature, too.
+func (a Answer) RefusalOfCredentials() string {
+	return fmt.Sprintf("answered %d: it does not accept the signature or the credentials; check the integration's secret and "+
+		"authentication", a.Status)
+}
 
 // Send makes one attempt through the client's transport, which should come from egress: it bounds connecting, and it
 // asks for no compression, so that the request has no header beyond Host, Content-Length, Content-Type, User-Agent and

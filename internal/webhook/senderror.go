@@ -19,6 +19,7 @@ const (
 	KindTLS      = "tls"               // the handshake failed
 	KindTimeout  = "timeout"           // no answer in time
 	KindClosed   = "closed"            // the connection ended before an answer
+	KindToken    = "token"             // no token came from the token endpoint, which is Host
 	KindProtocol = "protocol"          // the answer is not HTTP, or no HTTP request can be made of the delivery
 )
 
@@ -56,7 +57,13 @@ func (e *SendError) Error() string {
 	case KindConnect:
 		return fmt.Sprintf("no connection to %s could be made (%v): check that it runs and is open to us", e.Host,
 			e.Err)
+	case KindToken:
+		return e.Err.Error()
 	case KindTLS:
+		if wantsCertificate(e.Err) {
+			return fmt.Sprintf("the TLS handshake with %s failed (%v): it does not accept the certificate that it is shown: "+
+				"check tls of the integration's authentication", e.Host, e.Err)
+		}
 		return fmt.Sprintf("the TLS handshake with %s failed (%v): check its certificate", e.Host, e.Err)
 	case KindTimeout:
 		return fmt.Sprintf("%s did not answer in time (%v at most): it should acknowledge first and work afterwards",
@@ -69,6 +76,12 @@ func (e *SendError) Error() string {
 		}
 		return fmt.Sprintf("nothing was sent: %v", e.Err)
 	}
+}
+
+// wantsCertificate reports whether a TLS error is the receiver's alert about our certificate, or that there is none.
+func wantsCertificate(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "remote error" && strings.Contains(err.Error(), "certificate")
 }
 
 // Causes of KindProtocol; but for errNoHTTP nothing was sent.
@@ -84,6 +97,9 @@ var (
 func (p *progress) explain(ctx context.Context, host string, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("sending to %s: %w", host, context.Cause(ctx))
+	}
+	if known := new(SendError); errors.As(err, &known) {
+		return known
 	}
 	kind, cause := p.class(err)
 	return &SendError{Kind: kind, Host: host, Err: cause}

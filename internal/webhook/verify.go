@@ -32,6 +32,8 @@ func (n Names) Verify(ctx context.Context, client *http.Client,
 		return answer, err.Error(), nil
 	case err != nil:
 		return answer, "", err
+	case answer.RefusesCredentials():
+		return answer, "VERIFY was " + answer.RefusalOfCredentials(), nil
 	case !answer.Verified():
 		return answer, fmt.Sprintf("VERIFY was answered %d; it must be exactly 200", answer.Status), nil
 	}

@@ -34,7 +34,7 @@ func (a *Activities) send(ctx context.Context, c *config.Config, e *model.Export
 	e.Body = nil // a partner may take long: what is not sent need not stay in memory
 	// Nothing cuts off an attempt that is under way, not even a Temporal that has gone: the partner may have it
 	// already. It ends soon.
-	answer, err := c.Names.Send(context.WithoutCancel(ctx), c.Egress.Client(), outgoing(ctx, e, i, body, byFormer))
+	answer, err := c.Names.Send(context.WithoutCancel(ctx), c.Client(i), outgoing(ctx, e, i, body, byFormer))
 	if answer.Duration > 0 {
 		metrics.Attempt(answer.Duration)
 	}
@@ -104,6 +104,9 @@ func judge(answer webhook.Answer, failure error) *model.Attempt {
 	case answer.Status == http.StatusGone:
 		attempt.Fault, attempt.Cause = model.ClassPartnerFault, "410"
 		attempt.Error = "answered 410: the partner wants no more exports here"
+	case answer.RefusesCredentials():
+		attempt.Fault, attempt.Cause = model.ClassPartnerFault, causeOf(answer.Status)
+		attempt.Error = answer.RefusalOfCredentials()
 	default:
 		attempt.Fault, attempt.Cause = model.FaultOf(answer.Status), causeOf(answer.Status)
 		attempt.Error = fmt.Sprintf("answered %d; only 2xx means received", answer.Status)

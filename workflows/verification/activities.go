@@ -69,7 +69,7 @@ func (a *Activities) Verify(ctx context.Context, in Input) (Result, error) {
 		return Result{}, workflows.RetryAfter("no_place", 0, workflows.Jittered(5*time.Second))
 	}
 	defer a.Places.Release(i.Tenant, 1)
-	answer, reason, err := c.Names.Verify(ctx, c.Egress.Client(), i)
+	answer, reason, err := c.Names.Verify(ctx, c.Client(i), i)
 	if err != nil {
 		return Result{}, workflows.RetryAfter("stopping", 0, 5*time.Second)
 	}

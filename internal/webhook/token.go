@@ -1,0 +1,136 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/hiregate/hiregate/internal/model"
+)
+
+const (
+	// tokenTimeout bounds the fetching of a token: it leaves time to the attempt that waits for it.
+	tokenTimeout = 10 * time.Second
+	// tokenEarly is how long before its end a token is renewed: no attempt takes longer.
+	tokenEarly = AttemptTimeout + 10*time.Second
+)
+
+// tokens has the bearer token of an integration. Attempts that need a new one at the same time share it.
+type tokens struct {
+	client  *http.Client
+	config  clientcredentials.Config
+	fetches singleflight.Group
+
+	mu    sync.Mutex
+	token *oauth2.Token // nil: none was fetched yet
+	ends  time.Time     // when it is renewed; zero: when it is refused
+}
+
+func newTokens(client *http.Client, o *model.OAuth2) *tokens {
+	return &tokens{client: client, config: clientcredentials.Config{ClientID: o.ClientID, ClientSecret: o.ClientSecret,
+		TokenURL: o.TokenURL, Scopes: scopes(o.Scope)}}
+}
+
+func scopes(scope string) []string {
+	if scope == "" {
+		return nil
+	}
+	return []string{scope} // they are joined with spaces
+}
+
+// get returns a token that is none of those that were refused, and will not end soon. The error is a *SendError, or
+// the context's.
+func (t *tokens) get(ctx context.Context, refused string) (string, error) {
+	if token, ok := t.current(refused); ok {
+		return token, nil
+	}
+	fetched := t.fetches.DoChan("", func() (any, error) {
+		if token, ok := t.current(refused); ok { // another fetch ended between the two looks
+			return token, nil
+		}
+		return t.fetch()
+	})
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case got := <-fetched:
+		if got.Err != nil {
+			return "", got.Err
+		}
+		return got.Val.(string), nil
+	}
+}
+
+func (t *tokens) current(refused string) (token string, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.token == nil || t.token.AccessToken == refused || !t.ends.IsZero() && !time.Now().Before(t.ends) {
+		return "", false
+	}
+	return t.token.AccessToken, true
+}
+
+// fetch has a token issued. It is bound to no attempt, since several may wait for it.
+func (t *tokens) fetch() (string, error) {
+	var seen progress
+	ctx, cancel := context.WithTimeout(seen.trace(context.Background()), tokenTimeout)
+	defer cancel()
+	began := time.Now()
+	token, err := t.config.Token(context.WithValue(ctx, oauth2.HTTPClient, t.client))
+	if err != nil {
+		return "", t.explain(ctx, &seen, err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.token, t.ends = token, time.Time{}
+	if !token.Expiry.IsZero() {
+		left := token.Expiry.Sub(began)
+		t.ends = began.Add(left - min(tokenEarly, left/2)) // a short life is used as well
+	}
+	return token.AccessToken, nil
+}
+
+// explain turns the error of a fetch into a *SendError. An answer is not quoted.
+func (t *tokens) explain(ctx context.Context, seen *progress, err error) error {
+	host := hostOf(t.config.TokenURL)
+	refused := func(why string, args ...any) error {
+		return &SendError{Kind: KindToken, Host: host, Err: fmt.Errorf(why, args...)}
+	}
+	answered := new(oauth2.RetrieveError)
+	if errors.As(err, &answered) && answered.Response != nil {
+		status := answered.Response.StatusCode
+		switch answered.ErrorCode {
+		case "invalid_scope":
+			return refused("token endpoint answered %d: check scope", status)
+		case "invalid_client", "unauthorized_client":
+			return refused("token endpoint answered %d: check client_id and client_secret", status)
+		}
+		if status == http.StatusUnauthorized {
+			return refused("token endpoint answered %d: check client_id and client_secret", status)
+		}
+		return refused("token endpoint answered %d: check token_url, and ask those who run it", status)
+	}
+	if wrapped := new(url.Error); errors.As(err, &wrapped) {
+		err = wrapped.Err // without the URL
+	}
+	why := new(SendError)
+	switch {
+	case !errors.As(seen.explain(ctx, host, err), &why):
+		return err
+	case why.Kind == KindRefused:
+		return why
+	case why.Kind == KindTimeout:
+		return refused("token endpoint did not answer in time (%v at most): ask those who run it", tokenTimeout)
+	case seen.hasAnswer():
+		return refused("token endpoint gave an answer that has no token: check token_url")
+	}
+	return refused("token endpoint could not be asked: %w", why)
+}
