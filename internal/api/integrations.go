@@ -26,11 +26,13 @@ type Integration struct {
 	Traceparent bool               `json:"traceparent,omitzero"` // it is sent the trace of each attempt
 	Rotating    bool               `json:"rotating,omitzero"`    // it has a former secret, which signs as well
 	RotatedAt   time.Time          `json:"rotatedAt,omitzero"`   // since when; absent: it is not known, as of one in the Caddyfile
-	InFlight    int                `json:"inFlight"`
-	Rate        *Rate              `json:"rate,omitempty"`  // of attempts, of each node; absent: there is no limit
-	Retry       []string           `json:"retry,omitempty"` // the gaps between attempts; absent: the default schedule
-	Declared    bool               `json:"declared"`        // in the Caddyfile: it is changed there
-	Version     int64              `json:"version,omitzero" schema:"minimum=1"`
+	// how the receiver knows who calls, beside the signature; absent: by that alone
+	Authentication *AuthenticationSet `json:"authentication,omitempty"`
+	InFlight       int                `json:"inFlight"`
+	Rate           *Rate              `json:"rate,omitempty"`  // of attempts, of each node; absent: there is no limit
+	Retry          []string           `json:"retry,omitempty"` // the gaps between attempts; absent: the default schedule
+	Declared       bool               `json:"declared"`        // in the Caddyfile: it is changed there
+	Version        int64              `json:"version,omitzero" schema:"minimum=1"`
 }
 
 // IntegrationInput makes or changes an integration. A new secret without a former one is the only one.
@@ -48,10 +50,24 @@ type IntegrationInput struct {
 	Standard bool `json:"standardWebhooks,omitzero"`
 	// sends the trace of each attempt in the header traceparent (W3C Trace Context)
 	Traceparent bool `json:"traceparent,omitzero"`
+	// credentials beside the signature, which are not shown again; left out of an edit: they stay, unless the URL leads to
+	// another host; an empty object: there are none any more. All are replaced at once
+	Authentication *model.Authentication `json:"authentication,omitzero"`
 	// how many attempts may be under way at once; left out: 16
 	InFlight int      `json:"inFlight,omitzero" schema:"minimum=1 maximum=1000"`
 	Rate     *Rate    `json:"rate,omitzero"`  // of attempts, of each node; null or left out: there is no limit
 	Retry    []string `json:"retry,omitzero"` // the gaps between attempts, such as 30s, 5m, 1h; the last one repeats
+}
+
+// AuthenticationSet says which credentials an integration has. Their values are not shown.
+type AuthenticationSet struct {
+	Headers []string `json:"headers,omitempty"` // the names of headers that are sent
+	// what makes the header Authorization; absent: nothing, or one of the headers
+	Scheme   string `json:"scheme,omitempty" schema:"enum=basic|bearer|oauth2"`
+	TokenURL string `json:"tokenUrl,omitempty"` // with oauth2: scheme and host only
+	// when the certificate ends that is shown to the receiver; absent: there is none
+	CertificateEndsAt time.Time `json:"certificateEndsAt,omitzero"`
+	CA                bool      `json:"ca,omitzero"` // the receiver's certificate must be of authorities of its own
 }
 
 // DisableInput says why an integration is disabled.

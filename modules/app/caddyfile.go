@@ -74,6 +74,20 @@ import (
 //				verify    off
 //				standard_webhooks
 //				traceparent on
+//				header    <name> <value with a placeholder>
+//				basic     <user> <placeholder>
+//				bearer    <placeholder>
+//				oauth2 {
+//					token_url     <url>
+//					client_id     <id>
+//					client_secret <placeholder>
+//					scope         <scope>…
+//				}
+//				tls {
+//					cert <file>
+//					key  <file>
+//					ca   <file>
+//				}
 //			}
 //		}
 //	}

@@ -72,7 +72,7 @@ func (p *parser) integration(t *Tenant) (err error) {
 		}
 	}
 	head := *p.Dispenser
-	if err := p.block(func() error { return p.integrationLine(&i) }); err != nil {
+	if err := p.block(func() error { return p.integrationLine(&i) }, "header"); err != nil {
 		return err
 	}
 	p.complete(head, i.complete())
@@ -81,6 +81,9 @@ func (p *parser) integration(t *Tenant) (err error) {
 }
 
 func (p *parser) integrationLine(i *Integration) (err error) {
+	if known, err := p.authentication(i); known {
+		return err
+	}
 	option := p.Val()
 	switch option {
 	case "url":
@@ -122,7 +125,8 @@ func (p *parser) integrationLine(i *Integration) (err error) {
 			return nil
 		})
 	default:
-		return p.unknown("url, secret, documents, retry, in_flight, rate, verify, standard_webhooks or traceparent")
+		return p.unknown("url, secret, documents, retry, in_flight, rate, verify, standard_webhooks, traceparent, header, " +
+			"basic, bearer, oauth2 or tls")
 	}
 	if err != nil {
 		return err

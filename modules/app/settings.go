@@ -84,6 +84,10 @@ type Integration struct {
 	StandardWebhooks bool `json:"standard_webhooks,omitempty"`
 	// Traceparent sends the trace of each attempt in the header traceparent (W3C Trace Context).
 	Traceparent bool `json:"traceparent,omitempty"`
+	// Authentication proves to the receiver who calls it. Default: the signature alone.
+	Authentication *Authentication `json:"authentication,omitempty"`
+
+	way string // the option of a Caddyfile that makes the header Authorization
 }
 
 const (
@@ -194,7 +198,7 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 		if _, ok := c.Tenants[t.Name]; ok {
 			return nil, fmt.Errorf("tenant %s is there twice: give each a name of its own", t.Name)
 		}
-		tenant, err := t.build(resolve, a.Dev, c.Egress)
+		tenant, err := t.build(resolve, a.Dev, c)
 		if err != nil {
 			return nil, fmt.Errorf("tenant %s: %w", t.Name, err)
 		}
@@ -252,7 +256,7 @@ func orDefault(s *string, value string) {
 	}
 }
 
-func (t Tenant) build(resolve resolve, dev bool, guard *egress.Guard) (*model.Tenant, error) {
+func (t Tenant) build(resolve resolve, dev bool, c *config.Config) (*model.Tenant, error) {
 	if err := cmp.Or(model.ValidateTenantName(t.Name), t.complete()); err != nil {
 		return nil, err
 	}
@@ -275,7 +279,7 @@ func (t Tenant) build(resolve resolve, dev bool, guard *egress.Guard) (*model.Te
 		if _, ok := tenant.Integration(i.Name); ok {
 			return nil, fmt.Errorf("integration %s is there twice: give each a name of its own", i.Name)
 		}
-		integration, err := i.build(t.Name, resolve, dev, guard)
+		integration, err := i.build(t.Name, resolve, dev, c)
 		if err != nil {
 			return nil, fmt.Errorf("integration %s: %w", i.Name, err)
 		}
@@ -299,7 +303,7 @@ func secretFrom(written string, dev bool, resolve resolve) (model.Secret, error)
 	return model.Secret(secret), nil
 }
 
-func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egress.Guard) (*model.Integration, error) {
+func (i Integration) build(tenant string, resolve resolve, dev bool, c *config.Config) (*model.Integration, error) {
 	if err := cmp.Or(model.ValidateIntegrationName(i.Name), i.complete()); err != nil {
 		return nil, err
 	}
@@ -307,7 +311,7 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egre
 	if err != nil {
 		return nil, Unset("url", err)
 	}
-	if err := guard.ValidateURL(address); err != nil {
+	if err := c.Egress.ValidateURL(address); err != nil {
 		return nil, err
 	}
 	secret, err := secretFrom(i.Secret, dev, resolve)
@@ -324,7 +328,10 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egre
 		Documents: cmp.Or(model.DocumentMode(i.Documents), model.Rehost),
 		InFlight:  cmp.Or(i.InFlight, model.DefaultInFlight), Rate: i.Rate.limit(),
 		Verify: !i.VerifyOff, StandardWebhooks: i.StandardWebhooks, Traceparent: i.Traceparent}
-	if err := integration.Validate(); err != nil {
+	if integration.Authentication, err = i.Authentication.build(resolve, dev, c.Egress); err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(integration.Validate(), c.Names.ValidateAuthentication(integration.Authentication)); err != nil {
 		return nil, err
 	}
 	if i.StandardWebhooks {

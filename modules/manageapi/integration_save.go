@@ -1,7 +1,9 @@
 package manageapi
 
 import (
+	"bytes"
 	"cmp"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -96,7 +98,7 @@ func saveIntegration(
 		return nil, err
 	}
 	var status *store.IntegrationStatus
-	if before == nil || i.URL != before.URL || i.Secret != before.Secret {
+	if before == nil || !bytes.Equal(i.Setting(), before.Setting()) {
 		if status, err = verifyNow(r, i); err != nil {
 			return nil, err
 		}
@@ -177,9 +179,17 @@ func describedIntegration(r *rest.Request, t *model.Tenant, before *model.Integr
 	default:
 		i.RotatedAt = r.Gateway.Now()
 	}
-	err := i.Validate()
-	if err == nil {
-		err = r.Gateway.Config.Egress.ValidateURL(i.URL)
+	authentication, err := describedAuthentication(before, i.URL, in.Authentication)
+	if err != nil {
+		return nil, err
+	}
+	i.Authentication = authentication
+	c := r.Gateway.Config
+	err = cmp.Or(i.Validate(), c.Egress.ValidateURL(i.URL), c.Names.ValidateAuthentication(i.Authentication))
+	if err == nil && i.Authentication != nil && i.Authentication.OAuth2 != nil {
+		if err = c.Egress.ValidateURL(i.Authentication.OAuth2.TokenURL); err != nil {
+			err = fmt.Errorf("authentication.oauth2.tokenUrl: %w", err)
+		}
 	}
 	if err == nil && i.StandardWebhooks {
 		err = webhook.ValidateStandardSecrets(i)
@@ -190,11 +200,27 @@ func describedIntegration(r *rest.Request, t *model.Tenant, before *model.Integr
 	return i, rest.Invalid(err)
 }
 
+// describedAuthentication returns the credentials that an integration with this URL has after a request. Those that no
+// request shows are never sent to another host than they were written for.
+func describedAuthentication(before *model.Integration, address string, in *model.Authentication,
+) (*model.Authentication, error) {
+	switch {
+	case in != nil && in.Empty():
+		return nil, nil
+	case in != nil || before == nil || before.Authentication == nil:
+		return in, nil
+	case origin(address) != origin(before.URL):
+		return nil, problem.New(http.StatusUnprocessableEntity, "authentication is needed: the URL leads to another host, "+
+			"to which the credentials of the former one are not sent; send them again, or an empty object for none")
+	}
+	return before.Authentication, nil
+}
+
 // verifyNow sends a VERIFY event (contract, "States and transitions"): an integration that does not answer it with
 // exactly 200 is not saved.
 func verifyNow(r *rest.Request, i *model.Integration) (*store.IntegrationStatus, error) {
 	c := r.Gateway.Config
-	answer, reason, err := c.Names.Verify(r.Context(), c.Egress.Client(), i)
+	answer, reason, err := c.Names.Verify(r.Context(), c.Client(i), i)
 	if err != nil {
 		return nil, problem.New(http.StatusServiceUnavailable,
 			"the verification was interrupted: send the request again").RetryAfter(time.Second)

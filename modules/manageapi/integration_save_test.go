@@ -294,3 +294,53 @@ func TestSecretsOfAnIntegrationRotate(t *testing.T) {
 	require.Equal(t, []string{"five", ""}, two(edit(http.StatusOK, `{"secret":"five"}`)))
 	require.Zero(t, get[api.IntegrationHours](b, integrations+"/hris/health").RotatedAt)
 }
+
+// Credentials are sent with VERIFY and with the test export, and no answer shows them.
+func TestCredentialsAreWriteOnly(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.initech()
+	receiver := func() string {
+		return b.partner(func(w http.ResponseWriter, r *http.Request) {
+			if user, password, _ := r.BasicAuth(); user != "gate" || password != "hunter2" || r.Header.Get("X-Api-Key") != "hunter3" {
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+		})
+	}
+	address := receiver()
+	const credentials = `{"headers":[{"name":"X-Api-Key","value":"hunter3"}],"basic":{"user":"gate","password":"hunter2"}}`
+	put := func(status int, body string) reply {
+		a := b.must(status, http.MethodPut, integrations+"/hris", body)
+		require.NotContains(t, a.body, "hunter")
+		return a
+	}
+	failed := parsed[failedVerify](b, put(http.StatusUnprocessableEntity, `{"url":"`+address+`/x","secret":"s"}`))
+	require.Contains(t, failed.Detail, "VERIFY was answered 401: it does not accept the signature or the credentials")
+	put(http.StatusCreated, `{"url":"`+address+`/x","secret":"s","authentication":`+credentials+`}`)
+	put(http.StatusOK, `{"documents":"inline"}`)
+	shown := b.must(http.StatusOK, http.MethodGet, integrations+"/hris", "").body
+	require.Contains(t, shown, `"authentication":{"headers":["X-Api-Key"],"scheme":"basic"}`)
+	trial := b.must(http.StatusOK, http.MethodPost, integrations+"/hris/test", "").body
+	require.Contains(t, trial, `"received":true`)
+	require.NotContains(t, trial, "hunter")
+	require.NotContains(t, trial, "Z2F0ZT", "the header Authorization")
+
+	other := receiver()
+	require.Contains(t, put(http.StatusUnprocessableEntity, `{"url":"`+other+`/x"}`).body, "authentication is needed",
+		"nobody has credentials sent to a host of their own")
+	put(http.StatusOK, `{"url":"`+other+`/x","authentication":`+credentials+`}`)
+	put(http.StatusUnprocessableEntity, `{"authentication":{"bearer":"hunter4"}}`)
+	put(http.StatusUnprocessableEntity, `{"authentication":{}}`)
+	require.Contains(t, b.must(http.StatusOK, http.MethodGet, integrations+"/hris", "").body, `"scheme":"basic"`, "it stayed")
+
+	for body, want := range map[string]string{
+		`{"headers":[{"name":"X-Service-UUID","value":"x"}]}`:                         "header X-Service-UUID",
+		`{"headers":[{"name":"content-length","value":"x"}]}`:                         "authentication: header content-length",
+		`{"bearer":"hunter2","basic":{"user":"a","password":"b"}}`:                    "authentication: basic, bearer, oauth2",
+		`{"oauth2":{"tokenUrl":"ftp://x/y","clientId":"a","clientSecret":"hunter2"}}`: "authentication.oauth2.tokenUrl",
+		`{"tls":{"certificate":"hunter2","key":"hunter2"}}`:                           "authentication: tls",
+	} {
+		require.Contains(t, put(http.StatusUnprocessableEntity, `{"authentication":`+body+`}`).body, want)
+	}
+	b.requireCleanLog()
+}

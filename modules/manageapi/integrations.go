@@ -30,7 +30,8 @@ func integrationOf(i *model.Integration, s store.IntegrationStatus) api.Integrat
 		Traceparent: i.Traceparent,
 		Rotating:    i.FormerSecret != "", RotatedAt: i.RotatedAt,
 		InFlight: cmp.Or(i.InFlight, model.DefaultInFlight), Rate: (*api.Rate)(i.Rate),
-		Declared: i.Row.Version == 0, Version: i.Row.Version,
+		Authentication: authenticationSet(i.Authentication),
+		Declared:       i.Row.Version == 0, Version: i.Row.Version,
 	}
 	switch {
 	case s.ByOperator:
@@ -40,6 +41,26 @@ func integrationOf(i *model.Integration, s store.IntegrationStatus) api.Integrat
 	}
 	for _, gap := range i.Retry {
 		shown.Retry = append(shown.Retry, gap.String())
+	}
+	return shown
+}
+
+// authenticationSet returns what may be seen of an integration's credentials; nil: there are none.
+func authenticationSet(a *model.Authentication) *api.AuthenticationSet {
+	if a.Empty() {
+		return nil
+	}
+	shown := &api.AuthenticationSet{CertificateEndsAt: a.CertificateEnd(), CA: a.TLS != nil && a.TLS.CA != ""}
+	for _, h := range a.Headers {
+		shown.Headers = append(shown.Headers, h.Name)
+	}
+	switch {
+	case a.Basic != nil:
+		shown.Scheme = "basic"
+	case a.Bearer != "":
+		shown.Scheme = "bearer"
+	case a.OAuth2 != nil:
+		shown.Scheme, shown.TokenURL = "oauth2", origin(a.OAuth2.TokenURL)
 	}
 	return shown
 }
