@@ -128,6 +128,11 @@ func (s *Standing) Need(now time.Time) *model.Need {
 	case n.Count > 0 && now.Sub(s.Waiting.Oldest) >= waitsLong:
 		n.Kind, n.Since, what = model.NeedUndelivered, s.Waiting.Oldest, "some of its exports wait for more than an hour"
 		n.Action = fmt.Sprintf("hiregate export list --undelivered --tenant %s --integration %s", i.Tenant, i.Name)
+	case s.certificateEnds(now):
+		end := i.Authentication.CertificateEnd()
+		n.Kind, n.Since = model.NeedCertificate, end.Add(-certificateEarly)
+		what = fmt.Sprintf("its client certificate ends at %s: renew it in tls of the integration's authentication",
+			end.UTC().Format(time.RFC3339))
 	default:
 		return nil
 	}
@@ -136,6 +141,14 @@ func (s *Standing) Need(now time.Time) *model.Need {
 		n.Sentence += fmt.Sprintf("; exports wait for it: %d", n.Count)
 	}
 	return &n
+}
+
+// certificateEarly is how long before its end a client certificate needs a person: the alert says so as well.
+const certificateEarly = 14 * 24 * time.Hour
+
+func (s *Standing) certificateEnds(now time.Time) bool {
+	end := s.Integration.Authentication.CertificateEnd()
+	return !end.IsZero() && end.Sub(now) < certificateEarly
 }
 
 // Standings are how the integrations of all tenants do, by tenant and name, with those that exports wait for and that are
@@ -228,7 +241,7 @@ func measured(all []*Standing, now time.Time) map[model.Place]metrics.Integratio
 	of := map[model.Place]metrics.Integration{}
 	for _, s := range all {
 		one := metrics.Integration{State: s.State(), Waiting: s.Waiting.Count, LastDelivery: s.Health.LastSuccess,
-			BreakerOpen: s.Gate.BreakerOpen}
+			BreakerOpen: s.Gate.BreakerOpen, CertificateEnd: s.Integration.Authentication.CertificateEnd()}
 		if s.Waiting.Count > 0 {
 			one.Oldest = max(0, now.Sub(s.Waiting.Oldest))
 		}

@@ -22,31 +22,33 @@ var (
 	breakerOpen = newStanding("hiregate_breaker_open",
 		"1 while no attempts are made at an integration on this node, since the last ones failed, else 0.",
 		"tenant", "integration")
+	certificateEnd = newStanding("hiregate_client_certificate_end_timestamp_seconds",
+		"When the certificate ends that is shown to an integration, in Unix time. Absent: there is none.",
+		"tenant", "integration")
 )
 
 // Integration has the gauges of an integration.
 type Integration struct {
-	State        string
-	Waiting      int64
-	Oldest       time.Duration // for how long the oldest of these waits
-	LastDelivery time.Time     // zero: there was none
-	BreakerOpen  bool
+	State          string
+	Waiting        int64
+	Oldest         time.Duration // for how long the oldest of these waits
+	LastDelivery   time.Time     // zero: there was none
+	BreakerOpen    bool
+	CertificateEnd time.Time // of the one that is shown to it; zero: there is none
 }
 
 // Integrations sets how all integrations do, each in one of the states. Of those that share labels, counts are added up,
 // and of the rest the worst is shown.
 func Integrations(all map[model.Place]Integration, states []string) {
 	count, oldest, last, state, open := standings{}, standings{}, standings{}, standings{}, standings{}
+	end := standings{}
 	labelsOf := labelsOf(all)
 	for at, one := range all {
 		labels := labelsOf(at)
 		count[labels] += float64(one.Waiting)
 		open[labels] = max(open[labels], number(one.BreakerOpen))
-		if at := float64(one.LastDelivery.UnixMilli()) / 1000; !one.LastDelivery.IsZero() {
-			if before, ok := last[labels]; !ok || at < before {
-				last[labels] = at
-			}
-		}
+		last.earliest(labels, one.LastDelivery)
+		end.earliest(labels, one.CertificateEnd)
 		for _, name := range states {
 			labels[2] = name
 			state[labels] += number(one.State == name)
@@ -59,6 +61,15 @@ func Integrations(all map[model.Place]Integration, states []string) {
 	lastDelivery.set(last)
 	integrationState.set(state)
 	breakerOpen.set(open)
+	certificateEnd.set(end)
+}
+
+// earliest sets the earliest of several times, in Unix time; a zero one is none.
+func (s standings) earliest(labels [3]string, at time.Time) {
+	seconds := float64(at.UnixMilli()) / 1000
+	if before, ok := s[labels]; !at.IsZero() && (!ok || seconds < before) {
+		s[labels] = seconds
+	}
 }
 
 func number(yes bool) float64 {

@@ -130,7 +130,7 @@ var all = []prometheus.Collector{
 	signIns, tokenRequests, keysRefused,
 	notifications, notificationsWaiting,
 	configured, held, waiting, quarantine, secretsUsed,
-	waitingDeliveries, oldestWaiting, lastDelivery, integrationState, breakerOpen,
+	waitingDeliveries, oldestWaiting, lastDelivery, integrationState, breakerOpen, certificateEnd,
 }
 
 func init() { // they are shown from the start

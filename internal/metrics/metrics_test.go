@@ -158,7 +158,7 @@ func TestIntegrationsAreShown(t *testing.T) {
 	states := []string{"configured", "failing"}
 	all := map[model.Place]Integration{
 		{Tenant: "acme", Integration: "hris"}: {State: "failing", Waiting: 40, Oldest: time.Hour, LastDelivery: at,
-			BreakerOpen: true},
+			BreakerOpen: true, CertificateEnd: at},
 		{Tenant: "acme", Integration: "crm"}: {State: "configured"},
 	}
 	Integrations(all, states)
@@ -167,6 +167,7 @@ func TestIntegrationsAreShown(t *testing.T) {
 	require.Equal(t, standings{{"acme", "hris", "failing"}: 3600, {"acme", "crm", "configured"}: 0}, oldestWaiting.now)
 	require.Equal(t, standings{hris: 1_700_000_000}, lastDelivery.now)
 	require.Equal(t, standings{hris: 1, crm: 0}, breakerOpen.now)
+	require.Equal(t, standings{hris: 1_700_000_000}, certificateEnd.now)
 	require.Equal(t, standings{
 		{"acme", "hris", "configured"}: 0, {"acme", "hris", "failing"}: 1,
 		{"acme", "crm", "configured"}: 1, {"acme", "crm", "failing"}: 0,

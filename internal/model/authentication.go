@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"slices"
@@ -227,12 +228,21 @@ func (t *ClientTLS) Config() (*tls.Config, error) {
 
 // CertificateEnd returns when the certificate that is shown to the receiver ends; zero where there is none.
 func (a *Authentication) CertificateEnd() time.Time {
-	if a == nil || a.TLS == nil || a.TLS.Certificate == "" {
+	if a == nil || a.TLS == nil {
 		return time.Time{}
 	}
-	pair, err := tls.X509KeyPair([]byte(a.TLS.Certificate), []byte(a.TLS.Key))
-	if err != nil {
-		return time.Time{}
+	for rest := []byte(a.TLS.Certificate); ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return time.Time{}
+		}
+		if block.Type != "CERTIFICATE" { // as where the key is in the same file
+			continue
+		}
+		leaf, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return time.Time{}
+		}
+		return leaf.NotAfter
 	}
-	return pair.Leaf.NotAfter
 }

@@ -13,6 +13,7 @@ const (
 	NeedNotConfigured NeedKind = "integration_not_configured"
 	NeedDisabled      NeedKind = "integration_disabled" // and exports wait for it
 	NeedUndelivered   NeedKind = "exports_undelivered"  // for long, whatever they wait for
+	NeedCertificate   NeedKind = "certificate_ending"   // the one that is shown to the integration ends soon, or has ended
 	NeedQuarantine    NeedKind = "exports_quarantined"
 	NeedUndispatched  NeedKind = "exports_undispatched" // they wait for Temporal
 	NeedUnreadable    NeedKind = "exports_unreadable"   // what is stored of them is damaged

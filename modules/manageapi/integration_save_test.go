@@ -1,9 +1,14 @@
 package manageapi_test
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -343,4 +348,44 @@ func TestCredentialsAreWriteOnly(t *testing.T) {
 		require.Contains(t, put(http.StatusUnprocessableEntity, `{"authentication":`+body+`}`).body, want)
 	}
 	b.requireCleanLog()
+}
+
+// A client certificate is shown, and its end needs a person from 14 days before.
+func TestClientCertificateEnds(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.initech()
+	b.AllowLoopback(t)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.TLS.PeerCertificates) == 0 {
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}))
+	server.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	raw, err := x509.MarshalPKCS8PrivateKey(server.TLS.Certificates[0].PrivateKey)
+	require.NoError(t, err)
+	leaf := server.Certificate()
+	certificate := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Raw}))
+	credentials := model.Authentication{TLS: &model.ClientTLS{Certificate: certificate, CA: certificate,
+		Key: string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}))}}
+	in := func(a string) string {
+		return `{"url":"` + server.URL + `/x","secret":"s","authentication":` + a + `}`
+	}
+	require.Contains(t, b.must(http.StatusUnprocessableEntity, http.MethodPut, integrations+"/hris", in("{}")).body,
+		"the TLS handshake")
+	shown := b.must(http.StatusCreated, http.MethodPut, integrations+"/hris", in(string(credentials.Format()))).body
+	require.Contains(t, shown, `"certificateEndsAt":"`+leaf.NotAfter.UTC().Format(time.RFC3339)+`"`)
+	require.NotContains(t, shown, "PRIVATE")
+	needs := func() []model.Need {
+		all := get[struct{ Needs []model.Need }](b, "/v1/status").Needs
+		return slices.DeleteFunc(all, func(n model.Need) bool { return n.Tenant != "initech" })
+	}
+	require.Empty(t, needs())
+	b.Clock.Advance(leaf.NotAfter.Sub(gatewaytest.Noon) - 13*24*time.Hour)
+	require.Equal(t, []model.Need{{Kind: model.NeedCertificate, Tenant: "initech", Integration: "hris",
+		Since: leaf.NotAfter.Add(-14 * 24 * time.Hour), Action: "hiregate integration show initech/hris",
+		Sentence: "initech/hris: its client certificate ends at " + leaf.NotAfter.UTC().Format(time.RFC3339) +
+			": renew it in tls of the integration's authentication"}}, needs())
 }

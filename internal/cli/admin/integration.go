@@ -57,6 +57,8 @@ var integrations = noun[api.IntegrationHours]{
 			{"url", i.URL},
 			{"documents", i.Documents},
 			{"rate", rateOf(i.Rate)},
+			{"authentication", authenticationOf(i.Authentication)},
+			{"certificate ends", certificateEnd(i.Authentication)},
 			{"rotation began", i.RotatedAt},
 			{"rotation begun by", rotatedBy},
 			{"state", terminal.State(i.State)},
@@ -210,14 +212,14 @@ var integrationSettings = settings[api.Integration, api.IntegrationInput]{
 
 func integrationSet(a *Client) *cobra.Command {
 	var in api.IntegrationInput
-	var file, former, rate string
+	var file, former, credentials, rate string
 	var endFormer bool
 	var retry []string
 	cmd := integrations.verb(a, &cobra.Command{
 		Use:   "set",
 		Short: "Makes an integration, or changes what the flags name of one, once it answers VERIFY with 200",
 		Long: `Makes an integration of a tenant that is kept in the gateway's database, or changes what the flags
-name of one; all else of it stays. Where its URL or secret is new, a VERIFY event is sent there
+name of one; all else of it stays. Where its URL, secret or authentication is new, a VERIFY event is sent there
 first: unless that is answered with exactly 200, nothing is saved, and what came of it is shown.
 
 The secret is read from a file that has nothing else in it, so that no list of processes shows it;
@@ -237,6 +239,11 @@ The secret is read from a file that has nothing else in it, so that no list of p
 		}
 		if former != "" {
 			if formerSecret, err = terminal.ReadSecret(cmd.InOrStdin(), former); err != nil {
+				return err
+			}
+		}
+		if credentials != "" {
+			if in.Authentication, err = readAuthentication(cmd.InOrStdin(), credentials); err != nil {
 				return err
 			}
 		}
@@ -278,6 +285,8 @@ The secret is read from a file that has nothing else in it, so that no list of p
 	integrationSettings.add(cmd.Flags(), &in)
 	fl := cmd.Flags()
 	fl.StringVar(&file, "secret-file", "", "file with the secret that signs what is sent there")
+	fl.StringVar(&credentials, "authentication-file", "", "file with the credentials that the receiver wants beside the "+
+		`signature, as JSON: {"bearer":"…"}, or {} for none`)
 	fl.StringVar(&former, "former-secret-file", "",
 		"file with the secret before it, which signs as well during a rotation")
 	fl.BoolVar(&endFormer, "end-former", false, "end the secret before it: only the new one signs")
