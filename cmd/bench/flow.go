@@ -17,11 +17,14 @@ import (
 // flow is a gateway with its Temporal and the partners of its tenants, which note when each export arrives.
 type flow struct {
 	flowOptions
-	server *server
+	server   *server   // the first of nodes
+	nodes    []*server // share a database
+	temporal int       // process id
 
 	mu       sync.Mutex
 	acked    map[string]acked
 	arrived  map[string]time.Time
+	acks     []time.Duration // from request to acknowledgement
 	attempts int
 	repeated int    // exports that arrived again after they were answered 200
 	refusing string // tenant whose partner answers 503
@@ -43,6 +46,7 @@ type flowOptions struct {
 	failing int    // percent of attempts that the partners answer with 503
 	hanging string // tenant whose partner does not answer
 	filled  string // address of an existing database
+	nodes   int    // gateways that share the database and the load; 0: one
 }
 
 // flowLoad describes the exports to send through a flow.
@@ -62,23 +66,32 @@ func (b *bench) newFlow(o flowOptions) (*flow, error) {
 		return nil, err
 	}
 	f.closers = append(f.closers, stop)
-	temporal, stop, err := b.startTemporal()
+	temporal, err := b.startTemporal()
 	if err != nil {
 		f.close()
 		return nil, err
 	}
-	f.closers = append(f.closers, stop)
+	f.closers, f.temporal = append(f.closers, temporal.stop), temporal.command.Process.Pid
 	var declared strings.Builder
 	for n := range o.tenants {
 		name := fmt.Sprint("t", n)
 		declared.WriteString(tenant(name, partners+"/"+name, o.option))
 	}
-	if f.server, err = b.serve(options{site: gatewaySite, postgres: b.onPostgres, filled: o.filled, temporal: temporal,
-		tenants: declared.String()}); err != nil {
-		f.close()
-		return nil, err
+	if o.filled == "" && b.onPostgres {
+		if o.filled, err = b.database(true, ""); err != nil {
+			f.close()
+			return nil, err
+		}
 	}
-	f.closers = append(f.closers, f.server.stop)
+	for range max(1, o.nodes) {
+		node, err := b.serve(options{site: gatewaySite, filled: o.filled, temporal: temporal.address, tenants: declared.String()})
+		if err != nil {
+			f.close()
+			return nil, err
+		}
+		f.closers, f.nodes = append(f.closers, node.stop), append(f.nodes, node)
+	}
+	f.server = f.nodes[0]
 	// Temporal is up once one export has gone all the way.
 	f.hanging = ""
 	if _, err = f.run(flowLoad{exports: 1, connections: 1, tenants: 1, body: []byte(warmUp)}); err != nil {
@@ -140,7 +153,7 @@ func (f *flow) refuse(tenant string) {
 // run sends exports, waits until they have arrived, and measures that.
 func (f *flow) run(l flowLoad) (flowed, error) {
 	f.mu.Lock()
-	f.acked, f.arrived, f.repeated = map[string]acked{}, map[string]time.Time{}, 0
+	f.acked, f.arrived, f.acks, f.repeated = map[string]acked{}, map[string]time.Time{}, nil, 0
 	f.mu.Unlock()
 	began := time.Now()
 	acking, err := f.send(l)
@@ -153,18 +166,23 @@ func (f *flow) run(l flowLoad) (flowed, error) {
 	return f.measured(began, acking, ""), nil
 }
 
-// send sends exports, and returns how long that took.
+// send sends exports, and returns how long that took. The nodes share its connections.
 func (f *flow) send(l flowLoad) (took time.Duration, err error) {
-	s, err := dial(f.server.address, signed(l.body), l.connections)
-	if err != nil {
-		return 0, err
+	var senders []*sender
+	for n := range l.connections {
+		s, err := dial(f.nodes[n%len(f.nodes)].address, signed(l.body), 1)
+		if err != nil {
+			return 0, err
+		}
+		defer s.close()
+		senders = append(senders, s)
 	}
-	defer s.close()
 	var next atomic.Int64
 	began := time.Now()
 	var group errgroup.Group
-	for _, conn := range s.connections {
+	for _, s := range senders {
 		group.Go(func() error {
+			conn := s.connections[0]
 			for {
 				n := int(next.Add(1)) - 1
 				if n >= l.exports || l.during > 0 && time.Since(began) > l.during {
@@ -178,14 +196,14 @@ func (f *flow) send(l flowLoad) (took time.Duration, err error) {
 				}
 				tenant := fmt.Sprint("t", l.first+n%l.tenants)
 				uuid := fmt.Sprintf("%s-%d", conn.id, conn.sent)
-				_, status, err := s.send(conn, "/hooks/"+tenant, l.body)
+				took, status, err := s.send(conn, "/hooks/"+tenant, l.body)
 				if err == nil && status != http.StatusAccepted {
 					err = fmt.Errorf("an export was answered %d", status)
 				}
 				if err != nil {
 					return err
 				}
-				f.ack(tenant, uuid)
+				f.ack(tenant, uuid, took)
 			}
 		})
 	}
@@ -194,10 +212,11 @@ func (f *flow) send(l flowLoad) (took time.Duration, err error) {
 }
 
 // ack notes that an export was acknowledged, unless its partner is away.
-func (f *flow) ack(tenant, uuid string) {
+func (f *flow) ack(tenant, uuid string, took time.Duration) {
 	now := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.acks = append(f.acks, took)
 	if tenant != f.hanging && tenant != f.refusing {
 		f.acked[uuid] = acked{tenant, now}
 	}
@@ -225,6 +244,8 @@ func (f *flow) arrivals() error {
 type flowed struct {
 	Exports     int     `json:"exports"`
 	AckRate     float64 `json:"acknowledgedPerSecond,omitempty"`
+	AckP50      float64 `json:"ackP50Seconds,omitempty"` // from request to acknowledgement
+	AckP99      float64 `json:"ackP99Seconds,omitempty"`
 	Rate        float64 `json:"deliveredPerSecond,omitempty"` // from the first that was sent to the last that arrived
 	P50         float64 `json:"p50Seconds"`                   // from acknowledgement to arrival
 	P99         float64 `json:"p99Seconds"`
@@ -254,6 +275,8 @@ func (f *flow) measured(began time.Time, acking time.Duration, tenant string) fl
 		}
 	}
 	if acking > 0 {
+		acks := resultOf(slices.Clone(f.acks), 0, acking.Seconds())
+		m.AckP50, m.AckP99 = acks.P50.Seconds(), acks.P99.Seconds()
 		m.AckRate, m.Rate = float64(m.Exports)/acking.Seconds(), float64(len(m.took))/last.Sub(began).Seconds()
 	}
 	return m.summed()

@@ -2,21 +2,34 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"net"
 	"net/url"
 	"time"
 )
 
-// network measures a burst on PostgreSQL beside the gateway, and one millisecond away.
+// network measures a burst on SQLite, on PostgreSQL beside the gateway and one millisecond away, and with three gateways on
+// one PostgreSQL; and the processor time that the processes spend on it.
 func (b *bench) network() error {
-	b.onPostgres = true
-	run := func(roundTrip time.Duration) error {
-		b.roundTrip = roundTrip
-		return b.burst(fmt.Sprintf("PostgreSQL, %s away", roundTrip), flowOptions{tenants: 1})
+	run := func(name string, postgres bool, roundTrip time.Duration, nodes int) error {
+		b.onPostgres, b.roundTrip = postgres, roundTrip
+		f, err := b.newFlow(flowOptions{tenants: 10, nodes: nodes})
+		if err != nil {
+			return err
+		}
+		defer f.close()
+		before := b.spent(f)
+		m, err := f.run(flowLoad{exports: b.burstSize, connections: 48, tenants: 10, body: b.body})
+		if err != nil {
+			return err
+		}
+		return report(name, struct {
+			flowed
+			spent
+		}{m, b.spent(f).since(before, m.Exports)})
 	}
-	return cmp.Or(run(0), run(time.Millisecond))
+	return cmp.Or(run("SQLite", false, 0, 1), run("PostgreSQL", true, 0, 1), run("PostgreSQL, 1 ms away", true, time.Millisecond, 1),
+		run("three nodes on PostgreSQL", true, 0, 3))
 }
 
 // away returns an address of the same database behind a connection on which each round trip takes longer, by a time.

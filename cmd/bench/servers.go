@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// server is a Caddy with our modules in it, in a process of its own.
+// server is a Caddy with our modules in it, or a Temporal, in a process of its own.
 type server struct {
 	address, folder string
 	command         *exec.Cmd
@@ -149,20 +149,25 @@ func (s *server) metric(name string) (float64, error) {
 }
 
 // startTemporal starts a Temporal server.
-func (b *bench) startTemporal() (address string, stop func(), err error) {
+func (b *bench) startTemporal() (*server, error) {
 	if b.temporal == "" {
-		return "", nil, errors.New("say where temporal-dev is: -temporal-dev bin/temporal-dev (make build makes it)")
+		return nil, errors.New("say where temporal-dev is: -temporal-dev bin/temporal-dev (make build makes it)")
 	}
-	if address, err = freeAddress(); err != nil {
-		return "", nil, err
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp(b.dir, "temporal-")
+	if err != nil {
+		return nil, err
 	}
 	_, port, _ := net.SplitHostPort(address)
-	c := exec.Command(b.temporal, "--db", filepath.Join(b.dir, "temporal-"+port+".db"), "--port", port, "--ui-port", "0",
-		"--log-level", "error")
+	c := exec.Command(b.temporal, "--db", filepath.Join(folder, "temporal.db"), "--port", port, "--ui-port", "0", "--log-level",
+		"error")
 	if err := c.Start(); err != nil {
-		return "", nil, fmt.Errorf("starting temporal-dev: %w", err)
+		return nil, fmt.Errorf("starting temporal-dev: %w", err)
 	}
-	return address, func() { c.Process.Signal(syscall.SIGTERM); c.Wait() }, nil
+	return &server{address, folder, c}, nil
 }
 
 func freeAddress() (string, error) {
