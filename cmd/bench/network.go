@@ -9,7 +9,7 @@ import (
 )
 
 // network measures a burst on SQLite, on PostgreSQL beside the gateway and one millisecond away, and with three gateways on
-// one PostgreSQL; and the processor time that the processes spend on it.
+// one PostgreSQL; after each of them 100/s; and the processor time that the processes spend on it.
 func (b *bench) network() error {
 	run := func(name string, postgres bool, roundTrip time.Duration, nodes int) error {
 		b.onPostgres, b.roundTrip = postgres, roundTrip
@@ -18,15 +18,19 @@ func (b *bench) network() error {
 			return err
 		}
 		defer f.close()
-		before := b.spent(f)
-		m, err := f.run(flowLoad{exports: b.burstSize, connections: 48, tenants: 10, body: b.body})
-		if err != nil {
-			return err
+		load := func(name string, l flowLoad) error {
+			before := b.spent(f)
+			m, err := f.run(l)
+			if err != nil {
+				return err
+			}
+			return report(name, struct {
+				flowed
+				spent
+			}{m, b.spent(f).since(before, m.Exports)})
 		}
-		return report(name, struct {
-			flowed
-			spent
-		}{m, b.spent(f).since(before, m.Exports)})
+		return cmp.Or(load(name+", burst", flowLoad{exports: b.burstSize, connections: 48, tenants: 10, body: b.body}),
+			load(name+", 100/s", flowLoad{exports: 1000, perSecond: 100, connections: 48, tenants: 10, body: b.body}))
 	}
 	return cmp.Or(run("SQLite", false, 0, 1), run("PostgreSQL", true, 0, 1), run("PostgreSQL, 1 ms away", true, time.Millisecond, 1),
 		run("three nodes on PostgreSQL", true, 0, 3))
