@@ -30,6 +30,9 @@ func (r *release) pack(p programs, dist, format string, packager nfpm.Packager) 
 	return name, writeFile(filepath.Join(dist, name), func(w io.Writer) error { return packager.Package(info, w) })
 }
 
+// buildHost stands in an rpm in place of the name of the machine that packed it.
+const buildHost = "reproducible.invalid"
+
 func (r *release) describe(p programs) *nfpm.Info {
 	deploy := filepath.Join(r.source, "deploy", "package")
 	return nfpm.WithDefaults(&nfpm.Info{
@@ -55,6 +58,7 @@ func (r *release) describe(p programs) *nfpm.Info {
 				PostInstall: filepath.Join(deploy, "postinstall.sh"),
 				PreRemove:   filepath.Join(deploy, "preremove.sh"),
 			},
+			RPM: nfpm.RPM{BuildHost: buildHost},
 			Deb: nfpm.Deb{Fields: map[string]string{"Bugs": "https://github.com/hiregate/hiregate/issues"}},
 		},
 	})

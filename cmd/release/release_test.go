@@ -42,7 +42,9 @@ func TestRelease(t *testing.T) {
 	t.Run("deb", func(t *testing.T) { installs(t, only(t, first, "*.deb")) })
 	t.Run("image", func(t *testing.T) { holds(t, only(t, first, "*.image.tar")) })
 	t.Run("components", func(t *testing.T) { names(t, only(t, first, "*.tar.gz.cdx.json")) })
-	only(t, first, "*.rpm")
+	rpm, err := os.ReadFile(only(t, first, "*.rpm"))
+	require.NoError(t, err)
+	require.Contains(t, string(rpm), buildHost, "the rpm has the name of this machine, and is another one elsewhere")
 }
 
 // build clones the commit into a folder of that name and builds it for one target.
