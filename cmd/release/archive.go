@@ -40,7 +40,7 @@ func (r *release) archive(p programs, dist string) (string, error) {
 		if p.os == "windows" {
 			pack = &zipped{zip.NewWriter(w), r.time}
 		}
-		for _, program := range []string{p.gateway, p.temporal} {
+		for _, program := range p.all() {
 			if err := add(pack, program, path.Join(folder, filepath.Base(program)), 0o755); err != nil {
 				return err
 			}

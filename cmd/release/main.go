@@ -68,7 +68,7 @@ func (r *release) artifacts(p programs, dist string) ([]string, error) {
 	kinds := []struct {
 		write    func(programs, string) (name string, err error)
 		programs []string
-	}{{r.archive, []string{p.gateway, p.temporal}}}
+	}{{r.archive, p.all()}}
 	if p.os == "linux" {
 		gateway := []string{p.gateway}
 		kinds = append(kinds, []struct {

@@ -97,14 +97,28 @@ func output(cmd *exec.Cmd) (string, error) {
 // programs are the compiled programs of a target.
 type programs struct {
 	target
-	gateway, temporal string // paths
+	gateway  string // path
+	temporal string // path; empty on Windows, where hiregate dev, which starts it, does not run
 }
 
-// compile builds both programs into folder. They are the same wherever the clone lies (-trimpath).
+// all returns the paths of the programs.
+func (p programs) all() []string {
+	if p.temporal == "" {
+		return []string{p.gateway}
+	}
+	return []string{p.gateway, p.temporal}
+}
+
+// compile builds the programs into folder. They are the same wherever the clone lies (-trimpath).
 func (r *release) compile(ctx context.Context, t target, folder string) (programs, error) {
-	p := programs{t, filepath.Join(folder, t.executable("hiregate")), filepath.Join(folder, t.executable("temporal-dev"))}
+	p := programs{target: t, gateway: filepath.Join(folder, "hiregate")}
+	if t.os == "windows" {
+		p.gateway += ".exe"
+	} else {
+		p.temporal = filepath.Join(folder, "temporal-dev")
+	}
 	err := r.build(ctx, t, "cmd/hiregate", p.gateway, "github.com/hiregate/hiregate/internal/version.Version")
-	if err != nil {
+	if err != nil || p.temporal == "" {
 		return p, err
 	}
 	return p, r.build(ctx, t, "cmd/temporal-dev", p.temporal, "main.version")
@@ -117,11 +131,4 @@ func (r *release) build(ctx context.Context, t target, folder, out, variable str
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOWORK=off", "GOFLAGS=")
 	_, err := output(cmd)
 	return err
-}
-
-func (t target) executable(name string) string {
-	if t.os == "windows" {
-		return name + ".exe"
-	}
-	return name
 }
