@@ -90,13 +90,13 @@ func (g *Guard) ClientWith(config *tls.Config) *http.Client {
 	return clientOf(&routes{plain: g.routes.plain, secure: secure})
 }
 
-// Kept returns the client that was made for a key, or makes it.
-func (g *Guard) Kept(key [sha256.Size]byte, make func() *http.Client) *http.Client {
+// Kept returns the client that was made for a key, or builds it.
+func (g *Guard) Kept(key [sha256.Size]byte, build func() *http.Client) *http.Client {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	client, ok := g.kept.Get(key)
 	if !ok {
-		client = make()
+		client = build()
 		g.kept.Add(key, client)
 	}
 	return client
@@ -106,8 +106,8 @@ func (g *Guard) Kept(key [sha256.Size]byte, make func() *http.Client) *http.Clie
 func (g *Guard) Close() { g.client.CloseIdleConnections() }
 
 // Connect connects to the origin of a URL, such as https://hr.example.com, where the policy lets it, and ends the
-// connection again. It returns how it was encrypted; nil: not at all.
-func (g *Guard) Connect(ctx context.Context, origin string) (*tls.ConnectionState, error) {
+// connection again. It returns how it was encrypted, with a configuration (nil: the default one); nil: not at all.
+func (g *Guard) Connect(ctx context.Context, origin string, config *tls.Config) (*tls.ConnectionState, error) {
 	u, err := url.Parse(origin)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,12 @@ func (g *Guard) Connect(ctx context.Context, origin string) (*tls.ConnectionStat
 	defer conn.Close()
 	within, cancel := context.WithTimeout(ctx, tlsTimeout)
 	defer cancel()
-	encrypted := tls.Client(conn, &tls.Config{ServerName: u.Hostname()})
+	if config == nil {
+		config = new(tls.Config)
+	}
+	config = config.Clone()
+	config.ServerName = u.Hostname()
+	encrypted := tls.Client(conn, config)
 	if err := encrypted.HandshakeContext(within); err != nil {
 		return nil, err
 	}

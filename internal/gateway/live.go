@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/egress"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/sample"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
@@ -174,50 +175,65 @@ func notPublic(a netip.Addr) bool {
 	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast()
 }
 
-// examineIntegrations connects to each host of the declared integrations once, and sends nothing.
+// examineIntegrations connects to each host of the declared integrations once, but for those with certificates of their
+// own, and sends nothing.
 func (g *Gateway) examineIntegrations(ctx context.Context) []Finding {
-	names := map[string][]string{} // by scheme and host
-	var hosts []string
+	type receiver struct {
+		origin string
+		tls    *model.ClientTLS
+	}
+	names := map[receiver][]string{}
+	var receivers []receiver
 	for _, t := range g.Config.Tenants {
 		for _, i := range t.Integrations {
 			u, err := url.Parse(i.URL)
 			if err != nil {
 				continue // the configuration would not be valid
 			}
-			host := u.Scheme + "://" + u.Host
-			if names[host] == nil {
-				hosts = append(hosts, host)
+			to := receiver{origin: u.Scheme + "://" + u.Host}
+			if i.Authentication != nil {
+				to.tls = i.Authentication.TLS
 			}
-			names[host] = append(names[host], t.Name+"/"+i.Name)
+			if names[to] == nil {
+				receivers = append(receivers, to)
+			}
+			names[to] = append(names[to], t.Name+"/"+i.Name)
 		}
 	}
-	found := make([][]Finding, len(hosts))
+	found := make([][]Finding, len(receivers))
 	places := make(chan struct{}, examinedAtOnce)
 	var all sync.WaitGroup
-	for n, host := range hosts {
+	for n, to := range receivers {
 		all.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			found[n] = examineHost(ctx, g.Config.Egress, host, names[host])
+			found[n] = examineReceiver(ctx, g.Config.Egress, to.origin, to.tls, names[to])
 		})
 	}
 	all.Wait()
 	return slices.Concat(found...)
 }
 
-func examineHost(ctx context.Context, guard *egress.Guard, host string, integrations []string) []Finding {
+func examineReceiver(ctx context.Context, guard *egress.Guard, origin string, own *model.ClientTLS, integrations []string) []Finding {
 	subject := integrations[0]
 	if more := len(integrations) - 1; more > 0 {
 		subject = fmt.Sprintf("%s and %d more", subject, more)
 	}
-	state, err := guard.Connect(ctx, host)
+	var config *tls.Config
+	if own != nil {
+		var err error
+		if config, err = own.Config(); err != nil {
+			return verdict(subject, err, "")
+		}
+	}
+	state, err := guard.Connect(ctx, origin, config)
 	if refused := new(egress.RefusedError); errors.As(err, &refused) {
 		err = errors.New(refused.Detail())
 	}
 	if err != nil {
-		return verdict(subject, fmt.Errorf("%s can't be reached: %w", host, err), "")
+		return verdict(subject, fmt.Errorf("%s can't be reached: %w", origin, err), "")
 	}
-	return append(verdict(subject, nil, host+" can be reached"+until(state)), expiring(subject, state)...)
+	return append(verdict(subject, nil, origin+" can be reached"+until(state)), expiring(subject, state)...)
 }
 
 // until says how long the certificate of the other side is valid; empty: there was none.
