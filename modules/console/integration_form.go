@@ -34,7 +34,9 @@ func integrationFormOf(form url.Values) (api.IntegrationInput, *failure) {
 		}
 		f.Rate = (*api.Rate)(limit)
 	}
-	return f, nil
+	var wrong *failure
+	f.Authentication, wrong = authenticationOf(form)
+	return f, wrong
 }
 
 // Rate returns a rate as it is written in a Caddyfile; empty: there is none.
@@ -55,7 +57,8 @@ type integrationFormPage struct {
 	Host     string // where it leads to, without what may be a credential
 	Version  string
 	Form     api.IntegrationInput
-	Rotating bool // the former secret signs as well
+	Rotating bool                   // the former secret signs as well
+	Set      *api.AuthenticationSet // its credentials; nil: it has none
 	Modes    []model.DocumentMode
 	Wrong    *failure // why nothing was saved; nil: nothing was refused
 }
@@ -106,7 +109,7 @@ func editIntegration(v *visitor) error {
 	if err := v.get(at("tenants", v.PathValue("tenant"), "integrations", name), nil, &stored); err != nil {
 		return err
 	}
-	shown := integrationFormPage{Name: name, Host: stored.URL, Version: v.etag, Rotating: stored.Rotating,
+	shown := integrationFormPage{Name: name, Host: stored.URL, Version: v.etag, Rotating: stored.Rotating, Set: stored.Authentication,
 		Form: api.IntegrationInput{Documents: stored.Documents, Standard: stored.Standard,
 			Traceparent: stored.Traceparent, InFlight: stored.InFlight, Rate: stored.Rate, Retry: stored.Retry}}
 	if v.URL.Query().Get("secret") == "new" {
@@ -133,7 +136,7 @@ func saveIntegration(v *visitor) error {
 			return err
 		}
 		return v.integrationForm(refused.status, integrationFormPage{Name: name, Host: stored.URL, Version: v.version,
-			Form: form, Wrong: refused})
+			Set: stored.Authentication, Form: form, Wrong: refused})
 	}
 	return v.redirect(pathOf("tenants", tenant, "integrations", name) + "?done=saved")
 }

@@ -133,3 +133,47 @@ func TestWhoSetsUpIntegrations(t *testing.T) {
 	}
 	require.Equal(t, http.StatusForbidden, b.send(viewer, http.MethodGet, add, nil).Code)
 }
+
+// Credentials are written, never shown, stay when an edit leaves them out, and are removed.
+func TestCredentialsOfAnIntegration(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	const password, key = "pass phrase of theirs", "key-of-theirs"
+	var headers http.Header
+	partner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { headers = r.Header.Clone() }))
+	t.Cleanup(partner.Close)
+	b.AllowLoopback(t)
+	admin := &visitor{Request: httptest.NewRequestWithContext(t.Context(), http.MethodPost, "https://gate.example/", nil),
+		console: b.Console, person: model.Person{ID: "console:1", Role: model.Admin}}
+	require.NoError(t, admin.call(http.MethodPut, "/v1/tenants/initech", nil, map[string]any{"name": "Initech"}, nil))
+	const add, hris = "/tenants/initech/new-integration", "/tenants/initech/integrations/hris"
+	form := url.Values{"name": {"hris"}, "url": {partner.URL + "/in?client=1"}, "secret": {"a secret of ours"},
+		"basicUser": {"hiregate"}, "basicPassword": {password}, "headers": {"X-Api-Key"}}
+	w := b.send(ops, http.MethodPost, add, form)
+	require.Equal(t, http.StatusBadRequest, w.Code)
+	require.Contains(t, w.Body.String(), "Write each header on a line of its own")
+	form.Set("headers", "\nX-Api-Key: "+key+"\r\n")
+	form.Set("bearer", "token")
+	w = b.send(ops, http.MethodPost, add, form)
+	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
+	require.Contains(t, w.Body.String(), "exclude each other")
+	require.Equal(t, "hiregate", value(t, w.Body.String(), "basicUser"))
+	form.Del("bearer")
+	require.Equal(t, http.StatusSeeOther, b.send(ops, http.MethodPost, add, form).Code)
+	require.Equal(t, key, headers.Get("X-Api-Key"))
+	_, sent, _ := (&http.Request{Header: headers}).BasicAuth()
+	require.Equal(t, password, sent)
+
+	edit, page := b.see(ops, hris+"/edit", http.StatusOK), b.see(ops, hris, http.StatusOK)
+	for _, shown := range []string{edit, page} {
+		require.Contains(t, shown, "X-Api-Key, User and password")
+		require.NotContains(t, shown, password)
+		require.NotContains(t, shown, key)
+	}
+	require.Equal(t, http.StatusSeeOther, b.send(ops, http.MethodPost, hris+"/edit", url.Values{"inFlight": {"5"}}).Code)
+	require.Contains(t, b.see(ops, hris, http.StatusOK), "X-Api-Key, User and password")
+	w = b.send(ops, http.MethodPost, hris+"/edit", url.Values{"noAuthentication": {"yes"}})
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+	require.Empty(t, headers.Get("X-Api-Key"), "VERIFY has them still")
+	require.NotContains(t, b.see(ops, hris, http.StatusOK), "X-Api-Key")
+}

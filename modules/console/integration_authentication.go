@@ -1,0 +1,79 @@
+package console
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/model"
+)
+
+// authenticationOf reads the credentials of a form; nil: none were written, so that those that are stored stay. The
+// *failure says what is wrong with them.
+func authenticationOf(form url.Values) (*model.Authentication, *failure) {
+	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
+	a := &model.Authentication{Bearer: field("bearer")}
+	for line := range strings.Lines(form.Get("headers")) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		if !ok {
+			return nil, &failure{status: http.StatusBadRequest, Text: "WrongHeaders"}
+		}
+		a.Headers = append(a.Headers, model.AuthHeader{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
+	}
+	if user, password := field("basicUser"), form.Get("basicPassword"); user != "" || password != "" {
+		a.Basic = &model.BasicAuth{User: user, Password: password}
+	}
+	if o := (model.OAuth2{TokenURL: field("tokenURL"), ClientID: field("clientID"), ClientSecret: form.Get("clientSecret"),
+		Scope: field("scope")}); o != (model.OAuth2{}) {
+		a.OAuth2 = &o
+	}
+	if t := (model.ClientTLS{Certificate: field("certificate"), Key: field("key"), CA: field("ca")}); t != (model.ClientTLS{}) {
+		a.TLS = &t
+	}
+	if a.Empty() && form.Get("noAuthentication") == "" {
+		return nil, nil
+	}
+	return a, nil
+}
+
+// credentials are the fields of a form for an authentication.
+type credentials struct {
+	Headers, Bearer string // a header a line, as name: value
+	Basic           model.BasicAuth
+	OAuth2          model.OAuth2
+	TLS             model.ClientTLS
+}
+
+// Credentials returns what the form has of them, so that who is refused need not write them again.
+func (p *integrationFormPage) Credentials() (c credentials) {
+	a := p.Form.Authentication
+	if a == nil {
+		return c
+	}
+	for _, h := range a.Headers {
+		c.Headers += h.Name + ": " + h.Value + "\n"
+	}
+	c.Bearer = a.Bearer
+	c.Basic, c.OAuth2, c.TLS = *cmp.Or(a.Basic, &c.Basic), *cmp.Or(a.OAuth2, &c.OAuth2), *cmp.Or(a.TLS, &c.TLS)
+	return c
+}
+
+// CredentialsSet lists the kinds of credentials that an integration has.
+func (v view) CredentialsSet(a *api.AuthenticationSet) string {
+	kinds := append([]string(nil), a.Headers...)
+	if a.Scheme != "" {
+		kinds = append(kinds, v.Word("scheme", a.Scheme))
+	}
+	if !a.CertificateEndsAt.IsZero() {
+		kinds = append(kinds, v.Word("scheme", "certificate"))
+	}
+	if a.CA {
+		kinds = append(kinds, v.Word("scheme", "ca"))
+	}
+	return strings.Join(kinds, ", ")
+}
