@@ -54,6 +54,7 @@ func pagesOf(c *chromium, s *scene) map[string][]consolePage {
 			{"integration", "integration", integration, nil},
 			{"integration-day", "integration", integration + "?days=1", nil},
 			{"integration-edit", "integration-form", integration + "/edit", nil},
+			{"integration-credentials", "integration-form", integration + "/edit", press(".fold summary", "X-Api-Key")},
 			{"redeliveries", "redeliveries", "/redeliveries", nil},
 			{"redelivery-preview", "redeliveries", "/redeliveries?" + url.Values{"preview": {"yes"},
 				"to": {s.tenant + "/hris"}, "mode": {"all"}, "since": {s.began.UTC().Format("2006-01-02T15:04")}}.Encode(), nil},
