@@ -40,8 +40,8 @@ type Guard interface {
 	Client() *http.Client
 	// ClientWith returns a client with connections of its own, made with these certificates.
 	ClientWith(*tls.Config) *http.Client
-	// Kept returns the client that was made for a key, so that its connections and tokens are used again.
-	Kept(key [sha256.Size]byte, make func() *http.Client) *http.Client
+	// Kept returns the client that was built for a key, so that its connections and tokens are used again.
+	Kept(key [sha256.Size]byte, build func() *http.Client) *http.Client
 }
 
 // ClientFor returns the client of an integration: through the guard, with its authentication, which an observer of the
