@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -23,8 +26,11 @@ import (
 // and the rules ask for metrics, labels and values that are there.
 func TestDashboardsAndAlerts(t *testing.T) {
 	t.Parallel()
-	s := newSystemWith(t, setup{tenant: "invalid quarantine\n" + shortRetries,
-		routes: "handle_path /apply/* {\napply_api\n}"})
+	authorities := newAuthority(t)
+	authorities.make(&x509.Certificate{Subject: pkix.Name{CommonName: "gate"}})
+	s := newSystemWith(t, setup{tenant: "invalid quarantine\n" + shortRetries, routes: "handle_path /apply/* {\napply_api\n}",
+		options: fmt.Sprintf("tenant globex {\nsecret %[1]s\nintegration hris {\nurl https://127.0.0.1:1/in\nsecret %[1]s\nverify off\n"+
+			"tls {\ncert %[2]s\nkey %[3]s\n}\n}\n}", outboundSecret, authorities.file("gate.pem"), authorities.file("gate.key"))})
 	s.startRecorder(func(event string, n int) int {
 		if n == 1 { // of each event, so that something is not delivered
 			return http.StatusServiceUnavailable
