@@ -138,7 +138,6 @@ func (r *Runtime) build(db *store.DB) {
 	r.Dispatcher = &export.Dispatcher{
 		Store: db, Client: r.client, InForce: inForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"),
 		Attributes: &r.attributes, Barred: r.barrier.said,
-		Busy: func() bool { return r.exports.Busy() },
 	}
 	r.Redeliverer = &export.Redeliverer{
 		Store: db, Client: r.client, Namespace: r.Settings.Namespace, Dispatcher: r.Dispatcher, Now: r.now,
@@ -149,6 +148,9 @@ func (r *Runtime) build(db *store.DB) {
 	r.exports = &export.Activities{
 		Store: db, Archive: r.Archive, InForce: inForce, Capacity: export.NewCapacity(export.AttemptsAtOnce, export.BytesAtOnce),
 		Now: r.now, Log: log.Named("export"), IsLost: r.Redeliverer.IsLost,
+	}
+	if !db.Exclusive() { // a node that is alone has nobody to take its groups
+		r.Dispatcher.Busy = r.exports.Busy
 	}
 	r.verification = &verification.Activities{
 		Store: db, InForce: inForce, Places: fairpool.NewPool(verification.AtOnce), Release: r.Redeliverer.Release, Now: r.now,
