@@ -64,16 +64,16 @@ func (p *integrationFormPage) Credentials() (c credentials) {
 }
 
 // CredentialsSet lists the kinds of credentials that an integration has.
-func (v view) CredentialsSet(a *api.AuthenticationSet) string {
+func (p view) CredentialsSet(a *api.AuthenticationSet) string {
 	kinds := append([]string(nil), a.Headers...)
 	if a.Scheme != "" {
-		kinds = append(kinds, v.Word("scheme", a.Scheme))
+		kinds = append(kinds, p.Word("scheme", a.Scheme))
 	}
 	if !a.CertificateEndsAt.IsZero() {
-		kinds = append(kinds, v.Word("scheme", "certificate"))
+		kinds = append(kinds, p.Word("scheme", "certificate"))
 	}
 	if a.CA {
-		kinds = append(kinds, v.Word("scheme", "ca"))
+		kinds = append(kinds, p.Word("scheme", "ca"))
 	}
 	return strings.Join(kinds, ", ")
 }
