@@ -117,18 +117,18 @@ func (g *Guard) Connect(ctx context.Context, origin string, config *tls.Config) 
 		return nil, err
 	}
 	address := net.JoinHostPort(u.Hostname(), strconv.Itoa(int(port)))
+	route := g.routes.secure
 	if u.Scheme == "http" {
-		conn, err := g.routes.plain.DialContext(ctx, "tcp", address)
-		if err != nil {
-			return nil, err
-		}
-		return nil, conn.Close()
+		route = g.routes.plain
 	}
-	conn, err := g.routes.secure.DialContext(ctx, "tcp", address)
+	conn, err := route.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
+	if u.Scheme == "http" {
+		return nil, nil
+	}
 	within, cancel := context.WithTimeout(ctx, tlsTimeout)
 	defer cancel()
 	if config == nil {

@@ -45,8 +45,6 @@ const (
 	ExamineWithin = 30 * time.Second
 	// tolerated is how far our clock may be from the database's.
 	tolerated = 2 * time.Second
-	// renewBefore is how long before its end a certificate is warned of.
-	renewBefore = 14 * 24 * time.Hour
 	// examinedAtOnce limits the connections to integrations.
 	examinedAtOnce = 16
 )
@@ -245,7 +243,7 @@ func until(state *tls.ConnectionState) string {
 }
 
 func expiring(subject string, state *tls.ConnectionState) []Finding {
-	if state == nil || time.Until(state.PeerCertificates[0].NotAfter) > renewBefore {
+	if state == nil || time.Until(state.PeerCertificates[0].NotAfter) > certificateEarly {
 		return nil
 	}
 	return []Finding{{subject, Warning, "its certificate ends in less than 14 days: look whether it is renewed"}}

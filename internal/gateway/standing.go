@@ -143,7 +143,7 @@ func (s *Standing) Need(now time.Time) *model.Need {
 	return &n
 }
 
-// certificateEarly is how long before its end a client certificate needs a person: the alert says so as well.
+// certificateEarly is how long before its end a certificate needs a person: the alert of client certificates says so as well.
 const certificateEarly = 14 * 24 * time.Hour
 
 func (s *Standing) certificateEnds(now time.Time) bool {
