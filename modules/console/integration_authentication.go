@@ -49,7 +49,8 @@ type credentials struct {
 	TLS             model.ClientTLS
 }
 
-// Credentials returns what the form has of them, so that who is refused need not write them again.
+// Credentials returns what was written into a form that is refused, so that it need not be written again. Those that are
+// stored are never among them.
 func (p *integrationFormPage) Credentials() (c credentials) {
 	a := p.Form.Authentication
 	if a == nil {

@@ -118,7 +118,7 @@ func editIntegration(v *visitor) error {
 	return v.integrationForm(http.StatusOK, shown)
 }
 
-// saveIntegration has a changed integration verified, where its URL or secret is another, and kept.
+// saveIntegration has a changed integration verified, where its URL, secret or credentials are others, and kept.
 func saveIntegration(v *visitor) error {
 	tenant, name := v.PathValue("tenant"), v.PathValue("name")
 	path := at("tenants", tenant, "integrations", name)

@@ -170,6 +170,10 @@ func TestCredentialsOfAnIntegration(t *testing.T) {
 		require.NotContains(t, shown, password)
 		require.NotContains(t, shown, key)
 	}
+	w = b.send(ops, http.MethodPost, hris+"/edit", url.Values{"url": {"https://other.example/in?client=1"}})
+	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
+	require.Contains(t, w.Body.String(), "authentication is needed")
+	require.Contains(t, w.Body.String(), `<details class="fold" open><summary>Credentials`)
 	require.Equal(t, http.StatusSeeOther, b.send(ops, http.MethodPost, hris+"/edit", url.Values{"inFlight": {"5"}}).Code)
 	require.Contains(t, b.see(ops, hris, http.StatusOK), "X-Api-Key, User and password")
 	w = b.send(ops, http.MethodPost, hris+"/edit", url.Values{"noAuthentication": {"yes"}})
