@@ -27,8 +27,8 @@ there() {
 		compgen -G "/usr/lib/apache2/modules/$1" >/dev/null
 }
 
-# The modules of Node that the tests use, in the versions of package-lock.json: openid-client signs in, axe-core looks for
-# what is not accessible.
+# The modules of Node that the tests use, in the versions of package-lock.json: openid-client signs in, oidc-provider
+# issues tokens, axe-core looks for what is not accessible.
 modules() {
 	local folder
 	folder=$(dirname "$0")/../internal/e2e/testdata/$1
@@ -41,6 +41,7 @@ modules() {
 	npm --prefix "$folder" ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error
 }
 modules openid-client
+modules oidc-provider
 modules axe
 
 commands=() packages=()

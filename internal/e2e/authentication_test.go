@@ -1,30 +1,34 @@
 package e2e
 
 import (
-	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/bcrypt"
 )
 
-// guarded is a receiver that wants an API key, a bearer token, or one that it issues itself, as the path says.
+// guarded is a receiver that wants an API key, a bearer token, or one that an authorization server issued, as the path
+// says.
 type guarded struct {
+	issuer *tokenIssuer
 	mu     sync.Mutex
 	apiKey string
-	token  string // issued last
-	issued int
+	tokens []string       // that were let in
 	events map[string]int // that were let in, by path and event
 }
 
@@ -33,22 +37,15 @@ func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer g.mu.Unlock()
 	allowed := false
 	switch r.URL.Path {
-	case "/token":
-		if id, secret, _ := r.BasicAuth(); id != "gate" || secret != "client-secret" || r.FormValue("grant_type") != "client_credentials" {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		g.issued++
-		g.token = rand.Text()
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"access_token": g.token, "token_type": "Bearer", "expires_in": 3600})
-		return
 	case "/header":
 		allowed = r.Header.Get("X-Api-Key") == g.apiKey
 	case "/bearer":
 		allowed = r.Header.Get("Authorization") == "Bearer bearer-token"
 	case "/oauth":
-		allowed = r.Header.Get("Authorization") == "Bearer "+g.token
+		token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if allowed = bearer && g.issuer.knows(token); allowed {
+			g.tokens = append(g.tokens, token)
+		}
 	}
 	if !allowed {
 		w.WriteHeader(http.StatusUnauthorized)
@@ -61,6 +58,51 @@ func (g *guarded) set(change func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	change()
+}
+
+// tokenIssuer is an authorization server on oidc-provider.
+type tokenIssuer struct {
+	t   *testing.T
+	url string
+}
+
+func newTokenIssuer(t *testing.T) *tokenIssuer {
+	t.Helper()
+	port := freePorts(t, 1)[0]
+	script := filepath.Join("testdata", "oidc-provider", "token-endpoint.mjs")
+	require.DirExists(t, filepath.Join(filepath.Dir(script), "node_modules"), "oidc-provider is missing: run make deps")
+	start(t, []string{"GATE_SECRET=client-secret", "RECEIVER_SECRET=receiver-secret"}, "node", script, fmt.Sprint(port)).line("listening")
+	return &tokenIssuer{t, "http://" + loopback(port)}
+}
+
+// knows reports whether a token is good for exports (RFC 7662).
+func (i *tokenIssuer) knows(token string) bool {
+	var answer struct {
+		Active bool
+		Scope  string
+	}
+	return json.Unmarshal(i.ask("introspection", token), &answer) == nil && answer.Active && answer.Scope == "exports"
+}
+
+// revoke has a token refused from now on (RFC 7009).
+func (i *tokenIssuer) revoke(token string) { i.ask("revocation", token) }
+
+func (i *tokenIssuer) ask(endpoint, token string) []byte {
+	r, err := http.NewRequest(http.MethodPost, i.url+"/token/"+endpoint, strings.NewReader(url.Values{"token": {token}}.Encode()))
+	if !assert.NoError(i.t, err) {
+		return nil
+	}
+	r.SetBasicAuth("receiver", "receiver-secret")
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, err := http.DefaultClient.Do(r)
+	if !assert.NoError(i.t, err) {
+		return nil
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	assert.NoError(i.t, err)
+	assert.Equal(i.t, http.StatusOK, resp.StatusCode, "%s", body)
+	return body
 }
 
 // guardedCaddy is a Caddy that wants a password at one port and a client certificate at another one.
@@ -106,14 +148,16 @@ func TestReceiversThatWantCredentials(t *testing.T) {
 	authorities := newAuthority(t)
 	authorities.make(&x509.Certificate{Subject: pkix.Name{CommonName: "gate"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	basic, mutual := guardedCaddy(t, authorities)
-	g := &guarded{apiKey: "api-key", events: map[string]int{}}
+	issuer := newTokenIssuer(t)
+	g := &guarded{issuer: issuer, apiKey: "api-key", events: map[string]int{}}
 	receiver := httptest.NewServer(g)
 	t.Cleanup(receiver.Close)
 	tenant := ""
 	for name, of := range map[string][2]string{
 		"header": {receiver.URL + "/header", "header X-Api-Key {env.API_KEY}"},
 		"bearer": {receiver.URL + "/bearer", "bearer {env.BEARER}"},
-		"oauth":  {receiver.URL + "/oauth", "oauth2 {\ntoken_url " + receiver.URL + "/token\nclient_id gate\nclient_secret {env.CLIENT_SECRET}\n}"},
+		"oauth":  {receiver.URL + "/oauth", "oauth2 {\ntoken_url " + issuer.url + "/token\nclient_id gate\nclient_secret {env.CLIENT_SECRET}\nscope exports\n}"},
+		"denied": {receiver.URL + "/oauth", "oauth2 {\ntoken_url " + issuer.url + "/token\nclient_id gate\nclient_secret {env.WRONG}\nscope exports\n}"},
 		"basic":  {"http://" + basic + "/in", "basic gate {env.PASSWORD}"},
 		"wrong":  {"http://" + basic + "/in", "basic gate {env.WRONG}"},
 		"tls": {"https://" + mutual + "/in", fmt.Sprintf("tls {\ncert %s\nkey %s\nca %s\n}", authorities.file("gate.pem"),
@@ -125,21 +169,25 @@ func TestReceiversThatWantCredentials(t *testing.T) {
 		"PASSWORD=basic-password", "WRONG=another-password"}})
 
 	s.awaitOutcomes(s.accepted(minimal("c-1")), map[string]string{"header": "delivered", "bearer": "delivered", "oauth": "delivered",
-		"basic": "delivered", "tls": "delivered", "wrong": "held"})
+		"basic": "delivered", "tls": "delivered", "wrong": "held", "denied": "held"})
 	require.Contains(t, s.cli("integration", "show", "acme/wrong"), "it does not accept the signature or the credentials")
+	require.Contains(t, s.cli("integration", "show", "acme/denied"), "check client_id and client_secret")
 	g.set(func() {
-		require.Equal(t, 1, g.issued)
+		require.Len(t, g.tokens, 2)
+		require.Equal(t, g.tokens[0], g.tokens[1], "the token was not used again")
 		for _, path := range []string{"/header", "/bearer", "/oauth"} {
 			require.Equal(t, 1, g.events[path+" VERIFY"], path)
 			require.Equal(t, 1, g.events[path+" CANDIDATE-EXPORT"], path)
 		}
-		g.token, g.apiKey = "revoked", "another key"
+		issuer.revoke(g.tokens[0])
+		g.apiKey = "another key"
 	})
 
 	second := s.accepted(minimal("c-2"))
 	s.awaitOutcomes(second, map[string]string{"oauth": "delivered", "header": "retrying"})
 	g.set(func() {
-		require.Equal(t, 2, g.issued, "the token was not renewed")
+		require.Len(t, g.tokens, 3)
+		require.NotEqual(t, g.tokens[0], g.tokens[2], "the token was not renewed")
 		g.apiKey = "api-key"
 	})
 	out := s.cli("export", "show", "acme/"+second)
