@@ -15,7 +15,7 @@ const undefinedTable = "42P01"
 // Peek calls each for every row of a query on the database at an address, without opening it as Open does: it claims,
 // makes and changes nothing, and may do so while a gateway uses it. There are no rows when there is no such database,
 // or it lacks the table of the query.
-func Peek(ctx context.Context, address string, each func(Row) error, q string) error {
+func Peek(ctx context.Context, address string, each func(Row) error, q string, args ...any) error {
 	d, err := parseAddress(address)
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func Peek(ctx context.Context, address string, each func(Row) error, q string) e
 		return err
 	}
 	defer db.Close()
-	rows, err := db.QueryContext(ctx, q)
+	rows, err := db.QueryContext(ctx, q, d.arguments(args)...)
 	switch {
 	case err == nil:
 	case sqlState(err) == undefinedTable, sqlState(err) == noSuchDatabase, strings.Contains(err.Error(), "no such table"):

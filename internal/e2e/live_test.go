@@ -1,7 +1,11 @@
 package e2e
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,10 +22,17 @@ func TestValidateLive(t *testing.T) {
 	s := newSystemWith(t, setup{tenant: shortRetries, database: storetest.EmptyPostgres(t)})
 	partner := s.startRecorder(ok)
 	s.gateway.line("integration configured")
+	secret := filepath.Join(s.dir, "their.secret")
+	require.NoError(t, os.WriteFile(secret, []byte(outboundSecret), 0o600))
+	stored := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.put("/tenants/initech", map[string]any{"name": "Initech"})
+	s.cli("integration", "set", "initech/payroll", "--url", stored.URL+"/in?client=1", "--secret-file", secret)
 	sent := len(partner.of("VERIFY"))
 	require.Equal(t, map[string]string{"database": "ok", "clock": "ok", "documents": "ok", "temporal": "ok", "search attributes": "ok",
-		"public_url": "ok warning", "acme/hris": "ok"}, s.examined(0))
+		"public_url": "ok warning", "acme/hris": "ok", "initech/payroll": "ok"}, s.examined(0))
 	require.Len(t, partner.of("VERIFY"), sent, "it was sent an event")
+	stored.Close()
+	require.Equal(t, "failed", s.examined(1)["initech/payroll"])
 
 	s.gateway.signal(syscall.SIGTERM)
 	s.gateway.exitCode()

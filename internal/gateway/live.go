@@ -16,8 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/egress"
-	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/sample"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
@@ -45,12 +43,10 @@ const (
 	ExamineWithin = 30 * time.Second
 	// tolerated is how far our clock may be from the database's.
 	tolerated = 2 * time.Second
-	// examinedAtOnce limits the connections to integrations.
-	examinedAtOnce = 16
 )
 
 // Examine asks what only the real world answers of a configuration that is not running here: whether the database, the
-// documents and Temporal can be used, the world reaches public_url, and the addresses of the declared integrations can be
+// documents and Temporal can be used, the world reaches public_url, and the addresses of the integrations can be
 // reached. It changes nothing but for a document that it writes and removes, sends no event, and may be called while
 // gateways run. It needs up to ExamineWithin.
 func (g *Gateway) Examine(ctx context.Context) []Finding {
@@ -171,67 +167,6 @@ func (g *Gateway) examinePublicURL(ctx context.Context) []Finding {
 func notPublic(a netip.Addr) bool {
 	a = a.Unmap()
 	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast()
-}
-
-// examineIntegrations connects to each host of the declared integrations once, but for those with certificates of their
-// own, and sends nothing.
-func (g *Gateway) examineIntegrations(ctx context.Context) []Finding {
-	type receiver struct {
-		origin string
-		tls    *model.ClientTLS
-	}
-	names := map[receiver][]string{}
-	var receivers []receiver
-	for _, t := range g.Config.Tenants {
-		for _, i := range t.Integrations {
-			u, err := url.Parse(i.URL)
-			if err != nil {
-				continue // the configuration would not be valid
-			}
-			to := receiver{origin: u.Scheme + "://" + u.Host}
-			if i.Authentication != nil {
-				to.tls = i.Authentication.TLS
-			}
-			if names[to] == nil {
-				receivers = append(receivers, to)
-			}
-			names[to] = append(names[to], t.Name+"/"+i.Name)
-		}
-	}
-	found := make([][]Finding, len(receivers))
-	places := make(chan struct{}, examinedAtOnce)
-	var all sync.WaitGroup
-	for n, to := range receivers {
-		all.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			found[n] = examineReceiver(ctx, g.Config.Egress, to.origin, to.tls, names[to])
-		})
-	}
-	all.Wait()
-	return slices.Concat(found...)
-}
-
-func examineReceiver(ctx context.Context, guard *egress.Guard, origin string, own *model.ClientTLS, integrations []string) []Finding {
-	subject := integrations[0]
-	if more := len(integrations) - 1; more > 0 {
-		subject = fmt.Sprintf("%s and %d more", subject, more)
-	}
-	var config *tls.Config
-	if own != nil {
-		var err error
-		if config, err = own.Config(); err != nil {
-			return verdict(subject, err, "")
-		}
-	}
-	state, err := guard.Connect(ctx, origin, config)
-	if refused := new(egress.RefusedError); errors.As(err, &refused) {
-		err = errors.New(refused.Detail())
-	}
-	if err != nil {
-		return verdict(subject, fmt.Errorf("%s can't be reached: %w", origin, err), "")
-	}
-	return append(verdict(subject, nil, origin+" can be reached"+until(state)), expiring(subject, state)...)
 }
 
 // until says how long the certificate of the other side is valid; empty: there was none.

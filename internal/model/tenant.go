@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"net/url"
 	"regexp"
 	"time"
 )
@@ -132,6 +133,16 @@ func ValidateIntegrationName(s string) error {
 		return fmt.Errorf("integration name %q: use 1 to 63 of the characters a-z, 0-9 and -", s)
 	}
 	return nil
+}
+
+// URLOrigin returns the scheme and the host of an integration's address, or of its token endpoint's: what may be shown of it,
+// since the rest may be a credential. Empty: it is no such address.
+func URLOrigin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // Setting identifies what a verification vouches for: tenant, name, URL, secret and authentication. A change of any of

@@ -44,6 +44,14 @@ func Try(ctx context.Context, address string) (database.Trial, error) {
 // PeekID returns the id of the database at an address, which it neither claims nor changes; empty: it has none yet, or
 // there is no such database.
 func PeekID(ctx context.Context, address string) (id string, err error) {
-	err = database.Peek(ctx, address, func(r row) error { return r.Scan(&id) }, selectID)
+	err = peeked(address).Query(ctx, func(r row) error { return r.Scan(&id) }, selectID)
 	return id, err
+}
+
+// peeked is the address of a database that is read without being opened.
+type peeked string
+
+// Query is database.Peek.
+func (p peeked) Query(ctx context.Context, each func(row) error, q string, args ...any) error {
+	return database.Peek(ctx, string(p), each, q, args...)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store/rows"
+	"github.com/hiregate/hiregate/internal/vault"
 )
 
 // UpsertTenant writes a tenant without its integrations if its version is still the one it was read with; version 0: if
@@ -144,14 +145,24 @@ func (db *DB) DirectoryVersion(ctx context.Context) (version int64, err error) {
 // ListTenants reads all stored tenants with their integrations, a page at a time, ordered by name; ErrSealed when a
 // secret can't be opened.
 func (db *DB) ListTenants(ctx context.Context) ([]*model.Tenant, error) {
+	return listTenants(ctx, db.reads, db.vaults)
+}
+
+// PeekTenants is ListTenants of the database at an address, which it neither claims nor changes: there are none where
+// there is no such database, or it has no tables yet.
+func PeekTenants(ctx context.Context, address string, v *vault.Vault) ([]*model.Tenant, error) {
+	return listTenants(ctx, peeked(address), v)
+}
+
+func listTenants(ctx context.Context, db rows.Reader, o opener) ([]*model.Tenant, error) {
 	var all []*model.Tenant
 	of := map[string]*model.Tenant{}
-	err := rows.EachPage(ctx, db.reads, scanTenant, func(last tenantRow) []any { return []any{last.Name} }, MaxPage,
+	err := rows.EachPage(ctx, db, scanTenant, func(last tenantRow) []any { return []any{last.Name} }, MaxPage,
 		`SELECT name, title, secrets, quarantine, rate, burst,
 		version, created_at, updated_at FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`,
 		func(page []tenantRow) error {
 			for _, kept := range page {
-				t, err := kept.open(db.vaults)
+				t, err := kept.open(o)
 				if err != nil {
 					return err
 				}
@@ -162,13 +173,13 @@ func (db *DB) ListTenants(ctx context.Context) ([]*model.Tenant, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = rows.EachPage(ctx, db.reads, scanIntegration, func(last integrationRow) []any { return []any{last.Tenant, last.Name} },
+	err = rows.EachPage(ctx, db, scanIntegration, func(last integrationRow) []any { return []any{last.Tenant, last.Name} },
 		MaxPage, `SELECT tenant, name, url, secret, former_secret, authentication,
 		documents, standard_webhooks, in_flight, retry, rotated_at, traceparent, rate, burst, version, created_at,
 		updated_at FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
 		func(page []integrationRow) error {
 			for _, kept := range page {
-				i, err := kept.open(db.vaults)
+				i, err := kept.open(o)
 				if err != nil {
 					return err
 				}

@@ -209,7 +209,7 @@ func describedAuthentication(before *model.Integration, address string, in *mode
 		return nil, nil
 	case in != nil || before == nil || before.Authentication == nil:
 		return in, nil
-	case origin(address) != origin(before.URL):
+	case model.URLOrigin(address) != model.URLOrigin(before.URL):
 		return nil, problem.New(http.StatusUnprocessableEntity, "authentication is needed: the URL leads to another host, "+
 			"to which the credentials of the former one are not sent; send them again, or an empty object for none")
 	}

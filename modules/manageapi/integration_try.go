@@ -7,6 +7,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/sample"
 	"github.com/hiregate/hiregate/internal/tracing"
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
@@ -30,7 +31,7 @@ func tryIntegration(r *rest.Request) (any, error) {
 	// An attempt under way is not cut off: the partner may have it already.
 	t := export.Try(context.WithoutCancel(tracing.FromRequest(r.Request)), c, e, i, p.status.ByFormer)
 	shown := api.Trial{
-		UUID: id, Received: t.Attempt.Fault == "", Class: t.Attempt.Fault, URL: origin(i.URL), Documents: i.Documents,
+		UUID: id, Received: t.Attempt.Fault == "", Class: t.Attempt.Fault, URL: model.URLOrigin(i.URL), Documents: i.Documents,
 		Header: map[string]string{}, Body: string(e.Body), SentAt: t.Attempt.StartedAt,
 		DurationMs: float64(t.Attempt.Duration.Microseconds()) / 1000, Status: t.Attempt.Status,
 		Answer: textUpTo(t.Attempt.Answer, shortAnswer), Error: t.Attempt.Error,

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"github.com/hiregate/hiregate/internal/api"
@@ -26,7 +25,7 @@ func integrationOf(i *model.Integration, s store.IntegrationStatus) api.Integrat
 	}
 	shown := api.Integration{
 		ID: i.Name, Tenant: i.Tenant, Name: i.Name, State: s.State, Reason: s.Reason,
-		Why: model.ParseReason(s.Reason), Attempts: s.Attempts, UpdatedAt: s.UpdatedAt, URL: origin(i.URL), Documents: i.Documents, Standard: i.StandardWebhooks,
+		Why: model.ParseReason(s.Reason), Attempts: s.Attempts, UpdatedAt: s.UpdatedAt, URL: model.URLOrigin(i.URL), Documents: i.Documents, Standard: i.StandardWebhooks,
 		Traceparent: i.Traceparent,
 		Rotating:    i.FormerSecret != "", RotatedAt: i.RotatedAt,
 		InFlight: cmp.Or(i.InFlight, model.DefaultInFlight), Rate: (*api.Rate)(i.Rate),
@@ -60,17 +59,9 @@ func authenticationSet(a *model.Authentication) *api.AuthenticationSet {
 	case a.Bearer != "":
 		shown.Scheme = "bearer"
 	case a.OAuth2 != nil:
-		shown.Scheme, shown.TokenURL = "oauth2", origin(a.OAuth2.TokenURL)
+		shown.Scheme, shown.TokenURL = "oauth2", model.URLOrigin(a.OAuth2.TokenURL)
 	}
 	return shown
-}
-
-func origin(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
-		return ""
-	}
-	return u.Scheme + "://" + u.Host
 }
 
 // integrations serves the integrations of a tenant, by name; allIntegrations serves those of all tenants that the
