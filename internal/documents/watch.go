@@ -52,6 +52,8 @@ func (a *Archive) check() {
 	}
 	if free, err := a.Files.Free(); err == nil {
 		metrics.DocumentsFree(free)
+	} else {
+		metrics.DocumentsFreeUnknown()
 	}
 }
 

@@ -77,9 +77,10 @@ var (
 		Name: "hiregate_documents_unfetched_window_seconds",
 		Help: "Time until the first URL of the unfetched documents expires; its whole window when there are none.",
 	})
-	documentsFree = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "hiregate_documents_free_bytes", Help: "Free space of the file system of the documents folder.",
-	})
+	documentsFree = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "hiregate_documents_free_bytes",
+		Help: "Free space of the file system of the documents folder; absent where it is not known, as of a bucket.",
+	}, nil)
 	dispatched = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_dispatches_total", Help: "Workflow starts asked of Temporal, by result: started, repeated, " +
 			"unavailable, refused; and lost: Temporal no longer knew the workflow.",
@@ -239,7 +240,10 @@ func DocumentsUnfetched(n int64, left time.Duration) {
 }
 
 // DocumentsFree sets the free space for documents.
-func DocumentsFree(bytes int64) { documentsFree.Set(float64(bytes)) }
+func DocumentsFree(bytes int64) { documentsFree.WithLabelValues().Set(float64(bytes)) }
+
+// DocumentsFreeUnknown says that the free space for documents can't be told, so that no alert takes it for none.
+func DocumentsFreeUnknown() { documentsFree.Reset() }
 
 // Dispatched counts a workflow start by its result.
 func Dispatched(result string) { DispatchedGroup(result, 1) }
