@@ -70,7 +70,7 @@ func TestPartner(t *testing.T) {
 	credentials = append(credentials, token, "secret-profile")
 	for at, host := range map[string]string{
 		"/documents/" + token: gate, "/documents/" + token + "?a=b": gate, "/Documents//" + token: gate, "/": gate,
-		"/hook/acme": gate, "/hooks": gate,
+		"/hook/acme": gate, "/hooks": gate, "/console/portal?ticket=" + token: gate,
 		"/inbound/": hooks, "/hooks/globex": hooks, "/inbound/receipts": hooks, "/metrics": gate, "/healthz": hooks,
 	} {
 		method := http.MethodPost
@@ -103,6 +103,8 @@ func TestPartner(t *testing.T) {
 	require.Contains(t, logged, `"uri":"/hiregate/v1/tenants/acme/exports?-"`)
 	require.Contains(t, logged, `"uri":"/inbound/receipts/-"`)
 	require.Contains(t, logged, `"uri":"/documents/-?a=b"`)
+	require.Contains(t, logged, `"uri":"/console/portal?-"`)
+	require.Contains(t, logged, `"uri":"/inbound?client=globex"`)
 	for _, credential := range credentials {
 		require.NotContains(t, logged, credential)
 	}
