@@ -1,12 +1,12 @@
 package admin
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -22,7 +22,7 @@ import (
 const (
 	// healthzVariable may hold what --url says.
 	healthzVariable = "HIREGATE_HEALTHZ"
-	defaultHealthz  = "http://localhost:8080/healthz"
+	exampleHealthz  = "http://localhost:9180/healthz"
 	healthzPatience = 5 * time.Second // healthz itself waits 3 s for its parts
 )
 
@@ -38,7 +38,7 @@ else 1. The image's HEALTHCHECK runs it.`,
 		Example: "  hiregate healthcheck http://localhost:9180/healthz",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && cmd.Flags().Changed("url") {
-				return errors.New("healthcheck takes one address, such as: hiregate healthcheck " + defaultHealthz)
+				return errors.New("healthcheck takes one address, such as: hiregate healthcheck " + exampleHealthz)
 			}
 			return nil
 		},
@@ -46,6 +46,9 @@ else 1. The image's HEALTHCHECK runs it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				url = args[0]
+			}
+			if url == "" {
+				url = usualHealthz(cmd.Context())
 			}
 			said, err := checkHealth(cmd.Context(), url)
 			if err == nil {
@@ -55,9 +58,23 @@ else 1. The image's HEALTHCHECK runs it.`,
 		},
 	}
 	cmd.SetFlagErrorFunc(terminal.FlagError)
-	cmd.Flags().StringVar(&url, "url", cmp.Or(os.Getenv(healthzVariable), defaultHealthz),
-		"address of the gateway's healthz (or the environment variable "+healthzVariable+")")
+	cmd.Flags().StringVar(&url, "url", os.Getenv(healthzVariable),
+		"address of the gateway's healthz (or the environment variable "+healthzVariable+"; else port 9180, or 8080)")
 	return cmd
+}
+
+// usualHealthz returns the address of healthz in the Caddyfiles to start from, or that of hiregate dev where something
+// listens only there.
+func usualHealthz(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, healthzPatience)
+	defer cancel()
+	for _, host := range []string{"localhost:9180", "localhost:8080"} {
+		if conn, err := new(net.Dialer).DialContext(ctx, "tcp", host); err == nil {
+			_ = conn.Close()
+			return "http://" + host + "/healthz"
+		}
+	}
+	return exampleHealthz
 }
 
 // checkHealth asks a gateway how it is. It returns a sentence, and its errors are sentences, too.
@@ -66,7 +83,7 @@ func checkHealth(ctx context.Context, url string) (string, error) {
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil || r.URL.Host == "" {
-		return "", fmt.Errorf("%q is not an address: write one such as %s", url, defaultHealthz)
+		return "", fmt.Errorf("%q is not an address: write one such as %s", url, exampleHealthz)
 	}
 	at := r.URL.Redacted()
 	transport := &http.Transport{} // without the proxy of the environment: the gateway is near

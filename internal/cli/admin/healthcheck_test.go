@@ -63,7 +63,7 @@ func TestHealthcheckOfNothing(t *testing.T) {
 	require.EqualError(t, err, "nothing listens at "+at+": start the gateway, or name its healthz with --url")
 	for _, url := range []string{"localhost", "http://", "%", "localhost:8080/healthz"} {
 		_, err = healthcheck(t, "--url", url)
-		require.ErrorContains(t, err, "is not an address: write one such as http://localhost:8080/healthz", url)
+		require.ErrorContains(t, err, "is not an address: write one such as http://localhost:9180/healthz", url)
 	}
 }
 
@@ -80,10 +80,10 @@ func TestHealthcheckOfAnAddress(t *testing.T) {
 	for _, args := range [][]string{{gateway.URL, gateway.URL}, {gateway.URL, "--url", gateway.URL}} {
 		_, err = healthcheck(t, args...)
 		require.EqualError(t, err, "healthcheck takes one address, such as: hiregate healthcheck "+
-			"http://localhost:8080/healthz")
+			"http://localhost:9180/healthz")
 	}
 	_, err = healthcheck(t, "localhost:8080/healthz")
-	require.ErrorContains(t, err, "is not an address: write one such as http://localhost:8080/healthz")
+	require.ErrorContains(t, err, "is not an address: write one such as http://localhost:9180/healthz")
 	_, err = healthcheck(t, "--uri", gateway.URL)
 	require.ErrorContains(t, err, "`hiregate healthcheck --help` lists the flags")
 }

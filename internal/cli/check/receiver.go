@@ -21,7 +21,7 @@ type receiver struct {
 	secret, nextSecret string
 	client             *http.Client
 	run                string        // marks the candidates of this run
-	prompt             time.Duration // within which 95 of 100 answers should come
+	prompt             time.Duration // within which 19 of 20 answers should come
 	most               int           // bytes of a body that a receiver should take
 
 	shelf           *shelf        // of documents; nil: the receiver can't reach it
