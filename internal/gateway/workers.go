@@ -104,8 +104,8 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 		return nil, nil, err
 	}
 	if err := r.ensureAttributes(ctx); err != nil {
-		r.log.Warn("workflows start without search attributes until they are registered: HiregateTenant, HiregateEvent, "+
-			"HiregateOutcome and HiregateIntegration, each a Keyword", zap.Error(err))
+		r.log.Warn("workflows start without search attributes until they are registered: HiregateTenant and HiregateExport "+
+			"(KeywordList), HiregateEvent, HiregateOutcome and HiregateIntegration (Keyword)", zap.Error(err))
 	}
 	failed = make(chan error, 2)
 	options := worker.Options{
