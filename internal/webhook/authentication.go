@@ -89,7 +89,7 @@ type authenticated struct {
 }
 
 // RoundTrip sends a request with credentials. One that is answered 401 is sent once more with a new token, where tokens
-// are issued.
+// are issued and a new one may help.
 func (t *authenticated) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.tokens == nil {
 		return t.next.RoundTrip(t.with(req, t.authentication.Bearer))
@@ -99,7 +99,7 @@ func (t *authenticated) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp, err := t.next.RoundTrip(t.with(req, token))
-	if err != nil || resp.StatusCode != http.StatusUnauthorized || req.GetBody == nil {
+	if err != nil || !t.tokens.judge(token, resp.StatusCode) || req.GetBody == nil {
 		return resp, err
 	}
 	renewed, err := t.tokens.get(req.Context(), token)
@@ -114,7 +114,10 @@ func (t *authenticated) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp.Body.Close()
 	again := t.with(req, renewed)
 	again.Body = body
-	return t.next.RoundTrip(again)
+	if resp, err = t.next.RoundTrip(again); err == nil {
+		t.tokens.judge(renewed, resp.StatusCode)
+	}
+	return resp, err
 }
 
 // with returns a copy of a request with the credentials.

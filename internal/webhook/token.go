@@ -21,6 +21,9 @@ const (
 	tokenTimeout = 10 * time.Second
 	// tokenEarly is how long before its end a token is renewed: no attempt takes longer.
 	tokenEarly = AttemptTimeout + 10*time.Second
+	// tokenRest is how long a new token is kept although the receiver refuses it: one that refuses all of them costs one
+	// in that time.
+	tokenRest = time.Minute
 )
 
 // tokens has the bearer token of an integration. Attempts that need a new one at the same time share it.
@@ -29,9 +32,14 @@ type tokens struct {
 	config  clientcredentials.Config
 	fetches singleflight.Group
 
-	mu    sync.Mutex
-	token *oauth2.Token // nil: none was fetched yet
-	ends  time.Time     // when it is renewed; zero: when it is refused
+	mu      sync.Mutex
+	token   *oauth2.Token // nil: none was fetched yet
+	fetched time.Time
+	ends    time.Time // when it is renewed; zero: when it is refused
+	// replaces: it was fetched because another one was refused. trusted: it was not, and the receiver accepted it, so that
+	// a refusal means that it was revoked.
+	replaces, trusted bool
+	refusing          bool // the receiver refused a new token, and has accepted none since
 }
 
 func newTokens(client *http.Client, o *model.OAuth2) *tokens {
@@ -56,7 +64,7 @@ func (t *tokens) get(ctx context.Context, refused string) (string, error) {
 		if token, ok := t.current(refused); ok { // another fetch ended between the two looks
 			return token, nil
 		}
-		return t.fetch()
+		return t.fetch(refused != "")
 	})
 	select {
 	case <-ctx.Done():
@@ -78,8 +86,31 @@ func (t *tokens) current(refused string) (token string, ok bool) {
 	return t.token.AccessToken, true
 }
 
-// fetch has a token issued. It is bound to no attempt, since several may wait for it.
-func (t *tokens) fetch() (string, error) {
+// judge notes how the receiver answered a request with a token, and reports whether to send it again with a new one. A
+// receiver that refuses new tokens as well gets each request once, and another token when the newest one rested.
+func (t *tokens) judge(token string, status int) (again bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	newest := t.token.AccessToken == token
+	if status != http.StatusUnauthorized {
+		t.refusing = false
+		t.trusted = t.trusted || newest && !t.replaces
+		return false
+	}
+	rested := t.fetched.Add(tokenRest)
+	if !t.refusing && (!newest || t.trusted || !time.Now().Before(rested)) {
+		return true
+	}
+	t.refusing = true
+	if newest && (t.ends.IsZero() || rested.Before(t.ends)) {
+		t.ends = rested
+	}
+	return false
+}
+
+// fetch has a token issued; replaces says that it replaces one that was refused. It is bound to no attempt, since several
+// may wait for it.
+func (t *tokens) fetch(replaces bool) (string, error) {
 	var seen progress
 	ctx, cancel := context.WithTimeout(seen.trace(context.Background()), tokenTimeout)
 	defer cancel()
@@ -90,7 +121,7 @@ func (t *tokens) fetch() (string, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.token, t.ends = token, time.Time{}
+	t.token, t.fetched, t.ends, t.replaces, t.trusted = token, began, time.Time{}, replaces, false
 	if !token.Expiry.IsZero() {
 		left := token.Expiry.Sub(began)
 		t.ends = began.Add(left - min(tokenEarly, left/2)) // a short life is used as well
