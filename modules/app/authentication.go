@@ -52,7 +52,7 @@ type OAuth2 struct {
 
 // ClientTLS names files, or has placeholders of their content. All are PEM.
 type ClientTLS struct {
-	// Cert is the certificate that is shown to the receiver, and Key its key. Default: none.
+	// Cert is the certificate that is shown to the receiver, and Key its key, which is not written out. Default: none.
 	Cert string `json:"cert,omitempty"`
 	Key  string `json:"key,omitempty"`
 	// CA has the authorities that may have issued the receiver's certificate. Default: the system's.
@@ -105,6 +105,9 @@ func (a *Authentication) build(resolve resolve, dev bool, guard *egress.Guard) (
 			option, written string
 			into            *string
 		}{{"cert", t.Cert, &built.TLS.Certificate}, {"key", t.Key, &built.TLS.Key}, {"ca", t.CA, &built.TLS.CA}} {
+			if err := checkKey(one.option, one.written, dev); err != nil {
+				return nil, err
+			}
 			pem, err := pemFrom(one.option, one.written, resolve)
 			if err != nil {
 				return nil, err
@@ -118,6 +121,17 @@ func (a *Authentication) build(resolve resolve, dev bool, guard *egress.Guard) (
 		}
 	}
 	return built, failed
+}
+
+// checkKey checks an option of tls as it is written in the configuration: a private key is not written out, nor one beside
+// a certificate.
+func checkKey(option, written string, dev bool) error {
+	if !dev && strings.Contains(written, "-----BEGIN") && (option == "key" || strings.Contains(written, "PRIVATE KEY-----")) {
+		return fmt.Errorf("tls: %s holds the private key itself: write the path of a file that has it, or a placeholder, "+
+			"{env.NAME} or {file./path}: Caddy shows what is written out in its /config and its autosave file ({$NAME} is "+
+			"written out, too)", option)
+	}
+	return nil
 }
 
 // pemFrom returns the content of a file, or of a placeholder that has it.
@@ -302,13 +316,14 @@ func (p *parser) clientTLS(a *Authentication) error {
 	a.TLS = t
 	if err := p.block(func() (err error) {
 		option := p.Val()
+		check := p.inMode(func(s string, dev bool) error { return checkKey(option, s, dev) })
 		switch option {
 		case "cert":
-			t.Cert, err = p.text("/etc/hiregate/acme.pem", anything)
+			t.Cert, err = p.word("/etc/hiregate/acme.pem", check)
 		case "key":
-			t.Key, err = p.text("/etc/hiregate/acme.key", anything)
+			t.Key, err = p.word("/etc/hiregate/acme.key", check)
 		case "ca":
-			t.CA, err = p.text("/etc/hiregate/acme-ca.pem", anything)
+			t.CA, err = p.word("/etc/hiregate/acme-ca.pem", check)
 		default:
 			return p.unknown("cert, key or ca")
 		}

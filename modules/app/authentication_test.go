@@ -1,9 +1,16 @@
 package app
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -66,4 +73,41 @@ func TestCredentialsAreChecked(t *testing.T) {
 	a.Tenants[0].Integrations[0].Authentication = &Authentication{TLS: &ClientTLS{CA: "testdata/none"}}
 	_, err := build(a)
 	require.Error(t, err)
+}
+
+// Caddy shows what is written out. A file may hold the certificate and its key.
+func TestPrivateKeysAreNotWrittenOut(t *testing.T) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	public, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	require.NoError(t, err)
+	raw, err := x509.MarshalPKCS8PrivateKey(private)
+	require.NoError(t, err)
+	shown := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: public}))
+	secret := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}))
+	folder := t.TempDir()
+	certificate, key, both := filepath.Join(folder, "cert"), filepath.Join(folder, "key"), filepath.Join(folder, "both")
+	for path, content := range map[string]string{certificate: shown, key: secret, both: shown + secret} {
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	}
+	t.Setenv("GATEWAY_TEST_KEY", secret)
+	with := func(dev bool, written ClientTLS) error {
+		a := app()
+		a.Dev, a.Tenants[0].Secrets = dev, []string{"{file." + key + "}"}
+		i := &a.Tenants[0].Integrations[0]
+		i.Secret, i.Authentication = "{file."+key+"}", &Authentication{TLS: &written}
+		_, err := build(a)
+		return err
+	}
+	for _, written := range []ClientTLS{{Cert: both, Key: both}, {Cert: shown, Key: key, CA: shown},
+		{Cert: certificate, Key: "{env.GATEWAY_TEST_KEY}"}, {Cert: certificate, Key: "{file." + key + "}"}} {
+		require.NoError(t, with(false, written))
+	}
+	for option, written := range map[string]ClientTLS{"key": {Cert: certificate, Key: secret},
+		"cert": {Cert: shown + secret, Key: key}, "ca": {CA: shown + secret}} {
+		require.ErrorContains(t, with(false, written), "tls: "+option+" holds the private key itself: write the path")
+		require.NotContains(t, with(false, written).Error(), "-----BEGIN")
+	}
+	require.NoError(t, with(true, ClientTLS{Cert: shown, Key: secret}))
 }
