@@ -60,7 +60,7 @@ func (v *visitor) call(method, path string, query url.Values, body, into any) er
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	if once := v.PostFormValue("once"); method == http.MethodPost && once != "" {
+	if once := v.PostForm.Get("once"); method == http.MethodPost && once != "" {
 		r.Header.Set("Idempotency-Key", once)
 	}
 	if v.version != "" && (method == http.MethodPut || method == http.MethodDelete) {

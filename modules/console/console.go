@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -164,16 +165,32 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer release()
-	most := int64(maxForm)
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
-		most = maxUpload // which is read by those alone who take files
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, most)
+	r.Body = http.MaxBytesReader(w, r.Body, c.mostOf(r))
 	c.mux.ServeHTTP(w, r)
 }
 
-// maxForm bounds the body of a form, in bytes.
-const maxForm = 64 << 10
+// The bounds of the bodies of forms, in bytes. A form with credentials may have 384 KiB of PEM, which the encoding of forms
+// makes three times as long at most.
+const (
+	maxForm            = 64 << 10
+	maxCredentialsForm = 1536 << 10
+)
+
+// credentialsForms are the patterns of the routes that take credentials.
+var credentialsForms = []string{"POST /tenants/{tenant}/new-integration",
+	"POST /tenants/{tenant}/integrations/{name}/edit"}
+
+// mostOf bounds the body of a request. One of more than maxForm is read by routes alone that take it, from those who may
+// use them.
+func (c *Console) mostOf(r *http.Request) int64 {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
+		return maxUpload
+	}
+	if _, pattern := c.mux.Handler(r); slices.Contains(credentialsForms, pattern) {
+		return maxCredentialsForm
+	}
+	return maxForm
+}
 
 // handler answers a request of a visitor, with a page or by leading them on.
 type handler func(*visitor) error
@@ -231,20 +248,36 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request, to route) {
 	}
 }
 
-// answer has a route answer those who may use it. For people of one tenant, no other exists.
+// answer has a route answer those who may use it, and reads no form of others. For people of one tenant, no other exists.
 func (v *visitor) answer(to route) error {
-	if err := v.ParseForm(); err != nil {
-		return errUnreadable
-	}
-	of := cmp.Or(v.PathValue("tenant"), v.Form.Get("tenant"))
+	of := v.PathValue("tenant")
+	foreign := func() bool { return v.person.Tenant != "" && of != "" && of != v.person.Tenant }
 	switch {
-	case v.person.Tenant != "" && of != "" && of != v.person.Tenant:
+	case foreign():
 		return errNotFound
 	case to.duties&^v.duties != 0:
 		return errNotAllowed
 	}
+	if err := v.ParseForm(); err != nil {
+		return unreadable(to, err)
+	}
+	if of = cmp.Or(of, v.Form.Get("tenant")); foreign() {
+		return errNotFound
+	}
 	v.version = v.PostFormValue("version")
 	return to.serve(v)
+}
+
+// unreadable returns why the form of a route can't be read.
+func unreadable(to route, err error) *failure {
+	switch large := new(http.MaxBytesError); {
+	case !errors.As(err, &large):
+		return errUnreadable
+	case slices.Contains(credentialsForms, to.pattern):
+		return &failure{status: http.StatusRequestEntityTooLarge, Text: "CredentialsTooLarge"}
+	default:
+		return &failure{status: http.StatusRequestEntityTooLarge, Text: "FormTooLarge"}
+	}
 }
 
 // redirect leads the browser on to a page of the console, with a GET.

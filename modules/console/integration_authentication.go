@@ -13,7 +13,9 @@ import (
 // authenticationOf reads the credentials of a form; nil: none were written, so that those that are stored stay. The
 // *failure says what is wrong with them.
 func authenticationOf(form url.Values) (*model.Authentication, *failure) {
-	field := func(name string) string { return strings.TrimSpace(form.Get(name)) }
+	field := func(name string) string { // browsers end lines of text with CRLF, which would make PEM longer
+		return strings.TrimSpace(strings.ReplaceAll(form.Get(name), "\r\n", "\n"))
+	}
 	a := &model.Authentication{Bearer: field("bearer")}
 	for line := range strings.Lines(form.Get("headers")) {
 		if line = strings.TrimSpace(line); line == "" {

@@ -1,12 +1,14 @@
 package console
 
 import (
+	"encoding/pem"
 	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -180,4 +182,67 @@ func TestCredentialsOfAnIntegration(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
 	require.Empty(t, headers.Get("X-Api-Key"), "VERIFY has them still")
 	require.NotContains(t, b.see(ops, hris, http.StatusOK), "X-Api-Key")
+}
+
+// A form takes the largest credentials that the management API takes, and reads them of those alone who may send them.
+func TestLargeCredentials(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	partner := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(partner.Close)
+	b.AllowLoopback(t)
+	admin := &visitor{Request: httptest.NewRequestWithContext(t.Context(), http.MethodPost, "https://gate.example/", nil),
+		console: b.Console, person: model.Person{ID: "console:1", Role: model.Admin}}
+	require.NoError(t, admin.call(http.MethodPut, "/v1/tenants/initech", nil, map[string]any{"name": "Initech"}, nil))
+	const add, hris = "/tenants/initech/new-integration", "/tenants/initech/integrations/hris"
+	one := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: partner.Certificate().Raw}))
+	authorities := func(most int) []string { // as a browser sends them
+		return []string{strings.ReplaceAll(strings.Repeat(one, most/len(one)), "\n", "\r\n")}
+	}
+	form := url.Values{"name": {"hris"}, "url": {partner.URL + "/in?client=1"}, "secret": {"a secret of ours"},
+		"ca": authorities(256 << 10)}
+	require.Greater(t, len(form["ca"][0]), 256<<10)
+	require.Equal(t, http.StatusSeeOther, b.send(ops, http.MethodPost, add, form).Code)
+	form.Del("name")
+	require.Equal(t, http.StatusSeeOther, b.send(ops, http.MethodPost, hris+"/edit", form).Code)
+
+	form.Set("ca", authorities(300 << 10)[0])
+	w := b.send(ops, http.MethodPost, hris+"/edit", form)
+	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
+	require.Contains(t, w.Body.String(), "and ca 256 KiB")
+	require.Contains(t, w.Body.String(), "-----END CERTIFICATE-----", "what was typed is lost")
+	form.Set("ca", authorities(2 << 20)[0])
+	for _, path := range []string{add, hris + "/edit"} {
+		w = b.send(ops, http.MethodPost, path, form)
+		require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
+		require.Contains(t, w.Body.String(), "The credentials are too large.")
+	}
+	w = b.send(ops, http.MethodPost, hris+"/remove", form)
+	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
+	require.Contains(t, w.Body.String(), "The form is too large: it takes 64 KiB.")
+
+	for who, status := range map[string]int{"": http.StatusSeeOther, viewer: http.StatusNotFound,
+		operator: http.StatusForbidden} {
+		var body *unread
+		w = b.send(who, http.MethodPost, "/tenants/acme/new-integration", nil, func(r *http.Request) {
+			body = &unread{ReadCloser: r.Body}
+			r.Body = body
+			if who == viewer {
+				r.URL.Path = add
+			}
+		})
+		require.Equal(t, status, w.Code, who)
+		require.False(t, body.read, "%s: the form of somebody was read who may not send it", who)
+	}
+}
+
+// unread is the body of a request that notes whether it was read.
+type unread struct {
+	io.ReadCloser
+	read bool
+}
+
+func (u *unread) Read(p []byte) (int, error) {
+	u.read = true
+	return u.ReadCloser.Read(p)
 }
