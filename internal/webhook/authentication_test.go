@@ -14,6 +14,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -199,6 +201,62 @@ func TestTokenEndpointFails(t *testing.T) {
 		s.answers = func(w http.ResponseWriter, r *http.Request) bool { w.Write([]byte("hunter2")); return true }
 	})
 	require.Equal(t, "token endpoint gave an answer that has no token: check token_url", attempt(func(*model.OAuth2) {}))
+}
+
+// A token endpoint sees the credentials in the header first, and in the body only where it may have looked for them there.
+func TestTokenEndpointIsShownTheCredentials(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		header, body string // the errors that it answers to credentials there, with the status; empty: a token
+		asked        []string
+		want         string
+	}{
+		"it takes the header":             {"", "400 invalid_client", []string{"header", "header"}, ""},
+		"it takes the body alone":         {"401 invalid_client", "", []string{"header", "body", "body"}, ""},
+		"it says nothing about it":        {"400 ", "", []string{"header", "body", "body"}, ""},
+		"it wants client_id":              {"400 invalid_request", "", []string{"header", "body", "body"}, ""},
+		"the scope is wrong":              {"400 invalid_scope", "401 invalid_client", []string{"header"}, "answered 400: check scope"},
+		"it is down":                      {"503 ", "401 invalid_client", []string{"header"}, "answered 503: check token_url"},
+		"the secret is wrong":             {"401 invalid_client", "400 invalid_request", []string{"header", "body"}, "answered 401: check client_id and client_secret"},
+		"it goes down":                    {"401 ", "503 ", []string{"header", "body"}, "answered 401: check client_id and client_secret"},
+		"the scope is wrong, in the body": {"401 ", "400 invalid_scope", []string{"header", "body"}, "answered 400: check scope"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newIssuer(t)
+			var asked []string
+			s.answers = func(w http.ResponseWriter, r *http.Request) bool {
+				where, answer := "header", c.header
+				if _, _, ok := r.BasicAuth(); !ok {
+					where, answer = "body", c.body
+					require.Equal(t, "hunter2", r.FormValue("client_secret"))
+				} else {
+					require.Empty(t, r.FormValue("client_secret"))
+				}
+				asked = append(asked, where)
+				w.Header().Set("Content-Type", "application/json")
+				if answer == "" {
+					s.valid = "token-" + rand.Text()
+					json.NewEncoder(w).Encode(map[string]any{"access_token": s.valid, "token_type": "Bearer"})
+					return true
+				}
+				status, code, _ := strings.Cut(answer, " ")
+				n, _ := strconv.Atoi(status)
+				w.WriteHeader(n)
+				if code != "" {
+					json.NewEncoder(w).Encode(map[string]string{"error": code})
+				}
+				return true
+			}
+			guard, i := loopback(t), integration(s.URL, s.credentials())
+			require.Contains(t, verify(t, guard, i), c.want)
+			if c.want == "" {
+				s.set(func() { s.valid = "revoked" })
+				require.Empty(t, verify(t, guard, i), "the second token is asked for where the first came from")
+			}
+			require.Equal(t, c.asked, asked)
+		})
+	}
 }
 
 // certificate issues a certificate of an authority; nil: one that issues itself.

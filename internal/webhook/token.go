@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,7 +116,7 @@ func (t *tokens) fetch(replaces bool) (string, error) {
 	ctx, cancel := context.WithTimeout(seen.trace(context.Background()), tokenTimeout)
 	defer cancel()
 	began := time.Now()
-	token, err := t.config.Token(context.WithValue(ctx, oauth2.HTTPClient, t.client))
+	token, err := t.ask(context.WithValue(ctx, oauth2.HTTPClient, t.client))
 	if err != nil {
 		return "", t.explain(ctx, &seen, err)
 	}
@@ -129,22 +130,53 @@ func (t *tokens) fetch(replaces bool) (string, error) {
 	return token.AccessToken, nil
 }
 
+// ask asks for a token. Until one was issued it shows the credentials in the header, and once more in the body to an
+// endpoint that may look for them there; the way that worked is used from then on. The error is the first one, unless the
+// second shows that the credentials are known.
+func (t *tokens) ask(ctx context.Context) (*oauth2.Token, error) {
+	config := t.config // only a fetch uses it, of which there is one at a time
+	config.AuthStyle = cmp.Or(t.config.AuthStyle, oauth2.AuthStyleInHeader)
+	token, err := config.Token(ctx)
+	if t.config.AuthStyle == oauth2.AuthStyleAutoDetect && missesCredentials(err) {
+		config.AuthStyle = oauth2.AuthStyleInParams
+		second, failed := config.Token(ctx)
+		if _, code := answerOf(failed); failed == nil || code == "invalid_scope" || code == "unauthorized_client" {
+			token, err = second, failed
+		}
+	}
+	if err == nil {
+		t.config.AuthStyle = config.AuthStyle
+	}
+	return token, err
+}
+
+// missesCredentials reports whether a token endpoint may have found no credentials where it looked for them.
+func missesCredentials(err error) bool {
+	status, code := answerOf(err)
+	return status == http.StatusUnauthorized || code == "invalid_client" ||
+		status == http.StatusBadRequest && (code == "" || code == "invalid_request") // those that know no header
+}
+
+// answerOf returns status and error code of the answer that an error is about; zeros where it is about none.
+func answerOf(err error) (status int, code string) {
+	answered := new(oauth2.RetrieveError)
+	if !errors.As(err, &answered) || answered.Response == nil {
+		return 0, ""
+	}
+	return answered.Response.StatusCode, answered.ErrorCode
+}
+
 // explain turns the error of a fetch into a *SendError. An answer is not quoted.
 func (t *tokens) explain(ctx context.Context, seen *progress, err error) error {
 	host := hostOf(t.config.TokenURL)
 	refused := func(why string, args ...any) error {
 		return &SendError{Kind: KindToken, Host: host, Err: fmt.Errorf(why, args...)}
 	}
-	answered := new(oauth2.RetrieveError)
-	if errors.As(err, &answered) && answered.Response != nil {
-		status := answered.Response.StatusCode
-		switch answered.ErrorCode {
-		case "invalid_scope":
+	if status, code := answerOf(err); status != 0 {
+		switch {
+		case code == "invalid_scope":
 			return refused("token endpoint answered %d: check scope", status)
-		case "invalid_client", "unauthorized_client":
-			return refused("token endpoint answered %d: check client_id and client_secret", status)
-		}
-		if status == http.StatusUnauthorized {
+		case code == "invalid_client", code == "unauthorized_client", status == http.StatusUnauthorized:
 			return refused("token endpoint answered %d: check client_id and client_secret", status)
 		}
 		return refused("token endpoint answered %d: check token_url, and ask those who run it", status)
