@@ -12,8 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -48,6 +46,7 @@ type Guard struct {
 	routes *routes
 	client *http.Client
 	told   *rate.Limiter
+	judged time.Duration // within which a server judges our certificate after the handshake
 
 	mu   sync.Mutex
 	kept *simplelru.LRU[[sha256.Size]byte, *http.Client]
@@ -64,7 +63,8 @@ const (
 
 // New returns a guard with connections of its own; Close them after use.
 func New(p Policy) *Guard {
-	g := &Guard{policy: p, public: ssrf.New(), told: rate.NewLimiter(rate.Every(toldEvery), toldAtOnce)}
+	g := &Guard{policy: p, public: ssrf.New(), told: rate.NewLimiter(rate.Every(toldEvery), toldAtOnce),
+		judged: judgedWithin}
 	g.routes = &routes{plain: g.newTransport(g.controlPlain), secure: g.newTransport(g.controlSecure)}
 	g.client = clientOf(g.routes)
 	g.kept, _ = simplelru.NewLRU[[sha256.Size]byte, *http.Client](clientsKept, nil) // fails for a size below 1
@@ -104,45 +104,6 @@ func (g *Guard) Kept(key [sha256.Size]byte, build func() *http.Client) *http.Cli
 
 // Close ends the connections that are idle, and those in use once they are idle.
 func (g *Guard) Close() { g.client.CloseIdleConnections() }
-
-// Connect connects to the origin of a URL, such as https://hr.example.com, where the policy lets it, and ends the
-// connection again. It returns how it was encrypted, with a configuration (nil: the default one); nil: not at all.
-func (g *Guard) Connect(ctx context.Context, origin string, config *tls.Config) (*tls.ConnectionState, error) {
-	u, err := url.Parse(origin)
-	if err != nil {
-		return nil, err
-	}
-	port, err := portOf(u)
-	if err != nil {
-		return nil, err
-	}
-	address := net.JoinHostPort(u.Hostname(), strconv.Itoa(int(port)))
-	route := g.routes.secure
-	if u.Scheme == "http" {
-		route = g.routes.plain
-	}
-	conn, err := route.DialContext(ctx, "tcp", address)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	if u.Scheme == "http" {
-		return nil, nil
-	}
-	within, cancel := context.WithTimeout(ctx, tlsTimeout)
-	defer cancel()
-	if config == nil {
-		config = new(tls.Config)
-	}
-	config = config.Clone()
-	config.ServerName = u.Hostname()
-	encrypted := tls.Client(conn, config)
-	if err := encrypted.HandshakeContext(within); err != nil {
-		return nil, err
-	}
-	state := encrypted.ConnectionState()
-	return &state, nil
-}
 
 // routes keeps plain http and https apart, down to the connections: which of the two a dial is for decides where it may
 // go.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/model"
@@ -115,12 +116,28 @@ func examineReceiver(ctx context.Context, guard *egress.Guard, to receiver, inte
 			return verdict(subject, err, "")
 		}
 	}
+	own := ownCertificate(subject, to.own)
 	state, err := guard.Connect(ctx, to.origin, config)
 	if refused := new(egress.RefusedError); errors.As(err, &refused) {
 		err = errors.New(refused.Detail())
 	}
 	if err != nil {
-		return verdict(subject, fmt.Errorf("%s can't be reached: %w", to.origin, err), "")
+		return append(verdict(subject, fmt.Errorf("%s can't be reached: %w", to.origin, err), ""), own...)
 	}
-	return append(verdict(subject, nil, to.origin+" can be reached"+until(state)), expiring(subject, state)...)
+	found := append(verdict(subject, nil, to.origin+" can be reached"+until(state)), expiring(subject, state)...)
+	return append(found, own...)
+}
+
+// ownCertificate says that the certificate that a receiver is shown ended, or will end soon.
+func ownCertificate(subject string, t *model.ClientTLS) []Finding {
+	end := (&model.Authentication{TLS: t}).CertificateEnd()
+	const renew = "renew it in tls of the integration's authentication"
+	switch left := time.Until(end); {
+	case end.IsZero() || left >= certificateEarly:
+		return nil
+	case left <= 0:
+		return []Finding{{subject, Bad, fmt.Sprintf("its client certificate ended at %s: %s", end.UTC().Format(time.RFC3339), renew)}}
+	default:
+		return []Finding{{subject, Warning, fmt.Sprintf("its client certificate ends at %s: %s", end.UTC().Format(time.RFC3339), renew)}}
+	}
 }
