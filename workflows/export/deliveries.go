@@ -272,9 +272,10 @@ func (r *delivering) deliver(ctx context.Context, of place) (nextState, error) {
 		}
 	}
 	if i, ok := r.integration(of); ok && r.many {
-		leave, err := r.a.gates.queue(ctx, i)
-		if err != nil { // it is we who end
-			return r.a.waitFor("stopping", gateDelay), nil
+		// The agenda then begins nothing any more, and those to other integrations stand still until this one is through.
+		leave, ok := r.a.gates.queue(ctx, i, agendaRuns-r.a.Now().Sub(r.began))
+		if !ok {
+			return r.a.waitFor("at_capacity", gateDelay), nil
 		}
 		defer leave()
 	}

@@ -76,20 +76,8 @@ func (g *gates) enter(ctx context.Context, i *model.Integration, patience time.D
 	g.mu.Lock()
 	one := g.of(i)
 	g.mu.Unlock()
-	if i.Rate != nil {
-		if !asked && one.breaker.Load().State() == gobreaker.StateOpen { // it would use up the rate for nothing
-			return nil, "breaker_open"
-		}
-		if !one.pass(ctx, patience) {
-			return nil, overRate
-		}
-	}
-	if !one.places.TryAcquire(1) {
-		within, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		if patience == 0 || one.places.Acquire(within, 1) != nil {
-			return nil, "at_capacity"
-		}
+	if closed = one.take(ctx, patience, asked); closed != "" {
+		return nil, closed
 	}
 	tell, err := one.breaker.Load().Allow()
 	switch {
@@ -114,25 +102,49 @@ func (g *gates) enter(ctx context.Context, i *model.Integration, patience time.D
 // overRate is the word for an integration that got as many attempts lately as its rate allows.
 const overRate = "over_rate"
 
-// pass waits until the rate of an integration allows one more attempt. The deliveries of groups, which are patient,
-// wait one behind the other: a single one then competes with one of them for its turn, not with all.
-func (one *gate) pass(ctx context.Context, patience time.Duration) bool {
+// take takes a place, once the rate allows one more attempt. Who waits for the rate holds no place, and who waits for a
+// place uses nothing of the rate, so that a partner that hung is not asked more often at once than its rate says. The
+// deliveries of groups, which are patient, wait for the rate one behind the other: a single one then competes with one of
+// them for its turn, not with all.
+func (one *gate) take(ctx context.Context, patience time.Duration, asked bool) (closed string) {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if patience == groupPatience {
+	if patience == groupPatience && one.limit.Limit() != rate.Inf {
 		if one.head.Acquire(within, 1) != nil {
-			return false
+			return overRate
 		}
 		defer one.head.Release(1)
 	}
-	for !one.limit.Allow() {
+	for {
+		if !one.places.TryAcquire(1) && (patience == 0 || one.places.Acquire(within, 1) != nil) {
+			return "at_capacity"
+		}
+		if !asked && one.down() { // it would use up the rate for nothing
+			one.places.Release(1)
+			return "breaker_open"
+		}
+		if one.limit.Allow() {
+			return ""
+		}
+		one.places.Release(1)
+		wait := one.untilAllowed()
+		if until, _ := within.Deadline(); wait > time.Until(until) { // those behind need not wait for it in vain
+			return overRate
+		}
 		select {
-		case <-time.After(one.untilAllowed()):
+		case <-time.After(wait):
 		case <-within.Done():
-			return false
+			return overRate
 		}
 	}
-	return true
+}
+
+// down reports whether the breaker would let no attempt through: it is open, or one is trying whether it can be closed.
+func (one *gate) down() bool {
+	breaker := one.breaker.Load()
+	state := breaker.State()
+	counts := breaker.Counts()
+	return state == gobreaker.StateOpen || state == gobreaker.StateHalfOpen && counts.Requests > counts.TotalExclusions
 }
 
 // untilAllowed returns how long it is until the rate allows an attempt.
@@ -145,15 +157,18 @@ func (one *gate) untilAllowed() time.Duration {
 var closedGates = []string{overRate, "at_capacity", "breaker_open", "no_place", "no_memory", storeUnavailable}
 
 // queue waits until a delivery of a group is among the next to an integration, over all groups: the deliveries that
-// many groups have for one integration are then read from the store shortly before they are sent.
-func (g *gates) queue(ctx context.Context, i *model.Integration) (leave func(), err error) {
+// many groups have for one integration are then read from the store shortly before they are sent. It reports false if
+// that takes longer than patience, or ctx ends.
+func (g *gates) queue(ctx context.Context, i *model.Integration, patience time.Duration) (leave func(), ok bool) {
 	g.mu.Lock()
 	one := g.of(i)
 	g.mu.Unlock()
-	if err := one.line.Acquire(ctx, 1); err != nil {
-		return nil, err
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if one.line.Acquire(within, 1) != nil {
+		return nil, false
 	}
-	return func() { one.line.Release(1) }, nil
+	return func() { one.line.Release(1) }, true
 }
 
 // backoff returns how long a delivery waits after it was turned away. Per second, as many deliveries have their turn as
