@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -56,7 +57,7 @@ const hurriedInterval = time.Second
 // one that a worker is about to take: it would lose its place in the queue. The error is ErrNotRunning or ErrNoActivity
 // when there is nothing to run.
 //
-// It shortens the activity's retry interval. ResetActivity would do too, but not where the activity begins to run while
+// It shortens the activity's retry interval, which RestoreRetryInterval lengthens again. ResetActivity would do too, but not where the activity begins to run while
 // it is asked for: Temporal then drops what that run answers, and waits for its heartbeats to time out.
 func RunNow(ctx context.Context, c client.Client, namespace, workflowID, activityID string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
@@ -77,14 +78,7 @@ func RunNow(ctx context.Context, c client.Client, namespace, workflowID, activit
 			a.GetState() == enums.PENDING_ACTIVITY_STATE_SCHEDULED && a.GetNextAttemptScheduleTime() == nil:
 			return nil
 		}
-		_, err = c.WorkflowService().UpdateActivityOptions(ctx, &workflowservice.UpdateActivityOptionsRequest{
-			Namespace: namespace, Execution: execution,
-			Activity: &workflowservice.UpdateActivityOptionsRequest_Id{Id: activityID},
-			ActivityOptions: &activitypb.ActivityOptions{
-				RetryPolicy: &common.RetryPolicy{InitialInterval: durationpb.New(hurriedInterval)},
-			},
-			UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"retry_policy.initial_interval"}},
-		})
+		err = setRetryInterval(ctx, c, namespace, execution, activityID, hurriedInterval)
 	}
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
@@ -94,6 +88,36 @@ func RunNow(ctx context.Context, c client.Client, namespace, workflowID, activit
 		return fmt.Errorf("asking Temporal to run an activity now: %w", err)
 	}
 	return nil
+}
+
+// RestoreRetryInterval gives the activity that calls it the retry interval back that RunNow shortened: if its worker dies,
+// or loses Temporal, the next run begins only once the attempts of this one are over. The error is Temporal's.
+func RestoreRetryInterval(ctx context.Context, interval time.Duration) error {
+	info := activity.GetInfo(ctx)
+	if p := info.RetryPolicy; p == nil || p.InitialInterval >= interval {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	err := setRetryInterval(ctx, activity.GetClient(ctx), info.Namespace, &common.WorkflowExecution{
+		WorkflowId: info.WorkflowExecution.ID, RunId: info.WorkflowExecution.RunID}, info.ActivityID, interval)
+	if errors.As(err, new(*serviceerror.NotFound)) { // its workflow has ended: nothing runs it again
+		return nil
+	}
+	return err
+}
+
+func setRetryInterval(ctx context.Context, c client.Client, namespace string, execution *common.WorkflowExecution,
+	activityID string, interval time.Duration) error {
+	_, err := c.WorkflowService().UpdateActivityOptions(ctx, &workflowservice.UpdateActivityOptionsRequest{
+		Namespace: namespace, Execution: execution,
+		Activity: &workflowservice.UpdateActivityOptionsRequest_Id{Id: activityID},
+		ActivityOptions: &activitypb.ActivityOptions{
+			RetryPolicy: &common.RetryPolicy{InitialInterval: durationpb.New(interval)},
+		},
+		UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"retry_policy.initial_interval"}},
+	})
+	return err
 }
 
 // Status is the status of the latest run of a workflow; unspecified when Temporal knows of none.

@@ -34,6 +34,7 @@ type Activities struct {
 	gates        gates
 	documentNews documentNews
 	unstored     unstored
+	runs         runs
 }
 
 // Register puts the workflow and its activities on the workers of the two task queues.

@@ -67,8 +67,8 @@ func (a *Activities) deliver(ctx context.Context, m member, patience time.Durati
 
 // unstoredState returns when a delivery looks again that must not be attempted now, since outcomes of attempts wait to
 // be stored; the zero state: it may be. Ask before the delivery is read: one that is stored in between is then read.
-func (a *Activities) unstoredState(of place) nextState {
-	if delay := a.unstored.delay(of, a.Now()); delay > 0 {
+func (a *Activities) unstoredState() nextState {
+	if delay := a.unstored.delay(a.Now()); delay > 0 {
 		return a.waitFor(storeUnavailable, delay)
 	}
 	return nextState{}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/hiregate/hiregate/internal/failpoint"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -33,8 +35,19 @@ const (
 // until each is final, or parked because it was held for too long.
 func (a *Activities) Deliver(ctx context.Context, part Part) ([]DeliverResult, error) {
 	defer workflows.Beat(ctx)()
-	if delay := a.unstored.delay(place{}, a.Now()); delay > 0 {
+	if delay := a.unstored.delay(a.Now()); delay > 0 {
 		return nil, workflows.RetryAfter(storeUnavailable, 0, delay)
+	}
+	leave, free := a.runs.enter(part)
+	if !free { // Temporal took the run before this one for dead: its attempts may be under way
+		return nil, workflows.RetryAfter("under_way", 0, workflows.Jittered(runsDelay))
+	}
+	defer leave()
+	if err := workflows.RestoreRetryInterval(ctx, retry.InitialInterval); workflows.Unanswered(err) {
+		return nil, workflows.RetryAfter("temporal_unavailable", 0, workflows.Jittered(gateDelay))
+	} else if err != nil {
+		a.Log.Warn("the retry interval of a delivery stays short: should this gateway lose Temporal, an export may be sent twice",
+			zap.Error(err))
 	}
 	now := a.Now()
 	r := delivering{a: a, part: part, many: len(part.Exports) > 1, began: now, patience: patience,
@@ -279,7 +292,7 @@ func (r *delivering) deliver(ctx context.Context, of place) (nextState, error) {
 		}
 		defer leave()
 	}
-	if next := r.a.unstoredState(of); !next.due.IsZero() {
+	if next := r.a.unstoredState(); !next.due.IsZero() {
 		return next, nil
 	}
 	m, err := r.current(ctx, of)

@@ -91,10 +91,24 @@ func newFixtureOn(t *testing.T, address string) *fixture {
 	force.Push(b.config)
 	archive := &documents.Archive{Store: db, Files: files, InForce: force, Now: b.Clock, Log: zap.NewNop()}
 	b.Activities = &export.Activities{Store: db, Archive: archive, InForce: force, Capacity: export.NewCapacity(export.AttemptsAtOnce, export.BytesAtOnce), Now: b.Clock, Log: zap.NewNop()}
-	b.env = new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
-	b.env.RegisterActivityWithOptions(b.Deliver, activity.RegisterOptions{Name: export.DeliverName})
+	b.env = newNode(b.Activities)
 	b.set(model.Configured)
 	return b
+}
+
+// newNode returns where the activity of a node runs.
+func newNode(a *export.Activities) *testsuite.TestActivityEnvironment {
+	env := new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
+	env.RegisterActivityWithOptions(a.Deliver, activity.RegisterOptions{Name: export.DeliverName})
+	return env
+}
+
+// elsewhere has something done on another node.
+func (b *fixture) elsewhere(do func()) {
+	here := b.env
+	defer func() { b.env = here }()
+	b.env = newNode(&export.Activities{Store: b.Store, Archive: b.Archive, InForce: b.InForce, Capacity: b.Capacity, Now: b.Clock, Log: b.Log})
+	do()
 }
 
 func (b *fixture) Clock() time.Time {

@@ -59,6 +59,7 @@ func TestRunNowLeavesWhatRunsAlone(t *testing.T) {
 	began := 0
 	w.RegisterActivityWithOptions(func(ctx context.Context) (int, error) {
 		defer workflows.Beat(ctx)()
+		require.NoError(t, workflows.RestoreRetryInterval(ctx, 30*time.Second))
 		began++ // one at a time
 		runs <- began
 		return began, <-ends
@@ -88,6 +89,10 @@ func TestRunNowLeavesWhatRunsAlone(t *testing.T) {
 	waits(30 * time.Minute)
 	require.NoError(t, hurry(c))
 	require.Equal(t, 3, <-runs)
+	found, err := c.DescribeWorkflowExecution(t.Context(), "export/acme/u-1", "")
+	require.NoError(t, err)
+	require.Equal(t, 30*time.Second, found.GetPendingActivities()[0].GetActivityOptions().GetRetryPolicy().GetInitialInterval().AsDuration(),
+		"a run after a lost one would begin while its attempt is under way")
 	ends <- nil
 	var last int
 	require.NoError(t, run.Get(t.Context(), &last))

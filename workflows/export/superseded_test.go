@@ -13,14 +13,14 @@ import (
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
-// meanwhile has something happen while the partner is asked for the first time: a node that stood still for so long finds it done.
+// meanwhile has something happen on another node while the partner is asked for the first time: a node that stood still for so long finds it done.
 func (b *fixture) meanwhile(status int, do func()) {
 	var late atomic.Bool
 	b.partner.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		answer := int(b.status.Load())
 		if late.CompareAndSwap(false, true) {
 			answer = status
-			do()
+			b.elsewhere(do)
 		}
 		b.asked.Add(1)
 		w.WriteHeader(answer)

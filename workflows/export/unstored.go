@@ -60,14 +60,14 @@ func (u *unstored) none() bool {
 	return u.since.IsZero() && len(u.waiting) == 0
 }
 
-// delay is for how long a delivery makes no attempt, the longer the store is away; 0: it may make one.
-func (u *unstored) delay(of place, now time.Time) time.Duration {
+// delay is for how long no attempt begins, the longer the store is away; 0: one may.
+func (u *unstored) delay(now time.Time) time.Duration {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch {
 	case !u.since.IsZero():
 		return workflows.Jittered(min(max(now.Sub(u.since)/2, gateDelay), storeAwayMost))
-	case u.waiting[of], len(u.waiting) >= AttemptsAtOnce:
+	case len(u.waiting) >= AttemptsAtOnce:
 		return workflows.Jittered(gateDelay)
 	}
 	return 0
