@@ -259,7 +259,7 @@ func (v *visitor) answer(to route) error {
 		return errNotAllowed
 	}
 	if err := v.ParseForm(); err != nil {
-		return unreadable(to, err)
+		return unreadable(err)
 	}
 	if of = cmp.Or(of, v.Form.Get("tenant")); foreign() {
 		return errNotFound
@@ -268,14 +268,14 @@ func (v *visitor) answer(to route) error {
 	return to.serve(v)
 }
 
-// unreadable returns why the form of a route can't be read.
-func unreadable(to route, err error) *failure {
+// unreadable returns why a form can't be read.
+func unreadable(err error) *failure {
 	switch large := new(http.MaxBytesError); {
 	case !errors.As(err, &large):
 		return errUnreadable
-	case slices.Contains(credentialsForms, to.pattern):
+	case large.Limit == maxCredentialsForm:
 		return &failure{status: http.StatusRequestEntityTooLarge, Text: "CredentialsTooLarge"}
-	default:
+	default: // the site may have a limit of its own
 		return &failure{status: http.StatusRequestEntityTooLarge, Text: "FormTooLarge"}
 	}
 }

@@ -219,7 +219,13 @@ func TestLargeCredentials(t *testing.T) {
 	}
 	w = b.send(ops, http.MethodPost, hris+"/remove", form)
 	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
-	require.Contains(t, w.Body.String(), "The form is too large: it takes 64 KiB.")
+	require.Contains(t, w.Body.String(), "The form is larger than this site takes.")
+	form.Set("ca", authorities(256 << 10)[0])
+	w = b.send(ops, http.MethodPost, hris+"/edit", form, func(r *http.Request) { // as request_body of a site does
+		r.Body = http.MaxBytesReader(httptest.NewRecorder(), r.Body, 100<<10)
+	})
+	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
+	require.Contains(t, w.Body.String(), "The form is larger than this site takes.")
 
 	for who, status := range map[string]int{"": http.StatusSeeOther, viewer: http.StatusNotFound,
 		operator: http.StatusForbidden} {
