@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -212,4 +213,38 @@ func (s *system) awaitOutcomes(id string, want map[string]string) {
 		}
 		return ok && reached == len(want)
 	}, patience, 100*time.Millisecond, "export %s does not come to be %v", id, want)
+}
+
+// The command line gives an integration credentials, and others in their place; what it does not name stays.
+func TestCredentialsFromTheCommandLine(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	var wanted atomic.Value
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != wanted.Load() {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	file := func(name, content string) string {
+		at := filepath.Join(s.dir, name)
+		require.NoError(t, os.WriteFile(at, []byte(content), 0o600))
+		return at
+	}
+	bearer := func(token string) string { return file("credentials.json", `{"bearer":"`+token+`"}`) }
+	wanted.Store("Bearer first")
+	s.cli("integration", "set", "initech/hris", "--url", receiver.URL+"/in?client=1", "--secret-file", file("secret", outboundSecret),
+		"--authentication-file", bearer("first"))
+	s.cli("integration", "set", "initech/hris", "--in-flight", "3")
+	s.cli("integration", "enable", "initech/hris")
+	require.Regexp(t, `state +(configured|unproven)`, s.cli("integration", "show", "initech/hris"))
+	wanted.Store("Bearer second")
+	out, err := s.run("integration", "set", "initech/hris", "--authentication-file", bearer("third"))
+	require.Error(t, err)
+	require.Contains(t, out, "401")
+	s.cli("integration", "set", "initech/hris", "--authentication-file", bearer("second"))
+	require.Regexp(t, `authentication +bearer`, s.cli("integration", "show", "initech/hris"))
+	wanted.Store("")
+	s.cli("integration", "set", "initech/hris", "--authentication-file", file("none.json", "{}"))
+	require.Regexp(t, `authentication +-`, s.cli("integration", "show", "initech/hris"))
 }

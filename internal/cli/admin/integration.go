@@ -103,6 +103,9 @@ func share(r *api.Rates) string {
 }
 
 func ratesOf(r *api.Rates) string {
+	if r.Attempts == 0 {
+		return "0 attempts"
+	}
 	return fmt.Sprintf("%d attempts, %s delivered, p50 %s, p95 %s", r.Attempts, share(r),
 		terminal.FormatDuration(milliseconds(r.P50)), terminal.FormatDuration(milliseconds(r.P95)))
 }
@@ -242,8 +245,9 @@ The secret is read from a file that has nothing else in it, so that no list of p
 				return err
 			}
 		}
+		var authentication *model.Authentication
 		if credentials != "" {
-			if in.Authentication, err = readAuthentication(cmd.InOrStdin(), credentials); err != nil {
+			if authentication, err = readAuthentication(cmd.InOrStdin(), credentials); err != nil {
 				return err
 			}
 		}
@@ -255,7 +259,7 @@ The secret is read from a file that has nothing else in it, so that no list of p
 			return errors.New("say where it is and what signs its exports: --url https://hr.acme.example/inbound/acme " +
 				"--secret-file hris.secret")
 		}
-		in.Secret = secret // empty: it stays, as the URL does
+		in.Secret, in.Authentication = secret, authentication // empty: it stays, as the URL does
 		if former != "" || endFormer {
 			in.Former = &formerSecret
 		}
