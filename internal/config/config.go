@@ -46,6 +46,11 @@ type Config struct {
 // Client returns the client for requests to an integration: through egress, with the integration's authentication.
 func (c *Config) Client(i *model.Integration) *http.Client { return webhook.ClientFor(c.Egress, i) }
 
+// ClientOnce is Client for a setting that is not saved. Close its idle connections after use.
+func (c *Config) ClientOnce(i *model.Integration) *http.Client {
+	return webhook.ClientOnce(c.Egress, i)
+}
+
 // Tenants are tenants that come from elsewhere than the configuration.
 type Tenants interface {
 	Tenant(name string) (*model.Tenant, bool)

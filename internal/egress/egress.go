@@ -53,7 +53,7 @@ type Guard struct {
 }
 
 // clientsKept is how many clients are kept. A client that is not among those used last is made again.
-const clientsKept = 4096
+const clientsKept = 512
 
 // How often the log has a refused address: tenants can cause any number of them.
 const (
@@ -87,7 +87,7 @@ func (g *Guard) Client() *http.Client { return g.client }
 func (g *Guard) ClientWith(config *tls.Config) *http.Client {
 	secure := g.newTransport(g.controlSecure)
 	secure.TLSClientConfig = config
-	return clientOf(&routes{plain: g.routes.plain, secure: secure})
+	return clientOf(&routes{plain: g.newTransport(g.controlPlain), secure: secure})
 }
 
 // Kept returns the client that was made for a key, or builds it.

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
@@ -50,11 +51,13 @@ func ClientFor(guard Guard, i *model.Integration) *http.Client {
 	if i.Authentication.Empty() {
 		return guard.Client()
 	}
-	return guard.Kept(sha256.Sum256(i.Setting()), func() *http.Client { return newClient(guard, i) })
+	return guard.Kept(sha256.Sum256(i.Setting()), func() *http.Client { return ClientOnce(guard, i) })
 }
 
-func newClient(guard Guard, i *model.Integration) *http.Client {
-	a, plain := i.Authentication, guard.Client()
+// ClientOnce returns a client as ClientFor does, for a setting that may not be used again: it is not kept. Close its idle
+// connections after use.
+func ClientOnce(guard Guard, i *model.Integration) *http.Client {
+	a, plain := cmp.Or(i.Authentication, new(model.Authentication)), guard.Client()
 	client := *plain
 	if a.TLS != nil {
 		if config, err := a.TLS.Config(); err == nil { // it was validated
@@ -118,6 +121,13 @@ func (t *authenticated) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.tokens.judge(renewed, resp.StatusCode)
 	}
 	return resp, err
+}
+
+// CloseIdleConnections closes those of the integration, which are those made with its certificates: the others are shared.
+func (t *authenticated) CloseIdleConnections() {
+	if own, ok := t.next.(interface{ CloseIdleConnections() }); ok && t.authentication.TLS != nil {
+		own.CloseIdleConnections()
+	}
 }
 
 // with returns a copy of a request with the credentials.

@@ -70,6 +70,50 @@ func TestCredentialsAreSent(t *testing.T) {
 	require.Empty(t, got.Get("Authorization"), "another integration's are not sent")
 }
 
+// A client for once closes the connections that it made with the integration's certificates, and no others.
+func TestClientForOnce(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	states := map[http.ConnState]int{}
+	receiver := func() *httptest.Server {
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+			mu.Lock()
+			defer mu.Unlock()
+			states[s]++
+		}
+		return server
+	}
+	count := func(s http.ConnState) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return states[s]
+	}
+	guard := loopback(t)
+	once := func(i *model.Integration) {
+		client := webhook.ClientOnce(guard, i)
+		_, reason, err := names(t).Verify(t.Context(), client, i)
+		require.NoError(t, err)
+		require.Empty(t, reason)
+		client.CloseIdleConnections()
+	}
+	plain := receiver()
+	plain.Start()
+	once(integration(plain.URL, nil))
+	once(integration(plain.URL, &model.Authentication{Bearer: "hunter2"}))
+	require.Equal(t, 1, count(http.StateNew), "the shared connection was closed")
+	plain.Close()
+
+	encrypted := receiver()
+	encrypted.StartTLS()
+	defer encrypted.Close()
+	ca := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: encrypted.Certificate().Raw}))
+	before := count(http.StateClosed)
+	once(integration(encrypted.URL, &model.Authentication{TLS: &model.ClientTLS{CA: ca}}))
+	require.Eventually(t, func() bool { return count(http.StateClosed) > before }, 25*time.Second, 10*time.Millisecond,
+		"it waits for the end of idle connections, half a minute")
+}
+
 func TestHeadersOfTheContractCantBeSet(t *testing.T) {
 	t.Parallel()
 	hire, err := webhook.NamesFor("Hire")

@@ -220,7 +220,9 @@ func describedAuthentication(before *model.Integration, address string, in *mode
 // exactly 200 is not saved.
 func verifyNow(r *rest.Request, i *model.Integration) (*store.IntegrationStatus, error) {
 	c := r.Gateway.Config
-	answer, reason, err := c.Names.Verify(r.Context(), c.Client(i), i)
+	client := c.ClientOnce(i)
+	defer client.CloseIdleConnections()
+	answer, reason, err := c.Names.Verify(r.Context(), client, i)
 	if err != nil {
 		return nil, problem.New(http.StatusServiceUnavailable,
 			"the verification was interrupted: send the request again").RetryAfter(time.Second)

@@ -350,6 +350,28 @@ func TestCredentialsAreWriteOnly(t *testing.T) {
 	b.requireCleanLog()
 }
 
+// What a setting that is not saved needed is not kept, such as its token.
+func TestRefusedSettingsAreNotKept(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.initech()
+	var issued atomic.Int32
+	address := b.partner(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/token" {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		issued.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"access_token":"t","token_type":"Bearer","expires_in":3600}`)
+	})
+	for n := range 3 {
+		b.must(http.StatusUnprocessableEntity, http.MethodPut, integrations+"/hris", `{"url":"`+address+`/x","secret":"s","authentication":`+
+			`{"oauth2":{"tokenUrl":"`+address+`/token","clientId":"gate","clientSecret":"hunter2"}}}`)
+		require.EqualValues(t, n+1, issued.Load())
+	}
+}
+
 // A client certificate is shown, and its end needs a person from 14 days before.
 func TestClientCertificateEnds(t *testing.T) {
 	t.Parallel()
