@@ -25,7 +25,8 @@ func Peek(ctx context.Context, address string, each func(Row) error, q string, a
 		if _, err := os.Stat(file.path); errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		db = sql.OpenDB(&sqliteConnector{sqliteFile(file.path) + "?mode=ro", ""})
+		// a program that closes its last connection to the file locks it for a moment
+		db = sql.OpenDB(&sqliteConnector{sqliteFile(file.path) + "?mode=ro", "PRAGMA " + busyTimeout})
 	} else if db, err = d.connect(reading); err != nil {
 		return err
 	}

@@ -99,11 +99,14 @@ func sqlitePath(address string) (string, error) {
 
 const sqliteReaders = 4
 
+// busyTimeout is the pragma that has a connection wait for the locks of others.
+var busyTimeout = "busy_timeout = " + strconv.FormatInt(writeWithin.Milliseconds(), 10)
+
 func (s sqlite) connect(a access) (*sql.DB, error) {
 	if _, err := os.Stat(filepath.Dir(s.path)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the folder %s does not exist; make it, writable for this user", filepath.Dir(s.path))
 	}
-	pragmas := []string{"busy_timeout = " + strconv.FormatInt(writeWithin.Milliseconds(), 10)}
+	pragmas := []string{busyTimeout}
 	if a == writing { // these take effect only before the first table, and the second one waits for the writer
 		pragmas = append(pragmas, "page_size = 8192", "auto_vacuum = INCREMENTAL")
 	}
