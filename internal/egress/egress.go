@@ -49,11 +49,18 @@ type Guard struct {
 	judged time.Duration // within which a server judges our certificate after the handshake
 
 	mu   sync.Mutex
-	kept *simplelru.LRU[[sha256.Size]byte, *http.Client]
+	kept *simplelru.LRU[string, keptClient]
 }
 
-// clientsKept is how many clients are kept. A client that is not among those used last is made again.
-const clientsKept = 512
+// keptClient is a client with the setting that it was made for.
+type keptClient struct {
+	*http.Client
+	setting [sha256.Size]byte
+}
+
+// clientsKept is how many clients are kept. A client that is not among those used last is made again, and has its tokens
+// issued again.
+const clientsKept = 16 << 10
 
 // How often the log has a refused address: tenants can cause any number of them.
 const (
@@ -67,7 +74,7 @@ func New(p Policy) *Guard {
 		judged: judgedWithin}
 	g.routes = &routes{plain: g.newTransport(g.controlPlain), secure: g.newTransport(g.controlSecure)}
 	g.client = clientOf(g.routes)
-	g.kept, _ = simplelru.NewLRU[[sha256.Size]byte, *http.Client](clientsKept, nil) // fails for a size below 1
+	g.kept, _ = simplelru.NewLRU[string, keptClient](clientsKept, nil) // fails for a size below 1
 	return g
 }
 
@@ -90,16 +97,16 @@ func (g *Guard) ClientWith(config *tls.Config) *http.Client {
 	return clientOf(&routes{plain: g.newTransport(g.controlPlain), secure: secure})
 }
 
-// Kept returns the client that was made for a key, or builds it.
-func (g *Guard) Kept(key [sha256.Size]byte, build func() *http.Client) *http.Client {
+// Kept returns the client that was made for an owner with this setting, or builds it in the place of the owner's former one.
+func (g *Guard) Kept(owner string, setting [sha256.Size]byte, build func() *http.Client) *http.Client {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	client, ok := g.kept.Get(key)
-	if !ok {
-		client = build()
-		g.kept.Add(key, client)
+	kept, ok := g.kept.Get(owner)
+	if !ok || kept.setting != setting {
+		kept = keptClient{build(), setting}
+		g.kept.Add(owner, kept)
 	}
-	return client
+	return kept.Client
 }
 
 // Close ends the connections that are idle, and those in use once they are idle.

@@ -41,8 +41,8 @@ type Guard interface {
 	Client() *http.Client
 	// ClientWith returns a client with connections of its own, made with these certificates.
 	ClientWith(*tls.Config) *http.Client
-	// Kept returns the client that was built for a key, so that its connections and tokens are used again.
-	Kept(key [sha256.Size]byte, build func() *http.Client) *http.Client
+	// Kept returns the client that was built for an owner with a setting, so that its connections and tokens are used again.
+	Kept(owner string, setting [sha256.Size]byte, build func() *http.Client) *http.Client
 }
 
 // ClientFor returns the client of an integration: through the guard, with its authentication, which an observer of the
@@ -51,7 +51,7 @@ func ClientFor(guard Guard, i *model.Integration) *http.Client {
 	if i.Authentication.Empty() {
 		return guard.Client()
 	}
-	return guard.Kept(sha256.Sum256(i.Setting()), func() *http.Client { return ClientOnce(guard, i) })
+	return guard.Kept(i.Tenant+"/"+i.Name, sha256.Sum256(i.Setting()), func() *http.Client { return ClientOnce(guard, i) })
 }
 
 // ClientOnce returns a client as ClientFor does, for a setting that may not be used again: it is not kept. Close its idle

@@ -33,7 +33,7 @@ type bearers struct {
 func (b *bearers) Client() *http.Client                { return &http.Client{Transport: b} }
 func (b *bearers) ClientWith(*tls.Config) *http.Client { return b.Client() }
 
-func (b *bearers) Kept(_ [sha256.Size]byte, build func() *http.Client) *http.Client {
+func (b *bearers) Kept(_ string, _ [sha256.Size]byte, build func() *http.Client) *http.Client {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.client == nil {
