@@ -118,8 +118,8 @@ func (a *Authentication) Validate() error {
 	}
 	if a.Basic != nil && (a.Basic.User == "" || strings.Contains(a.Basic.User, ":") || !isFieldValue(a.Basic.User) ||
 		!isFieldValue(a.Basic.Password)) {
-		return errors.New("basic takes a user without a colon and a password, both without control characters and at " +
-			"most 4 KiB long")
+		return errors.New("basic takes a user without a colon and a password, each without control characters and spaces " +
+			"at its ends, at least a character and at most 4 KiB long")
 	}
 	if a.Bearer != "" && (!isFieldValue(a.Bearer) || strings.Contains(a.Bearer, " ")) {
 		return errors.New("bearer takes a token alone, without the word Bearer, spaces and control characters, at most " +

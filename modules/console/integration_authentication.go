@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -41,29 +40,6 @@ func authenticationOf(form url.Values) (*model.Authentication, *failure) {
 		return nil, nil
 	}
 	return a, nil
-}
-
-// credentials are the fields of a form for an authentication.
-type credentials struct {
-	Headers, Bearer string // a header a line, as name: value
-	Basic           model.BasicAuth
-	OAuth2          model.OAuth2
-	TLS             model.ClientTLS
-}
-
-// Credentials returns what was written into a form that is refused, so that it need not be written again. Those that are
-// stored are never among them.
-func (p *integrationFormPage) Credentials() (c credentials) {
-	a := p.Form.Authentication
-	if a == nil {
-		return c
-	}
-	for _, h := range a.Headers {
-		c.Headers += h.Name + ": " + h.Value + "\n"
-	}
-	c.Bearer = a.Bearer
-	c.Basic, c.OAuth2, c.TLS = *cmp.Or(a.Basic, &c.Basic), *cmp.Or(a.OAuth2, &c.OAuth2), *cmp.Or(a.TLS, &c.TLS)
-	return c
 }
 
 // CredentialsSet lists the kinds of credentials that an integration has.

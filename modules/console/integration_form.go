@@ -22,7 +22,7 @@ func integrationFormOf(form url.Values) (api.IntegrationInput, *failure) {
 	}
 	if text := form.Get("inFlight"); text != "" {
 		n, err := strconv.Atoi(text)
-		if err != nil {
+		if err != nil || n == 0 { // which the API would read as its default
 			return f, &failure{status: http.StatusBadRequest, Text: "WrongInFlight"}
 		}
 		f.InFlight = n
@@ -56,12 +56,15 @@ type integrationFormPage struct {
 	Name     string // of the one that is changed; empty: one is added
 	Host     string // where it leads to, without what may be a credential
 	Version  string
-	Form     api.IntegrationInput
+	Values   url.Values             // of its fields; what is stored, or what a form had that is refused
 	Rotating bool                   // the former secret signs as well
 	Set      *api.AuthenticationSet // its credentials; nil: it has none
 	Modes    []model.DocumentMode
 	Wrong    *failure // why nothing was saved; nil: nothing was refused
 }
+
+// Value returns what a field of the form holds.
+func (p *integrationFormPage) Value(field string) string { return p.Values.Get(field) }
 
 // documentModes lists how an integration gets the documents.
 var documentModes = []model.DocumentMode{model.Rehost, model.Passthrough, model.Inline}
@@ -70,7 +73,7 @@ func newIntegration(v *visitor) error {
 	if err := v.get(at("tenants", v.PathValue("tenant")), nil, nil); err != nil {
 		return err
 	}
-	return v.integrationForm(http.StatusOK, integrationFormPage{Form: api.IntegrationInput{Secret: newSecret()}})
+	return v.integrationForm(http.StatusOK, integrationFormPage{Values: url.Values{"secret": {newSecret()}}})
 }
 
 // newSecret returns a random secret. The form shows it, so that the receiver knows it before VERIFY is signed with it.
@@ -97,25 +100,47 @@ func addIntegration(v *visitor) error {
 		}
 	}
 	if refused != nil {
-		return v.integrationForm(refused.status, integrationFormPage{Form: form, Wrong: refused})
+		return v.integrationForm(refused.status, integrationFormPage{Values: v.PostForm, Wrong: refused})
 	}
 	return v.redirect(pathOf("tenants", tenant, "integrations", form.Name) + "?done=verified")
 }
 
 // editIntegration shows the form that changes an integration; with ?secret=new a secret is suggested.
 func editIntegration(v *visitor) error {
+	return v.changeIntegration(http.StatusOK, func(stored *api.Integration, shown *integrationFormPage) {
+		shown.Version, shown.Values = v.etag, valuesOf(stored)
+		if v.URL.Query().Get("secret") == "new" {
+			shown.Values.Set("secret", newSecret())
+			shown.Values.Set("rotate", "yes")
+		}
+	})
+}
+
+// changeIntegration shows the form that changes the integration that the path names, filled in.
+func (v *visitor) changeIntegration(status int, fill func(*api.Integration, *integrationFormPage)) error {
 	var stored api.Integration
 	name := v.PathValue("name")
 	if err := v.get(at("tenants", v.PathValue("tenant"), "integrations", name), nil, &stored); err != nil {
 		return err
 	}
-	shown := integrationFormPage{Name: name, Host: stored.URL, Version: v.etag, Rotating: stored.Rotating, Set: stored.Authentication,
-		Form: api.IntegrationInput{Documents: stored.Documents, Standard: stored.Standard,
-			Traceparent: stored.Traceparent, InFlight: stored.InFlight, Rate: stored.Rate, Retry: stored.Retry}}
-	if v.URL.Query().Get("secret") == "new" {
-		shown.Form.Secret, shown.Form.Rotate = newSecret(), true
+	shown := integrationFormPage{Name: name, Host: stored.URL, Rotating: stored.Rotating, Set: stored.Authentication}
+	fill(&stored, &shown)
+	return v.integrationForm(status, shown)
+}
+
+// valuesOf returns the fields of a form for what is stored of an integration. It has no secrets.
+func valuesOf(stored *api.Integration) url.Values {
+	form := url.Values{"documents": {string(stored.Documents)}, "rate": {view{}.Rate(stored.Rate)},
+		"retry": {strings.Join(stored.Retry, " ")}}
+	if stored.InFlight != 0 {
+		form.Set("inFlight", strconv.Itoa(stored.InFlight))
 	}
-	return v.integrationForm(http.StatusOK, shown)
+	for name, set := range map[string]bool{"standard": stored.Standard, "traceparent": stored.Traceparent} {
+		if set {
+			form.Set(name, "yes")
+		}
+	}
+	return form
 }
 
 // saveIntegration has a changed integration verified, where its URL, secret or credentials are others, and kept.
@@ -131,12 +156,9 @@ func saveIntegration(v *visitor) error {
 		}
 	}
 	if refused != nil {
-		var stored api.Integration
-		if err := v.get(path, nil, &stored); err != nil {
-			return err
-		}
-		return v.integrationForm(refused.status, integrationFormPage{Name: name, Host: stored.URL, Version: v.version,
-			Set: stored.Authentication, Form: form, Wrong: refused})
+		return v.changeIntegration(refused.status, func(_ *api.Integration, shown *integrationFormPage) {
+			shown.Version, shown.Values, shown.Wrong = v.version, v.PostForm, refused
+		})
 	}
 	return v.redirect(pathOf("tenants", tenant, "integrations", name) + "?done=saved")
 }

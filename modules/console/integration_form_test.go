@@ -4,6 +4,7 @@ import (
 	"encoding/pem"
 	"html"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -107,7 +108,7 @@ func TestSetUpOfAnIntegration(t *testing.T) {
 	require.NotContains(t, b.see(ops, hris+"/edit", http.StatusOK), "End the former secret")
 	w = b.send(ops, http.MethodPost, hris+"/edit", url.Values{"inFlight": {"many"}, "retry": {"7s"}})
 	require.Equal(t, http.StatusBadRequest, w.Code)
-	require.Contains(t, w.Body.String(), "The attempts at once must be a number.")
+	require.Contains(t, w.Body.String(), "The attempts at once must be a number from 1 to 1000.")
 	require.Equal(t, "7s", value(t, w.Body.String(), "retry"))
 
 	require.Equal(t, http.StatusBadRequest, b.send(ops, http.MethodPost, hris+"/remove", url.Values{}).Code)
@@ -134,6 +135,55 @@ func TestWhoSetsUpIntegrations(t *testing.T) {
 		require.Equal(t, http.StatusNotFound, b.send(recruiter, http.MethodPost, path, form).Code, path)
 	}
 	require.Equal(t, http.StatusForbidden, b.send(viewer, http.MethodGet, add, nil).Code)
+}
+
+// A form that is refused keeps all that was written and ticked, so that saving it once it is corrected resets nothing.
+func TestRefusedFormOfAnIntegration(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	partner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/in" {
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}))
+	t.Cleanup(partner.Close)
+	b.AllowLoopback(t)
+	admin := &visitor{Request: httptest.NewRequestWithContext(t.Context(), http.MethodPost, "https://gate.example/", nil),
+		console: b.Console, person: model.Person{ID: "console:1", Role: model.Admin}}
+	require.NoError(t, admin.call(http.MethodPut, "/v1/tenants/initech", nil, map[string]any{"name": "Initech"}, nil))
+	const edit = "/tenants/initech/integrations/hris/edit"
+	require.Equal(t, http.StatusSeeOther, b.send(ops, http.MethodPost, "/tenants/initech/new-integration",
+		url.Values{"name": {"hris"}, "url": {partner.URL + "/in"}, "secret": {"secret-1"}, "bearer": {"token-1"}}).Code)
+	require.Equal(t, http.StatusSeeOther, b.send(ops, http.MethodPost, edit,
+		url.Values{"secret": {"secret-2"}, "rotate": {"yes"}}).Code)
+
+	written := url.Values{"inFlight": {"4"}, "rate": {"3/s burst 7"}, "retry": {"10s 1m"}, "documents": {"inline"},
+		"url": {partner.URL + "/in"}, "secret": {"secret-3"}, "headers": {"X-Key: value"}, "scope": {"a b"}}
+	ticked := []string{"rotate", "endFormer", "noAuthentication", "standard", "traceparent"}
+	for _, one := range ticked {
+		written.Set(one, "yes")
+	}
+	for field, wrong := range map[string]string{"inFlight": "0", "rate": "much", "headers": "no colon", "retry": "soon",
+		"url": partner.URL + "/elsewhere"} {
+		form := maps.Clone(written)
+		form.Set(field, wrong)
+		if field == "url" { // it comes to VERIFY
+			form.Del("scope")
+			form.Del("endFormer")
+		}
+		w := b.send(ops, http.MethodPost, edit, form)
+		require.Contains(t, []int{http.StatusBadRequest, http.StatusUnprocessableEntity}, w.Code, field)
+		page := w.Body.String()
+		for _, name := range []string{"inFlight", "rate", "retry", "url", "secret"} {
+			require.Equal(t, form.Get(name), value(t, page, name), field)
+		}
+		require.Contains(t, page, form.Get("headers")+"</textarea>", field)
+		require.Contains(t, page, `<option value="inline" selected>`, field)
+		for _, name := range ticked {
+			require.Equal(t, form.Has(name), strings.Contains(page, `name="`+name+`" type="checkbox" value="yes" checked`),
+				"%s of %s", name, field)
+		}
+	}
 }
 
 // Credentials are written, never shown, stay when an edit leaves them out, and are removed.
