@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -97,7 +98,7 @@ func (v *visitor) showCandidate(status int, shown *candidatePage) error {
 	if err := v.get(at("tenants", of, "candidates", id), nil, &shown.candidate); err != nil {
 		return err
 	}
-	shown.Tag = v.etag
+	shown.Tag = cmp.Or(shown.Tag, v.etag)
 	var err error
 	if uuid := v.URL.Query().Get("exported"); uuid != "" {
 		if shown.Exported, err = v.firstOutcome(of, id, uuid); err != nil {

@@ -99,7 +99,7 @@ func saveFields(v *visitor) error {
 	}
 	c.CustomFields = fields
 	if err := v.call(http.MethodPut, path, nil, &c, nil); err != nil {
-		return v.refused(err, &candidatePage{Typed: fields})
+		return v.refused(err, &candidatePage{Typed: fields, Tag: v.version})
 	}
 	return v.redirect(profile(c.Tenant, c.ID) + "?done=fields")
 }

@@ -235,6 +235,9 @@ func TestCustomFields(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
 	require.Contains(t, w.Body.String(), "customFields[0].type is missing")
 	require.Contains(t, w.Body.String(), `name="name" value="Notice"`, "what was typed is still there")
+	form.Set("version", stale)
+	require.Contains(t, b.send(ops, http.MethodPost, path, form).Body.String(),
+		`name="version" value="`+html.EscapeString(stale)+`"`, "once it is corrected, it is still stale")
 	form.Del("value")
 	require.Equal(t, http.StatusBadRequest, b.send(ops, http.MethodPost, path, form).Code)
 	form = url.Values{"version": {version()}, "field": {""}, "name": {""}, "type": {""}, "value": {""}}

@@ -16,6 +16,7 @@ import (
 // exportPage is the template data of an export.
 type exportPage struct {
 	export
+	Profile   bool // its candidate has a page that the visitor may see
 	Structure api.ExportStructure
 	Shown     *api.ExportBody // its body; nil: nobody asked for it
 	Again     *again          // a redelivery that nobody confirmed yet; nil: none was asked for
@@ -67,6 +68,12 @@ func (v *visitor) exportPage(status int, put func(*exportPage)) error {
 	}
 	if v.portal {
 		shown.withoutAddresses()
+	}
+	if v.duties&recruits != 0 && shown.Candidate != "" { // those of received exports are seldom kept here
+		err := v.get(at("tenants", tenant, "candidates", shown.Candidate), nil, nil)
+		if shown.Profile = err == nil; ignoreNotFound(err) != nil {
+			return err
+		}
 	}
 	if shown.ErasedAt.IsZero() {
 		err := v.get(exportAt(tenant, uuid, "structure"), nil, &shown.Structure)

@@ -50,6 +50,25 @@ func TestExportPage(t *testing.T) {
 	require.Equal(t, http.StatusGone, b.send(ops, http.MethodPost, export+"/body", nil).Code)
 }
 
+// The candidate of an export is a link only where they have a page: those of received exports are seldom kept here.
+func TestCandidateOfAnExport(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.candidate("acme", "c-1", "Zoe")
+	of := func(id string) func(*model.Export) { return func(e *model.Export) { e.CandidateID = id } }
+	b.export("acme", uuid(1), model.Delivered, of("c-1"))
+	b.export("acme", uuid(2), model.Delivered, of("c-elsewhere"))
+	b.export("acme", uuid(3), model.Delivered, of(".."))
+	const link = `href="/console/candidates/acme/`
+	require.Contains(t, b.see(ops, "/exports/acme/"+uuid(1), http.StatusOK), link+`c-1"`)
+	for who, n := range map[string]int{ops: 2, operator: 1} {
+		text := b.see(who, "/exports/acme/"+uuid(n), http.StatusOK)
+		require.NotContains(t, text, link, who)
+		require.Regexp(t, `<dd class="id"><bdi>c-`, text, who)
+	}
+	require.NotContains(t, b.see(ops, "/exports/acme/"+uuid(3), http.StatusOK), link)
+}
+
 func TestPhases(t *testing.T) {
 	t.Parallel()
 	a := api.Attempt{DurationMs: 100}

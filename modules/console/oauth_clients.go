@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -102,7 +103,7 @@ func (v *visitor) renderClient(status int, shown clientPage, id string) (err err
 	if err := v.get(at("oauth-clients", id), nil, &shown.Client); err != nil {
 		return err
 	}
-	shown.Version = v.etag
+	shown.Version = cmp.Or(shown.Version, v.etag)
 	if shown.Wrong == nil {
 		shown.Form = shown.Client.OAuthClientSettings
 	}
@@ -119,7 +120,7 @@ func editClient(v *visitor) error {
 	case err != nil:
 		return err
 	case refused != nil:
-		return v.renderClient(refused.status, clientPage{Form: form, Wrong: refused}, id)
+		return v.renderClient(refused.status, clientPage{Version: v.version, Form: form, Wrong: refused}, id)
 	}
 	return v.redirect(pathOf("applications", id) + "?done=saved")
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -173,6 +174,10 @@ func TestApplications(t *testing.T) {
 	require.Contains(t, b.post(ops, "/applications/payroll", form, http.StatusPreconditionFailed),
 		"changed since you read it")
 	require.Equal(t, "Payroll", stored().Name)
+	stale := form.Get("version")
+	form.Set("redirects", "http://pay.example.com/cb")
+	require.Contains(t, b.post(ops, "/applications/payroll", form, http.StatusUnprocessableEntity),
+		`name="version" value="`+html.EscapeString(stale)+`"`, "once it is corrected, it is still stale")
 
 	secrets := func() int {
 		all, err := b.Runtime.Store().ListClientSecrets(t.Context(), "payroll")
