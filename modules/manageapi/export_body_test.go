@@ -42,7 +42,7 @@ func TestTheBodyOfAnExport(t *testing.T) {
 
 		out, _, err := b.cli("export", "show", "acme/u-1", "--body")
 		require.NoError(t, err)
-		require.Equal(t, body+"\n", out)
+		require.Equal(t, body, out)
 
 		structure := acme + "/exports/u-1/structure"
 		parts := parsed[struct{ Parts []model.BodyPart }](b, viewer.must(http.StatusOK, http.MethodGet, structure, "")).Parts

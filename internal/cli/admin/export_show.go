@@ -65,13 +65,16 @@ data, and the URLs of documents that are in it are credentials: who reads it is 
 	return cmd
 }
 
-// printBody prints the body of the export at a path.
+// printBody prints the body of the export at a path, byte for byte; only a terminal gets a line end after it.
 func (a *Client) printBody(ctx context.Context, cmd *cobra.Command, path string) error {
 	var e api.ExportBody
 	if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/body", nil, &e); shown || err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(cmd.OutOrStdout(), e.Body)
+	if terminal.IsTerminal(cmd.OutOrStdout()) {
+		e.Body += "\n"
+	}
+	_, err := io.WriteString(cmd.OutOrStdout(), e.Body)
 	return err
 }
 

@@ -125,6 +125,10 @@ func TestExportShow(t *testing.T) {
 	}
 	_, _, err = b.hiregate("export", "show", "acme/u-2")
 	require.EqualError(t, err, "this tenant has no export of that UUID")
+	e = b.Export(t, "acme", "u-3")
+	out, _, err = b.hiregate("export", "show", "acme/u-3", "--body")
+	require.NoError(t, err)
+	require.Equal(t, string(e.Body), out) // whose signature and hash match
 }
 
 // A single redelivery that is not received fails, as one of a range does.
