@@ -121,7 +121,7 @@ var words = map[string][]string{
 	"algorithm":         {"RS256", "ES256"},
 	"format":            {"json", "csv"},
 	"action": {"add", "cancel", "disable", "enable", "end", "erase", "export", "open-portal", "pause", "redeliver",
-		"release", "remove", "require-totp", "reset", "resume", "set", "show-body"},
+		"release", "remove", "require-totp", "reset", "resume", "retry", "set", "show-body"},
 }
 
 func textsOf[T ~string](all []T) []string {

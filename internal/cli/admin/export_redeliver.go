@@ -56,17 +56,16 @@ redeliver. Before it starts, it says how many exports were received already, and
 			if err := a.Call(ctx, http.MethodGet, path, nil, &before); err != nil {
 				return err
 			}
-			for _, d := range before.Deliveries {
-				named := len(integrations) == 0 || slices.Contains(integrations, d.Integration)
-				if !a.json && named && d.Current && d.Outcome == model.Delivered {
-					fmt.Fprintf(cmd.ErrOrStderr(), "%s received this export at %s: it arrives there once more\n", d.Integration,
-						d.UpdatedAt.UTC().Format(time.RFC3339))
-				}
-			}
 			var res api.Redelivered
 			shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/redeliver", api.RedeliverInput{Integrations: integrations}, &res)
 			if err != nil {
 				return err
+			}
+			for _, d := range before.Deliveries {
+				if !shown && slices.Contains(res.Started, d.Integration) && d.Current && d.Outcome == model.Delivered {
+					fmt.Fprintf(cmd.ErrOrStderr(), "%s received this export at %s: it arrives there once more\n", d.Integration,
+						d.UpdatedAt.UTC().Format(time.RFC3339))
+				}
 			}
 			out := cmd.OutOrStdout()
 			if shown { // as JSON; the exit code says what came of it

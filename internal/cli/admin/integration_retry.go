@@ -66,7 +66,13 @@ func caughtUp(c, before *api.Retry) string {
 	}
 	text := fmt.Sprintf("%d of %s exports were received, %d failed again", c.Received, waited(before), c.Failed)
 	if c.Reason != "" {
-		text += fmt.Sprintf(", %s were not attempted: %s", waited(c), terminal.Printable(c.Reason))
+		left := max(before.Waiting-c.Received-c.Failed, 0) // c.Waiting has those that failed, too
+		if before.More {
+			text += ", the others were not attempted"
+		} else if left > 0 {
+			text += fmt.Sprintf(", %d were not attempted", left)
+		}
+		text += ": " + terminal.Printable(c.Reason)
 	}
 	return text
 }
