@@ -66,9 +66,9 @@ func (a *Client) askWith(
 	return false, nil
 }
 
-// do has something done that needs no answer, and prints the line that says so.
+// do has something done that has no answer, and prints the line that says so; with --json nothing.
 func (a *Client) do(ctx context.Context, cmd *cobra.Command, method, path, said string) error {
-	if err := a.Call(ctx, method, path, nil, nil); err != nil {
+	if err := a.Call(ctx, method, path, nil, nil); err != nil || a.json {
 		return err
 	}
 	_, err := fmt.Fprintln(cmd.OutOrStdout(), terminal.Printable(said))

@@ -14,11 +14,13 @@ import (
 	"net/url"
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
@@ -41,12 +43,26 @@ func (a *Client) flags(cmd *cobra.Command) {
 	fl.StringVar(&a.gateway, "gateway", "", "management API of a gateway on another machine, such as "+
 		"https://gate.example.com/manage (or "+GatewayVariable+"); its API key is read from "+KeyVariable)
 	fl.StringVar(&a.keyFile, "api-key-file", "", "file with the API key for --gateway, instead of "+KeyVariable)
-	fl.BoolVar(&a.json, "json", false, "print JSON, one object a line")
+	fl.BoolVar(&a.json, "json", false, "print JSON, one object a line; nothing where there is no answer")
 	fl.BoolVar(&a.wide, "wide", false, "print tables at full width, also where the terminal is narrower")
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		cmd.SetOut(terminal.NewScreen(cmd.OutOrStdout(), a.wide))
-		return terminal.Usage(a.choose(cmd))
+		return terminal.Usage(cmp.Or(noValue(cmd), a.choose(cmd)))
 	}
+}
+
+// clearing are the flags whose empty value removes what is set.
+var clearing = []string{"name", "given-name", "family-name", "category", "reason", "rate"}
+
+// noValue returns the error of a flag that has an empty value, mostly that of a variable that is not set. The command would
+// do less than it says, or do it to more than was meant.
+func noValue(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" && !slices.Contains(clearing, f.Name) {
+			err = fmt.Errorf("--%s has an empty value: write one, or leave the flag out", f.Name)
+		}
+	})
+	return err
 }
 
 // choose decides between the admin endpoint and a management API: a flag counts more than the environment.

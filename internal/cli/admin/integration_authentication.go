@@ -48,9 +48,10 @@ func readAuthentication(in io.Reader, file string) (*model.Authentication, error
 	if err != nil {
 		return nil, err
 	}
-	a, decoder := new(model.Authentication), json.NewDecoder(bytes.NewReader(raw))
+	var a *model.Authentication // stays nil for null
+	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(a); err != nil {
+	if decoder.Decode(&a) != nil || a == nil || !errors.Is(decoder.Decode(new(any)), io.EOF) {
 		return nil, errors.New("--authentication-file: write JSON, such as " +
 			`{"headers":[{"name":"X-Api-Key","value":"…"}],"basic":{"user":"…","password":"…"}}`)
 	}

@@ -84,13 +84,18 @@ so that the application can be given the new one meanwhile; --end-former then en
 that was disabled may ask again, with the new secret only.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
 		id := args[0]
+		if renew || endFormer {
+			for _, f := range oauthClientSettings.flags {
+				if cmd.Flags().Changed(f.flag) {
+					return fmt.Errorf("--new-secret and --end-former change nothing else: set --%s with a command of its own", f.flag)
+				}
+			}
+		}
 		switch {
 		case renew && endFormer:
 			return errors.New("--new-secret and --end-former are two steps: the application needs the new secret in between")
 		case renew:
 			return oauthSecretMade(ctx, cmd, a, path+"/reset", api.OAuthSecretInput{})
-		case endFormer && a.json:
-			return errors.New("--end-former shows nothing: leave --json out")
 		case endFormer:
 			return a.do(ctx, cmd, http.MethodDelete, path+"/former-secrets", "the newest secret of "+id+" is the only one")
 		}

@@ -57,11 +57,22 @@ func (p *passwordFlags) add(cmd *cobra.Command) {
 // account returns the path of the account that an argument names, to which the flags must give another password; empty:
 // there is none, and the argument has the e-mail address of a new one.
 func (p *passwordFlags) account(ctx context.Context, a *Client, k *kind, arg string) (path string, err error) {
-	ids, err := k.byEmail(ctx, a, arg)
-	if err != nil || len(ids) == 0 && strings.Contains(arg, "@") {
-		return "", err
+	if p.file != "" && p.another {
+		return "", errBothWays("new-password", "password-file")
 	}
-	if p.file == "" && !p.another {
+	ids, err := k.byEmail(ctx, a, arg)
+	isNew := len(ids) == 0 && strings.Contains(arg, "@")
+	switch {
+	case err != nil:
+		return "", err
+	case isNew && p.another:
+		return "", k.none(arg)
+	case isNew:
+		return "", nil
+	case p.file == "" && !p.another && len(ids) == 0:
+		return "", fmt.Errorf("%s is no e-mail address, which names a new user, such as %s: --new-password or --password-file "+
+			"gives the user of this id another password", terminal.Printable(arg), k.example)
+	case p.file == "" && !p.another:
 		return "", fmt.Errorf("there is a user %s: --new-password or --password-file gives them another password",
 			terminal.Printable(arg))
 	}

@@ -192,7 +192,7 @@ func stepRemove(a *Client) *cobra.Command {
 			return err
 		}
 		w.items = slices.Delete(w.items, place, place+1)
-		if err := w.put(ctx, a); err != nil {
+		if err := w.put(ctx, a); err != nil || a.json {
 			return err
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s is removed\n", terminal.Printable(args[0]))
