@@ -197,7 +197,7 @@ func actOnExport(action string) handler {
 }
 
 // receivedAlready returns what an integration, or any if none is named, received of an export that it is asked to get
-// again; nil: nothing. The page that it was asked on may be old.
+// again; nil: nothing, or nothing can be delivered. The page that it was asked on may be old.
 func (v *visitor) receivedAlready(tenant, uuid, integration string) (*again, error) {
 	var e export
 	if err := v.get(exportAt(tenant, uuid), nil, &e); err != nil {
@@ -209,7 +209,7 @@ func (v *visitor) receivedAlready(tenant, uuid, integration string) (*again, err
 			asked.Received = append(asked.Received, d)
 		}
 	}
-	if len(asked.Received) == 0 {
+	if len(asked.Received) == 0 || !e.ErasedAt.IsZero() { // of which the management API says why it can't be
 		return nil, nil
 	}
 	return asked, nil

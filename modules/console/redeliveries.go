@@ -40,8 +40,12 @@ func listRedeliveries(v *visitor) error {
 	if shown.Query["tenant"] == "" {
 		shown.Query["tenant"] = v.person.Tenant
 	}
+	path := "/v1/redeliveries"
+	if tenant := cmp.Or(asked.Get("tenant"), v.person.Tenant); tenant != "" {
+		path = at("tenants", tenant, "redeliveries")
+	}
 	var err error
-	if shown.More, err = pageOf(v, "/v1/redeliveries", url.Values{}, &shown.List); err != nil {
+	if shown.More, err = pageOf(v, path, url.Values{}, &shown.List, "tenant"); err != nil {
 		return err
 	}
 	if v.duties&operates != 0 {

@@ -113,6 +113,28 @@ func TestARedeliveryOfWhatWasReceivedIsAskedAbout(t *testing.T) {
 	require.Equal(t, 1, round(uuid(1)))
 	b.post(ops, "/exports/acme/"+uuid(2)+"/redeliver", url.Values{"integration": {"hris"}}, http.StatusSeeOther)
 	require.Equal(t, 1, round(uuid(2)), "what failed is not asked about")
+
+	b.export("acme", uuid(3), model.Delivered)
+	b.post(ops, "/exports/acme/"+uuid(3)+"/erase", url.Values{"sure": {"yes"}}, http.StatusSeeOther)
+	text := b.post(ops, "/exports/acme/"+uuid(3)+"/redeliver", url.Values{"integration": {"hris"}}, http.StatusConflict)
+	require.NotContains(t, text, `name="again"`, "it can't be delivered any more")
+	require.Contains(t, text, "was erased")
+}
+
+// The list of redeliveries is of the tenant that is chosen.
+func TestRedeliveriesOfATenant(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.export("acme", uuid(1), model.Delivered)
+	b.Clock.Advance(time.Hour)
+	b.post(ops, "/redeliveries", url.Values{"tenant": {"acme"}, "integration": {"hris"}, "mode": {"all"},
+		"since": {"2026-11-01T00:00"}}, http.StatusSeeOther)
+	for _, all := range []string{"", "?tenant=acme"} {
+		require.Contains(t, b.see(ops, "/redeliveries"+all, http.StatusOK), `">acme / hris</a>`, all)
+	}
+	require.Contains(t, b.see(ops, "/redeliveries?tenant=globex", http.StatusOK), "There are no redeliveries.")
+	require.Contains(t, b.see(operator, "/redeliveries", http.StatusOK), `">acme / hris</a>`)
+	require.Contains(t, b.see(recruiter, "/redeliveries", http.StatusOK), "There are no redeliveries.")
 }
 
 // The preview of a range says how many arrive twice, and what it leaves out.

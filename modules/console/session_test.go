@@ -178,3 +178,12 @@ func TestTheConsoleRegistersItself(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, secrets, identity.HashSecret(own.Secret))
 }
+
+// Who has no role is no prisoner of their session: they sign out, and sign in as somebody else.
+func TestWhoHasNoRoleSignsOut(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	text := b.see("nobody@example.com", "/exports", http.StatusForbidden)
+	require.Contains(t, text, "have no role here")
+	require.Contains(t, text, `action="/console/sign-out"`)
+}
