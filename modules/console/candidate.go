@@ -26,6 +26,7 @@ type candidatePage struct {
 	candidate
 	Applications []application
 	More         string // the query of the next page of job applications; empty: this is the last one
+	Part         bool   // there are more than fewApplications of them
 	Steps        []model.Step
 	Integrations []api.IntegrationHealth
 	Exports      api.List[export]
@@ -34,6 +35,14 @@ type candidatePage struct {
 	Refused      string              // why what was just asked for was refused, in English; empty: it was not
 	Tag          string              // of the candidate; a change is refused if somebody changed them meanwhile
 	Typed        []model.CustomField // custom fields that were refused; nil: none were
+}
+
+// ApplicationCount says how many job applications a candidate has, or that they are more than a page shows.
+func (p view) ApplicationCount(c *candidatePage) (string, error) {
+	if c.Part {
+		return p.T("ApplicationCountMany", "n", fewApplications+"+")
+	}
+	return p.Many("ApplicationCount", len(c.Applications))
 }
 
 // Following returns the id of the step after another; of the first one, where there is none.
@@ -166,7 +175,7 @@ func (v *visitor) loadApplications(shown *candidatePage) error {
 		}
 		a.Opening = openings[a.Job]
 	}
-	shown.Applications, shown.More = all.Items, more
+	shown.Applications, shown.More, shown.Part = all.Items, more, more != "" || v.URL.Query().Get("cursor") != ""
 	return nil
 }
 

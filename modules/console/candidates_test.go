@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -57,6 +58,29 @@ func (b *fixture) candidate(tenant, id, text string) {
 		return tx.InsertTransition(&model.Transition{ID: model.NewID(now), Tenant: tenant, Application: a.ID,
 			Status: a.Status})
 	})
+}
+
+// The count of job applications does not stop where a page does.
+func TestCountOfApplications(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.candidate("acme", "c-1", "Zoe")
+	require.Contains(t, b.see(ops, "/candidates/acme/c-1", http.StatusOK), "1 job application")
+	b.Write(t, func(tx *store.Tx) error {
+		for n := range 21 {
+			a := &model.JobApplication{Row: model.Row{Tenant: "acme"}, ID: fmt.Sprintf("more-%d", n), Candidate: "c-1",
+				Job: "JOB-1", LanguageCode: "en-US"}
+			if err := tx.UpsertJobApplication(a, b.Clock.Now()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	text := b.see(ops, "/candidates/acme/c-1", http.StatusOK)
+	require.Contains(t, text, "20&#43; job applications")
+	next := regexp.MustCompile(`rel="next" href="/console([^"]+)"`).FindStringSubmatch(text)
+	require.NotNil(t, next, text)
+	require.Contains(t, b.see(ops, html.UnescapeString(next[1]), http.StatusOK), "20&#43; job applications")
 }
 
 func TestProfile(t *testing.T) {

@@ -148,6 +148,9 @@ var routes = []route{
 // ServeHTTP serves the console. The path of the console's address is taken off before.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
+	case gateway.LeadsAway(r): // by dots, to a page that was not asked for
+		c.fail(w, r, nil, errNotFound)
+		return
 	case r.URL.Path == "" || r.URL.Path == "/" && gateway.OriginalPath(r) == c.mount:
 		r = r.Clone(r.Context())
 		r.URL.Path, r.URL.RawPath = "/", ""

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/store"
@@ -186,4 +187,17 @@ func TestWhoHasNoRoleSignsOut(t *testing.T) {
 	text := b.see("nobody@example.com", "/exports", http.StatusForbidden)
 	require.Contains(t, text, "have no role here")
 	require.Contains(t, text, `action="/console/sign-out"`)
+}
+
+// An address whose dots lead to another page, as handle_path follows them, is none.
+func TestDotsLeadNowhere(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	for _, who := range []string{ops, ""} {
+		w := b.send(who, http.MethodGet, "/", nil, func(r *http.Request) {
+			*r = *gateway.WithOriginalPath(r, "/console/people/..")
+		})
+		require.Equal(t, http.StatusNotFound, w.Code, w.Body)
+		require.Contains(t, w.Body.String(), "There is nothing at this address")
+	}
 }
