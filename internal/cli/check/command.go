@@ -53,8 +53,8 @@ func (f *flags) command(cmd *cobra.Command, run func(context.Context, *cobra.Com
 // common ends the help of each command.
 const common = `
 
---only names checks by id or pattern; --list shows them. The exit code is 0 if every check passed that must, 1 if one failed, 2 if
-the command line is wrong, 3 if the checks could not run.`
+--only names checks by id or pattern; --list shows them. The exit code is 0 if no check failed that must pass, 1 if one did, 2
+if the command line is wrong, 3 if the checks could not run.`
 
 func (f *flags) check() error {
 	if !slices.Contains(formats, f.format) {
@@ -147,8 +147,12 @@ func play[T any](ctx context.Context, cmd *cobra.Command, f *flags, checks []che
 	_, mustFails, _ := count(results)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return terminal.Unable(fmt.Errorf("only %d of %d checks were run within %s: run the others with --only",
-			len(results), len(checks), runBound))
+		var others []string
+		for _, c := range checks[len(results):] {
+			others = append(others, c.id)
+		}
+		return terminal.Unable(fmt.Errorf("only %d of %d checks were run within %s: run the others with --only %s",
+			len(results), len(checks), runBound, strings.Join(others, ",")))
 	case ctx.Err() != nil:
 		return terminal.Unable(fmt.Errorf("interrupted after %d of %d checks", len(results), len(checks)))
 	case mustFails > 0:

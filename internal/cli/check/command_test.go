@@ -2,9 +2,11 @@ package check
 
 import (
 	"bytes"
+	"context"
 	"encoding/xml"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
@@ -108,7 +111,7 @@ func TestExitCodes(t *testing.T) {
 		code int
 		says string
 	}{
-		"passed":         {append([]string{"apply", soundURL}, right...), 0, "28 of 28 checks passed; failed: 0 must, 0 should."},
+		"passed":         {append([]string{"apply", soundURL}, right...), 0, "28 of 28 checks passed; failed: 0 must, 0 should; skipped: 0."},
 		"failed":         {append([]string{"apply", faultyURL, "--only", "C-1*"}, right...), 1, "C-10: An unknown job is answered with 400"},
 		"no such check":  {append([]string{"apply", soundURL, "--only", "X-1"}, right...), 2, "--only X-1 names no check: --list shows them"},
 		"no such format": {append([]string{"apply", soundURL, "--format", "yaml"}, right...), 2, "--format yaml is none"},
@@ -160,4 +163,19 @@ func TestReports(t *testing.T) {
 	}
 	require.NoError(t, xml.Unmarshal(raw, &suite))
 	require.Equal(t, []int{3, 1, 1}, []int{suite.Tests, suite.Failures, suite.Skipped}, "a should that failed breaks no build")
+}
+
+// A target can be so slow that the time does not suffice for all checks.
+func TestChecksThatWereNotRunAreNamed(t *testing.T) {
+	t.Parallel()
+	wait := func(ctx context.Context, _ int) finding { <-ctx.Done(); return finding{} }
+	checks := []check[int]{{id: "X-1", run: func(context.Context, int) finding { return finding{} }}, {id: "X-2", run: wait}, {id: "X-3"}}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	cmd := new(cobra.Command)
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(io.Discard)
+	err := play(ctx, cmd, &flags{format: "table"}, checks, 0)
+	require.ErrorContains(t, err, "only 1 of 3 checks were run within 5m0s: run the others with --only X-2,X-3")
+	require.Equal(t, terminal.ExitUnable, terminal.ExitCode(err))
 }

@@ -5,11 +5,9 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/cli/send"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
@@ -20,9 +18,10 @@ type receiver struct {
 	names              webhook.Names
 	secret, nextSecret string
 	client             *http.Client
-	run                string        // marks the candidates of this run
-	prompt             time.Duration // within which 19 of 20 answers should come
-	most               int           // bytes of a body that a receiver should take
+	plainest           map[string]attempt // by event: see plain
+	run                string             // marks the candidates of this run
+	prompt             time.Duration      // within which 19 of 20 answers should come
+	most               int                // bytes of a body that a receiver should take
 
 	shelf           *shelf        // of documents; nil: the receiver can't reach it
 	offered         *finding      // how the export with the documents was answered; nil: it was not sent
@@ -33,9 +32,15 @@ type receiver struct {
 // atOnce is the most requests that are sent at once.
 const atOnce = 16
 
+// A Retry-After up to longestWait is waited for, mostWaits times for one delivery.
+const (
+	longestWait = 10 * time.Second
+	mostWaits   = 2
+)
+
 func newReceiver(url string, names webhook.Names) *receiver {
-	return &receiver{url: url, names: names, client: send.NewClient(atOnce), run: rand.Text()[:8], prompt: 5 * time.Second,
-		most: 5 << 20, quiet: 5 * time.Second}
+	return &receiver{url: url, names: names, client: anywhere{}.Client(), plainest: map[string]attempt{}, run: rand.Text()[:8],
+		prompt: 5 * time.Second, most: 5 << 20, quiet: 5 * time.Second}
 }
 
 // attempt is a request and how it ended.
@@ -52,8 +57,23 @@ func (a attempt) got() string {
 	return terminal.StatusText(a.Status) + " in " + terminal.FormatDuration(a.Duration)
 }
 
-func (a attempt) refused() bool     { return a.err == nil && a.Status/100 == 4 }
+func (a attempt) accepted() bool { return a.err == nil && a.Acknowledged() }
+func (a attempt) refused() bool {
+	return a.err == nil && a.Status/100 == 4 && a.Status != http.StatusTooManyRequests
+}
 func (a attempt) serverError() bool { return a.err != nil || a.Status/100 == 5 }
+
+// like reports whether both were answered the same, or not at all.
+func (a attempt) like(b attempt) bool {
+	return a.Status == b.Status && (a.err == nil) == (b.err == nil)
+}
+
+// postponed reports whether the receiver asks for the request again after a time that can be waited for. VERIFY wants 200 at once,
+// unless there were too many requests: those of the other checks are among them.
+func (a attempt) postponed(event string) bool {
+	return a.err == nil && a.RetryAfter > 0 && a.RetryAfter <= longestWait &&
+		(a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable && event != webhook.EventVerify)
+}
 
 // edited is a transport that changes each request before it is sent.
 type edited struct {
@@ -67,8 +87,22 @@ func (e edited) RoundTrip(r *http.Request) (*http.Response, error) {
 	return e.RoundTripper.RoundTrip(r)
 }
 
-// send signs and sends a delivery. Each edit changes the signed request.
+// send signs and sends a delivery, again where the receiver postpones it. Each edit changes the signed request.
 func (r *receiver) send(ctx context.Context, d webhook.Delivery, edits ...func(*http.Request)) attempt {
+	for times := 1; ; times++ {
+		a := r.sendOnce(ctx, d, edits...)
+		if times > mostWaits || !a.postponed(d.Event) {
+			return a
+		}
+		select {
+		case <-ctx.Done():
+			return a
+		case <-time.After(a.RetryAfter):
+		}
+	}
+}
+
+func (r *receiver) sendOnce(ctx context.Context, d webhook.Delivery, edits ...func(*http.Request)) attempt {
 	client := r.client
 	for _, edit := range edits {
 		client = &http.Client{Transport: edited{client.Transport, edit}}
@@ -100,41 +134,80 @@ func (r *receiver) signature(value string) func(*http.Request) {
 	}
 }
 
+// plain is the answer to the plainest delivery of an event: what is answered the same was not answered so for what is special in
+// it. One is sent in a run, and others while it is answered with a server error.
+func (r *receiver) plain(ctx context.Context, event string) attempt {
+	a, sent := r.plainest[event]
+	if sent && a.Status/100 != 5 {
+		return a
+	}
+	d := r.verification()
+	if event == webhook.EventExport {
+		d = r.export(r.minimal())
+	}
+	a = r.send(ctx, d)
+	r.plainest[event] = a
+	return a
+}
+
+// rejected is the finding of an export that was not acknowledged. do is for what is special in it.
+func (r *receiver) rejected(ctx context.Context, sent string, a attempt, do string) finding {
+	if plain := r.plain(ctx, webhook.EventExport); !plain.accepted() && plain.like(a) {
+		do = "first have the plainest export accepted, which is answered the same: see B-08"
+	}
+	return finding{Sent: sent, Got: a.got(), Do: a.remedy(do)}
+}
+
 // accepts sends a body as an export and demands 2xx.
 func (r *receiver) accepts(ctx context.Context, what string, body []byte, do string) finding {
-	if a := r.send(ctx, r.export(body)); a.err != nil || !a.Acknowledged() {
-		return finding{Sent: what, Got: a.got(), Do: do}
+	if a := r.send(ctx, r.export(body)); !a.accepted() {
+		return r.rejected(ctx, what, a, do)
 	}
 	return finding{}
 }
 
-// refuses sends a delivery and demands 4xx.
+// refuses sends a delivery and demands 4xx. It proves nothing where a right delivery is answered the same.
 func (r *receiver) refuses(ctx context.Context, what string, d webhook.Delivery, edit func(*http.Request), do string) finding {
-	if a := r.send(ctx, d, edit); !a.refused() {
-		return finding{Sent: what, Got: a.got(), Do: do}
-	}
-	return finding{}
+	return r.demands(ctx, what, r.send(ctx, d, edit), attempt.refused, d.Event, do)
 }
 
-// survives sends a delivery and demands an answer other than 5xx.
+// survives sends a delivery and demands an answer other than 5xx, and other than that to a right export if that is refused.
 func (r *receiver) survives(ctx context.Context, what string, d webhook.Delivery, do string) finding {
-	if a := r.send(ctx, d); a.serverError() {
-		return finding{Sent: what, Got: a.got(), Do: do}
+	return r.demands(ctx, what, r.send(ctx, d), func(a attempt) bool { return !a.serverError() }, webhook.EventExport, do)
+}
+
+func (r *receiver) demands(ctx context.Context, what string, a attempt, right func(attempt) bool, event, do string) finding {
+	switch plain := r.plain(ctx, event); {
+	case !plain.accepted() && plain.like(a):
+		return finding{Skipped: "a right " + event + " is answered the same, so this says nothing: " + plain.got()}
+	case !right(a):
+		return finding{Sent: what, Got: a.got(), Do: a.remedy(do)}
 	}
 	return finding{}
 }
 
-// together sends deliveries at once and demands 2xx for each.
+// together sends deliveries at once and demands 2xx for each. Those that the receiver postpones follow one after the other.
 func (r *receiver) together(ctx context.Context, what string, all []webhook.Delivery, do string) finding {
 	attempts := make([]attempt, len(all))
 	var sending sync.WaitGroup
 	for n, d := range all {
-		sending.Go(func() { attempts[n] = r.send(ctx, d) })
+		sending.Go(func() { attempts[n] = r.sendOnce(ctx, d) })
 	}
 	sending.Wait()
-	bad := slices.DeleteFunc(attempts, func(a attempt) bool { return a.err == nil && a.Acknowledged() })
-	if len(bad) > 0 {
-		return finding{Sent: what, Got: fmt.Sprintf("%d of %d failed, such as: %s", len(bad), len(all), bad[0].got()), Do: do}
+	bad := 0
+	var last attempt
+	for n, a := range attempts {
+		if a.postponed(all[n].Event) {
+			a = r.send(ctx, all[n])
+		}
+		if !a.accepted() {
+			bad, last = bad+1, a
+		}
 	}
-	return finding{}
+	if bad == 0 {
+		return finding{}
+	}
+	found := r.rejected(ctx, what, last, do)
+	found.Got = fmt.Sprintf("%d of %d failed, such as: %s", bad, len(all), found.Got)
+	return found
 }

@@ -19,6 +19,7 @@ const maxDocumentsWait = 2 * time.Minute
 type receiverFlags struct {
 	flags
 	secret, nextSecret, serviceName string
+	authentication                  string
 	documentsListen, documentsURL   string
 	documentsWait                   time.Duration
 }
@@ -46,6 +47,8 @@ waits for --documents-wait.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.secret, "secret", "", "file with the secret that signs; - is standard input")
 	fl.StringVar(&f.nextSecret, "next-secret", "", "file with the next secret of a rotation, which the receiver takes as well")
+	fl.StringVar(&f.authentication, "authentication-file", "", "file with the credentials that the receiver wants beside the "+
+		"signature, or the authority of its certificate, as JSON; - is standard input")
 	fl.StringVar(&f.serviceName, "service-name", "Service", "the maker's name in headers, scheme ids and fixed strings")
 	fl.StringVar(&f.documentsListen, "documents-listen", "",
 		"address to serve documents on (default: 127.0.0.1, for a receiver on this machine)")
@@ -88,6 +91,11 @@ func (f *receiverFlags) run(ctx context.Context, cmd *cobra.Command, args []stri
 	}
 	if f.nextSecret != "" {
 		if r.nextSecret, err = secret(cmd, f.nextSecret); err != nil {
+			return err
+		}
+	}
+	if f.authentication != "" {
+		if err := r.authenticate(cmd.InOrStdin(), f.authentication); err != nil {
 			return err
 		}
 	}

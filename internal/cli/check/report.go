@@ -36,7 +36,8 @@ func write(w io.Writer, format string, results []Result) error {
 		}
 	}
 	passes, mustFails, shouldFails := count(results)
-	_, err := fmt.Fprintf(w, "\n%d of %d checks passed; failed: %d must, %d should.\n", passes, len(results), mustFails, shouldFails)
+	_, err := fmt.Fprintf(w, "\n%d of %d checks passed; failed: %d must, %d should; skipped: %d.\n", passes, len(results), mustFails,
+		shouldFails, len(results)-passes-mustFails-shouldFails)
 	return err
 }
 
