@@ -114,7 +114,11 @@ func (a *answer) print(w io.Writer) error {
 	case a.Status == 0:
 		fmt.Fprintln(w, terminal.Printable(a.Error))
 	default:
-		fmt.Fprintf(w, "%s in %s\n", terminal.Printable(a.reason()), terminal.FormatDuration(a.took))
+		fmt.Fprintf(w, "%s in %s", terminal.StatusText(a.Status), terminal.FormatDuration(a.took))
+		if why := cmp.Or(a.Error, a.Message); why != "" {
+			fmt.Fprint(w, ": ", terminal.Printable(why))
+		}
+		fmt.Fprintln(w)
 	}
 	table := terminal.NewTable(w)
 	table.Row("  event", a.Event)
