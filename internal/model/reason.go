@@ -37,7 +37,9 @@ var Reasons = []struct{ Code, Sentence string }{
 
 	// deliveries
 	{"time_over", "its time was over before its turn came: the gateway, Temporal or the integration was down, or had too " +
-		"much to do; {then}"},
+		"much to do; redeliver it"},
+	{"time_over_here", "its time was over before its turn came: the gateway, Temporal or the integration was down, or had " +
+		"too much to do; export the candidate again"},
 	{"workflow_ended", "its workflow was terminated or cancelled in Temporal; it can be redelivered"},
 	{"workflow_lost", "Temporal has lost its workflow, as after it was emptied or an older backup of it was restored: it " +
 		"goes on in another one at {at}; hiregate export redeliver does so at once"},
@@ -52,7 +54,10 @@ var Reasons = []struct{ Code, Sentence string }{
 		"release {export}"},
 	{"integration_unknown", "integration {integration} is not in this gateway's configuration"},
 	{"integration_removed", "integration {integration} was removed"},
-	{"integration_closed", "integration {integration} is {state}: {cause}; hiregate integration enable {name} {then}"},
+	{"integration_disabled", "integration {integration} is {state}: {cause}; hiregate integration enable {name} delivers " +
+		"what is held, and hiregate audit list says who disabled it and when"},
+	{"integration_closed", "integration {integration} is {state}: {cause}; hiregate integration enable {name} has it " +
+		"verified again"},
 	{"tenant_unknown", "it waits for its tenant, which is not in this gateway's configuration"},
 	{"temporal_away", "it waits for Temporal, which does not answer, and goes out once that is back"},
 	{"temporal_barred", "it waits for Temporal: {detail}"},

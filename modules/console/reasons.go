@@ -26,6 +26,9 @@ func (t *texts) reason(r *model.Reason) string {
 		if words := t.reason(r.Cause); name == "cause" && words != "" {
 			value = words
 		}
+		if name == "state" { // of an integration
+			value = t.Word(name, value)
+		}
 		pairs = append(pairs, name, value)
 	}
 	words, _ := t.T("reason_"+r.Code, pairs...)

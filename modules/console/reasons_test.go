@@ -29,6 +29,13 @@ func TestReasons(t *testing.T) {
 			"scheitert seit 02:31; nächste Probe in 5 s: antwortete 410",
 		"<b> closed the connection before it answered: look into its log": "&lt;b&gt; schloss die Verbindung, bevor " +
 			"eine Antwort kam: Sehen Sie dort im Log nach",
+		"integration hris is disabled: an operator disabled it, because: tests; hiregate integration enable acme/hris " +
+			"delivers what is held, and hiregate audit list says who disabled it and when": "Integration hris ist " +
+			"ausgeschaltet: ein Operator hat sie ausgeschaltet: tests; hiregate integration enable acme/hris stellt zu, was " +
+			"gehalten wird, und hiregate audit list sagt, wer sie wann ausgeschaltet hat",
+		"integration hris is not_configured: it was enabled; VERIFY was not sent since; hiregate integration enable " +
+			"acme/hris has it verified again": "Integration hris ist nicht eingerichtet: wurde eingeschaltet; VERIFY wurde " +
+			"seitdem nicht gesendet; hiregate integration enable acme/hris lässt sie neu prüfen",
 		"what nobody foresaw <b>": `<span lang="en">what nobody foresaw &lt;b&gt;</span>`,
 	} {
 		require.Equal(t, want, string(german.Reason(sentence)))

@@ -219,12 +219,12 @@ func (a *Activities) enter(ctx context.Context, i *model.Integration, size int64
 
 // closedReason returns why a delivery to an integration is held that takes none now.
 func closedReason(i *model.Integration, s store.IntegrationStatus) string {
-	then := "has it verified again"
 	if s.ByOperator {
-		then = "delivers what is held, and hiregate audit list says who disabled it and when"
+		return fmt.Sprintf("integration %s is %s: %s; hiregate integration enable %s/%s delivers what is held, and "+
+			"hiregate audit list says who disabled it and when", i.Name, s.State, s.Reason, i.Tenant, i.Name)
 	}
-	return fmt.Sprintf("integration %s is %s: %s; hiregate integration enable %s/%s %s",
-		i.Name, s.State, s.Reason, i.Tenant, i.Name, then)
+	return fmt.Sprintf("integration %s is %s: %s; hiregate integration enable %s/%s has it verified again",
+		i.Name, s.State, s.Reason, i.Tenant, i.Name)
 }
 
 // quarantinedReason returns why an export in quarantine is held.
@@ -311,11 +311,12 @@ func (a *Activities) unreadable(e *model.Export, d *model.Delivery, cause error)
 
 // expire ends a delivery whose time is over.
 func expire(e *model.Export, d *model.Delivery) nextState {
-	then := "redeliver it"
+	reason := "its time was over before its turn came: the gateway, Temporal or the integration was down, or had too " +
+		"much to do; redeliver it"
 	if e.Origin == model.Triggered {
-		then = "export the candidate again"
+		reason = "its time was over before its turn came: the gateway, Temporal or the integration was down, or had too " +
+			"much to do; export the candidate again"
 	}
-	d.Expire(e.Origin, "its time was over before its turn came: "+
-		"the gateway, Temporal or the integration was down, or had too much to do; "+then)
+	d.Expire(e.Origin, reason)
 	return nextState{changed: true}
 }
