@@ -83,7 +83,11 @@ func saveStartDate(v *visitor) error {
 	if err := v.call(http.MethodPut, path, nil, &a, nil); err != nil {
 		return v.refused(err, new(candidatePage))
 	}
-	return v.redirect(profile(a.Tenant, a.Candidate) + "?done=start-date")
+	done := "start-date"
+	if a.StartDate == nil {
+		done = "no-start-date"
+	}
+	return v.redirect(profile(a.Tenant, a.Candidate) + "?done=" + done)
 }
 
 // saveFields replaces the custom fields of a candidate by those of the form.

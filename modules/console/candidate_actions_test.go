@@ -152,6 +152,24 @@ func TestStepsAndHelpers(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
 }
 
+// The form of a helper has an integration that was removed as well: without it, saving the form as it is would make a
+// helper that exports to all.
+func TestHelperOfARemovedIntegration(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.Write(t, func(tx *store.Tx) error {
+		return tx.UpsertStep(&model.Step{Row: model.Row{Tenant: "acme"}, ID: "hired", Name: "Hired",
+			Helper: &model.Helper{Integrations: []string{"gone"}}}, b.Clock.Now())
+	})
+	text := b.see(ops, "/steps/acme", http.StatusOK)
+	require.Contains(t, text, `name="integration" value="gone" checked`)
+	require.NotContains(t, text, `name="integration" value="hris" checked`)
+	require.Contains(t, text, `<span class="id">gone</span> (removed)`)
+	w := b.send(ops, http.MethodPost, "/steps/acme/hired/helper", url.Values{"integration": {"gone"}})
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+	require.Contains(t, b.see(ops, "/steps/acme", http.StatusOK), `name="integration" value="gone" checked`)
+}
+
 // The workflow is changed a step at a time, and nobody overwrites what another person saved meanwhile.
 func TestWorkflow(t *testing.T) {
 	t.Parallel()
@@ -264,6 +282,7 @@ func TestStartDate(t *testing.T) {
 		require.Equal(t, before.Education, after.Education)
 		if date == "" {
 			require.Nil(t, after.StartDate)
+			require.Equal(t, "/console/candidates/acme/c-1?done=no-start-date", w.Header().Get("Location"))
 			continue
 		}
 		require.Equal(t, date, after.StartDate.Date)

@@ -156,9 +156,11 @@ func actOnPerson(v *visitor) error {
 	return v.redirect(pathOf("people", id) + "?done=person_" + action)
 }
 
-// refusal returns what the management API found wrong with a form, for the page to show beside it. Other errors remain.
+// refusal returns what the management API found wrong with a form, or that it can't save it now, for the page to show
+// beside it. Other errors remain.
 func refusal(err error) (*failure, error) {
-	if f := new(failure); errors.As(err, &f) && f.Detail != "" && f.status < http.StatusInternalServerError {
+	if f := new(failure); errors.As(err, &f) && f.Detail != "" &&
+		(f.status < http.StatusInternalServerError || f.status == http.StatusServiceUnavailable) {
 		return f, nil
 	}
 	return nil, err

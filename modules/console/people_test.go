@@ -265,3 +265,14 @@ func (b *fixture) paged(who, path string, pattern *regexp.Regexp) map[string]boo
 	}
 	return seen
 }
+
+// A form that can't be saved now is shown again with what was filled in, as one that is refused is.
+func TestWhatAFormShowsAgain(t *testing.T) {
+	t.Parallel()
+	for status, again := range map[int]bool{http.StatusConflict: true, http.StatusServiceUnavailable: true,
+		http.StatusInternalServerError: false} {
+		refused, err := refusal(&failure{status: status, Text: "Refused", Detail: "why"})
+		require.Equal(t, again, refused != nil, status)
+		require.Equal(t, again, err == nil, status)
+	}
+}

@@ -22,6 +22,17 @@ func (*stepList) Helps(s model.Step, integration string) bool {
 	return s.Helper != nil && slices.Contains(s.Helper.Integrations, integration)
 }
 
+// Gone lists the integrations that the helper of a step names and the tenant has no more. They are in the form as well:
+// without them, saving it would make a helper that exports to all.
+func (l *stepList) Gone(s model.Step) []string {
+	if s.Helper == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.Helper.Integrations), func(name string) bool {
+		return slices.ContainsFunc(l.Integrations, func(i api.IntegrationHealth) bool { return i.Name == name })
+	})
+}
+
 // listSteps shows the steps of a tenant's workflow with their helpers.
 func listSteps(v *visitor) error {
 	shown := stepList{Tenant: v.PathValue("tenant")}
