@@ -14,6 +14,11 @@ import (
 // undispatched are the exports whose workflow is to be started.
 const undispatched = `e.dispatched_at IS NULL AND e.fault = ''`
 
+// undispatchedSince is since when such an export waits: since it came, or since its round began, in which each integration
+// has a delivery from then on.
+const undispatchedSince = `CASE WHEN e.round > 0 THEN coalesce((SELECT min(d.updated_at) FROM deliveries d
+	WHERE d.export_id = e.id AND d.round = e.round), e.received_at) ELSE e.received_at END`
+
 // UndispatchedTenants lists the tenants that have exports whose workflow is to be started, by name: a step in the index
 // for each, however many exports it has.
 func (db *DB) UndispatchedTenants(ctx context.Context) (tenants []string, err error) {
@@ -149,7 +154,7 @@ func (db *DB) ListStored(ctx context.Context, ids []int64) ([]int64, error) {
 func (db *DB) Backlog(ctx context.Context) (n int, oldest time.Time, err error) {
 	_, err = rows.QueryOne(ctx, db.reads, func(r row) (struct{}, error) {
 		return struct{}{}, r.Scan(&n, rows.Time(&oldest))
-	}, `SELECT w.n, e.received_at FROM (SELECT count(*) AS n, min(id) AS oldest FROM exports e WHERE `+undispatched+`) w
+	}, `SELECT w.n, `+undispatchedSince+` FROM (SELECT count(*) AS n, min(id) AS oldest FROM exports e WHERE `+undispatched+`) w
 		LEFT JOIN exports e ON e.id = w.oldest`)
 	return n, oldest, err
 }
@@ -163,7 +168,7 @@ func (db *DB) OldestWaiting(ctx context.Context) (map[string]time.Time, error) {
 			SELECT min(e.tenant) FROM exports e WHERE `+undispatched+`
 			UNION ALL SELECT (SELECT min(e.tenant) FROM exports e WHERE `+undispatched+` AND e.tenant > each_tenant.tenant)
 			FROM each_tenant WHERE each_tenant.tenant IS NOT NULL)
-		SELECT each_tenant.tenant, (SELECT min(f.received_at) FROM (SELECT e.received_at FROM exports e
+		SELECT each_tenant.tenant, (SELECT min(f.since) FROM (SELECT `+undispatchedSince+` AS since FROM exports e
 			WHERE `+undispatched+` AND e.tenant = each_tenant.tenant ORDER BY e.dispatch_after LIMIT %d) f)
 		FROM each_tenant WHERE each_tenant.tenant IS NOT NULL`, MaxPage))
 }

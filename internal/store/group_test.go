@@ -123,6 +123,33 @@ func TestTenantsThatWait(t *testing.T) {
 	})
 }
 
+// A redelivery waits since it was asked for, however old its export is.
+func TestSinceWhenARedeliveryWaits(t *testing.T) {
+	t.Parallel()
+	tables.Each(t, func(t *testing.T, db *store.DB) {
+		e, asked := waiting(t, db, "acme", 1)[0], noon.Add(24*time.Hour)
+		write(t, db, func(tx *store.Tx) error {
+			if err := tx.MarkDispatched(e.ID, 0, noon); err != nil {
+				return err
+			}
+			next, err := tx.BeginRound(e.ID, []string{"hris"}, asked, asked.Add(time.Hour))
+			if err != nil {
+				return err
+			}
+			if err := tx.InsertPendingDelivery(model.NewDelivery(e, "hris", next.Round, asked)); err != nil {
+				return err
+			}
+			return tx.PostponeDispatch(e.ID, asked.Add(time.Minute))
+		})
+		since, err := db.OldestWaiting(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, map[string]time.Time{"acme": asked}, since)
+		n, oldest, err := db.Backlog(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []any{1, asked}, []any{n, oldest})
+	})
+}
+
 // A node that is about to start a group that was made, or a redelivery, has the others pass over it for a while.
 func TestTurnsToStart(t *testing.T) {
 	t.Parallel()
