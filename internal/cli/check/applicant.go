@@ -2,12 +2,16 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,6 +21,7 @@ import (
 	"github.com/hiregate/hiregate/internal/cli/send"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/webhook"
 )
 
 // applicant is a partner of an Apply API that is checked.
@@ -26,6 +31,7 @@ type applicant struct {
 	run                       string // marks the applications of this run
 	token                     string // empty: none was asked for
 	questions                 []question
+	malformed                 finding // a question that can't be read; empty: there is none
 }
 
 // question is a question as an Apply API shows it (contract, Resources, C). Members that can be null are pointers.
@@ -45,11 +51,17 @@ type answered struct {
 	Value      string `json:"value"`
 }
 
-// mostOfAnAnswer bounds what is read of an answer, in bytes.
-const mostOfAnAnswer = 4 << 20
+const (
+	mostOfAnAnswer = 4 << 20     // bytes of an answer that are read
+	answerTime     = time.Minute // for a whole exchange
+)
 
 func newApplicant(base, user, password, job string) *applicant {
-	return &applicant{base: strings.TrimRight(base, "/"), user: user, password: password, job: job, client: send.NewClient(atOnce),
+	client := send.NewClient(atOnce)
+	client.Timeout = answerTime
+	// A redirect is an answer: elsewhere nobody asked for the password and the applicants.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &applicant{base: strings.TrimRight(base, "/"), user: user, password: password, job: job, client: client,
 		run: rand.Text()[:8]}
 }
 
@@ -65,16 +77,57 @@ type reply struct {
 // got describes the answer to a person.
 func (r reply) got() string {
 	if r.err != nil {
+		if timeout := net.Error(nil); errors.As(r.err, &timeout) && timeout.Timeout() {
+			return "no answer within " + answerTime.String()
+		}
 		return terminal.Cause(r.err).Error()
 	}
 	text := terminal.StatusText(r.status)
 	if said := r.problem(); said.Message != nil {
 		text += ", " + terminal.Printable(*said.Message)
 	}
-	return text + " in " + terminal.FormatDuration(r.took)
+	if len(r.body) > 0 && !r.json() {
+		text += ", Content-Type " + terminal.Printable(cmp.Or(r.header.Get("Content-Type"), "left out"))
+	}
+	return text + " in " + terminal.FormatDuration(r.took) + itemsOf(r)
 }
 
-func (r reply) refused() bool { return r.err == nil && r.status/100 == 4 }
+func (r reply) refused() bool {
+	return r.err == nil && r.status/100 == 4 && r.status != http.StatusTooManyRequests
+}
+
+// json reports whether the answer says that it is JSON (contract, Endpoints, C).
+func (r reply) json() bool {
+	media, _, err := mime.ParseMediaType(r.header.Get("Content-Type"))
+	return err == nil && media == "application/json"
+}
+
+// postponed returns the time after which the API takes the request, if that can be waited for.
+func (r reply) postponed() time.Duration {
+	if r.err != nil || r.status != http.StatusTooManyRequests && r.status != http.StatusServiceUnavailable {
+		return 0
+	}
+	if wait := webhook.RetryAfter(r.header.Get("Retry-After"), time.Now()); wait <= longestWait {
+		return wait
+	}
+	return 0
+}
+
+// unmet is the finding of an answer that is not the wanted one. do is for what the request tried, which is not the reason of each
+// answer.
+func (r reply) unmet(sent, do string) finding {
+	switch {
+	case r.err != nil:
+		do = "look into the log of the API: it has to answer each request"
+	case r.status/100 == 3:
+		do = "answer at this URL: partners need not follow redirects"
+	case r.status == http.StatusTooManyRequests:
+		do = "answer so with a Retry-After of a few seconds, after which the request is taken; or take more requests"
+	case r.status/100 == 5:
+		do = "look into the log of the API: it failed with this request; " + do
+	}
+	return finding{Sent: sent, Got: r.got(), Do: do}
+}
 
 // problem is an error body (contract, Resources, C).
 type problem struct {
@@ -91,10 +144,10 @@ func (r reply) problem() (p problem) {
 	return p
 }
 
-// described reports whether the error body is as the contract has it: code, which is the status, and message.
+// described reports whether the error body is as the contract has it: JSON of code, which is the status, and message.
 func (r reply) described() bool {
 	p := r.problem()
-	return p.Code != nil && *p.Code == r.status && p.Message != nil && *p.Message != ""
+	return r.json() && p.Code != nil && *p.Code == r.status && p.Message != nil && *p.Message != ""
 }
 
 // names reports whether an item of the error body is about the question and says something.
@@ -107,8 +160,23 @@ func (r reply) names(id string) bool {
 	return false
 }
 
-// do sends a request. authorization is the whole header; empty: without one.
+// do sends a request, again where the API postpones it. authorization is the whole header; empty: without one.
 func (a *applicant) do(ctx context.Context, method, path, authorization string, body []byte, edits ...func(*http.Request)) reply {
+	for times := 1; ; times++ {
+		r := a.doOnce(ctx, method, path, authorization, body, edits...)
+		wait := r.postponed()
+		if times > mostWaits || wait == 0 {
+			return r
+		}
+		select {
+		case <-ctx.Done():
+			return r
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (a *applicant) doOnce(ctx context.Context, method, path, authorization string, body []byte, edits ...func(*http.Request)) reply {
 	request, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader(body))
 	if err != nil {
 		return reply{err: err}
@@ -154,17 +222,44 @@ func (a *applicant) ready(ctx context.Context) finding {
 	}
 	a.token = token
 	r = a.ask(ctx, a.job, "Bearer "+token)
-	var questions []question
-	if r.err != nil || r.status != http.StatusOK || json.Unmarshal(r.body, &questions) != nil || len(questions) == 0 {
+	questions, malformed, ok := questionsOf(r)
+	switch {
+	case !ok:
 		return finding{Skipped: "the job's questions can't be read: " + r.got()}
+	case malformed.Do != "":
+		a.malformed = malformed
+		return finding{Skipped: "the job's questions can't be read: see C-07"}
+	case len(questions) == 0:
+		return finding{Skipped: "the job asks no questions: name another one with --job"}
 	}
 	a.questions = questions
 	return finding{}
 }
 
-func (a *applicant) ask(ctx context.Context, job, authorization string) reply {
-	return a.do(ctx, http.MethodGet, "/v2/job/"+url.PathEscape(job)+"/question", authorization, nil)
+// questionsOf reads the questions of an answer. ok reports whether it has an array; malformed says what is wrong with one of its
+// elements.
+func questionsOf(r reply) (questions []question, malformed finding, ok bool) {
+	var list []json.RawMessage
+	if r.err != nil || r.status != http.StatusOK || json.Unmarshal(r.body, &list) != nil || list == nil {
+		return nil, finding{}, false
+	}
+	for n, raw := range list {
+		var q question
+		err := json.Unmarshal(raw, &q)
+		if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
+			return nil, wrongQuestion(n, strings.TrimSpace(wrong.Field+" is a JSON "+wrong.Value),
+				"send id, format, label and group as strings, isRequired as a boolean, options as an array of strings, maxLength as an integer"), true
+		}
+		questions = append(questions, q)
+	}
+	return questions, finding{}, true
 }
+
+func (a *applicant) ask(ctx context.Context, job, authorization string) reply {
+	return a.do(ctx, http.MethodGet, questionsPath(job), authorization, nil)
+}
+
+func questionsPath(job string) string { return "/v2/job/" + url.PathEscape(job) + "/question" }
 
 // apply sends an application.
 func (a *applicant) apply(ctx context.Context, job string, answers []answered, edits ...func(*http.Request)) reply {

@@ -1,8 +1,8 @@
 package check
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -24,23 +24,23 @@ const (
 )
 
 const (
-	describe  = "answer with a JSON object of code, which is the status, and message"
+	describe  = "answer with application/json: an object of code, which is the status, and message"
 	nameIt    = "answer 400 with an item in errors that has the question's id and a message"
 	takeSound = "accept what the questions ask for, and answer 204"
 )
 
 var applyChecks = []check[*applicant]{
-	{"C-01", "The right user name and password get a token, with 200.", applyResources, Must,
+	{"C-01", "The right user name and password get a token, with 200 and application/json.", applyResources, Must,
 		func(ctx context.Context, a *applicant) finding {
-			if token, r := a.authenticate(ctx, a.user, a.password); token == "" {
-				return finding{Sent: "user name and password", Got: r.got(), Do: `answer 200 with {"token": "…"}`}
+			if token, r := a.authenticate(ctx, a.user, a.password); token == "" || !r.json() {
+				return r.unmet("user name and password", `answer 200 and application/json with {"token": "…"}`)
 			}
 			return finding{}
 		}},
 	{"C-02", "A wrong password is refused with 4xx.", applyDecisions, Must,
 		func(ctx context.Context, a *applicant) finding {
 			if _, r := a.authenticate(ctx, a.user, a.password+"x"); !r.refused() {
-				return finding{Sent: "a wrong password", Got: r.got(), Do: "answer 401"}
+				return r.unmet("a wrong password", "answer 401")
 			}
 			return finding{}
 		}},
@@ -49,8 +49,8 @@ var applyChecks = []check[*applicant]{
 			_, wrong := a.authenticate(ctx, a.user, a.password+"x")
 			_, unknown := a.authenticate(ctx, "check-"+a.run+"@example.com", a.password)
 			if !unknown.refused() || unknown.status != wrong.status {
-				return finding{Sent: "an unknown user name", Got: unknown.got(), Do: fmt.Sprintf("answer %d, as for a wrong password, "+
-					"so that nobody learns who has an account", wrong.status)}
+				return unknown.unmet("an unknown user name", fmt.Sprintf("answer %d, as for a wrong password, "+
+					"so that nobody learns who has an account", wrong.status))
 			}
 			return finding{}
 		}},
@@ -63,7 +63,7 @@ var applyChecks = []check[*applicant]{
 				"a request for questions with Basic and name": a.ask(ctx, a.job, "Basic Y2hlY2s6Y2hlY2s="),
 			} {
 				if r.err != nil || r.status != http.StatusUnauthorized {
-					return finding{Sent: what, Got: r.got(), Do: "answer 401: partners ask for a new token then"}
+					return r.unmet(what, "answer 401: partners ask for a new token then")
 				}
 			}
 			return finding{}
@@ -74,23 +74,23 @@ var applyChecks = []check[*applicant]{
 				return found
 			}
 			r := a.ask(ctx, a.job, "Bearer "+a.token)
-			var list []json.RawMessage
-			if r.err != nil || r.status != http.StatusOK || json.Unmarshal(r.body, &list) != nil ||
-				!strings.HasPrefix(r.header.Get("Content-Type"), "application/json") {
-				return finding{Sent: "a request for the questions of " + a.job, Got: r.got() + ", " +
-					terminal.Printable(r.header.Get("Content-Type")), Do: "answer 200 with an array of questions"}
+			if _, _, ok := questionsOf(r); !ok || !r.json() {
+				return r.unmet("a request for the questions of "+a.job, "answer 200 and application/json with an array of questions")
 			}
 			return finding{}
 		}},
 	{"C-06", "The scheme word Token is taken as well as Bearer.", applyAuthentication, Should,
 		prepared(func(ctx context.Context, a *applicant) finding {
 			if r := a.ask(ctx, a.job, "Token "+a.token); r.err != nil || r.status != http.StatusOK {
-				return finding{Sent: "Authorization: Token …", Got: r.got(), Do: "take both: the contract shows both"}
+				return r.unmet("Authorization: Token …", "take both: the contract shows both")
 			}
 			return finding{}
 		})},
 	{"C-07", "A question has id, format, isRequired and label; the format is one of the eight; ids are unique.", applyResources, Must,
-		prepared(func(_ context.Context, a *applicant) finding {
+		func(ctx context.Context, a *applicant) finding {
+			if found := a.ready(ctx); found.Skipped != "" {
+				return cmp.Or(a.malformed, found)
+			}
 			seen := map[string]bool{}
 			for n, q := range a.questions {
 				switch {
@@ -104,13 +104,14 @@ var applyChecks = []check[*applicant]{
 				seen[*q.ID] = true
 			}
 			return finding{}
-		})},
+		}},
 	{"C-08", "Checkbox and Select have options; the other formats have null.", applyResources, Must,
 		prepared(func(_ context.Context, a *applicant) finding {
 			for n, q := range a.questions {
 				choice := q.Format != nil && (*q.Format == model.Checkbox || *q.Format == model.Select)
-				if choice != (len(q.Options) > 0) {
-					return wrongQuestion(n, fmt.Sprintf("it has %d options", len(q.Options)), "send options for Checkbox and Select alone")
+				if choice && len(q.Options) == 0 || !choice && q.Options != nil {
+					return wrongQuestion(n, fmt.Sprintf("it has %d options", len(q.Options)),
+						"send options for Checkbox and Select, and null for the other formats")
 				}
 			}
 			return finding{}
@@ -133,7 +134,7 @@ var applyChecks = []check[*applicant]{
 	{"C-10", "An unknown job is answered with 400, code and message.", applyErrors, Must,
 		prepared(func(ctx context.Context, a *applicant) finding {
 			if r := a.ask(ctx, "check-"+a.run, "Bearer "+a.token); r.status != http.StatusBadRequest || !r.described() {
-				return finding{Sent: "a request for the questions of an unknown job", Got: r.got(), Do: describe}
+				return r.unmet("a request for the questions of an unknown job", "answer 400; "+describe)
 			}
 			return finding{}
 		})},
@@ -141,7 +142,7 @@ var applyChecks = []check[*applicant]{
 		prepared(func(ctx context.Context, a *applicant) finding {
 			r := a.apply(ctx, a.job, a.answers())
 			if r.err != nil || r.status != http.StatusNoContent || len(r.body) > 0 {
-				return finding{Sent: "sound answers to every question", Got: r.got() + itemsOf(r), Do: takeSound}
+				return r.unmet("sound answers to every question", takeSound)
 			}
 			return finding{}
 		})},
@@ -154,7 +155,7 @@ var applyChecks = []check[*applicant]{
 				}
 			}
 			if r := a.apply(ctx, a.job, answers); r.err != nil || r.status != http.StatusNoContent {
-				return finding{Sent: "answers to the required questions", Got: r.got() + itemsOf(r), Do: takeSound}
+				return r.unmet("answers to the required questions", takeSound)
 			}
 			return finding{}
 		})},
@@ -187,8 +188,8 @@ var applyChecks = []check[*applicant]{
 			}
 			text := strings.Repeat("é", *q.MaxLength) // characters count, not bytes
 			if r := a.apply(ctx, a.job, with(a.answers(), *q.ID, text)); r.status != http.StatusNoContent {
-				return finding{Sent: fmt.Sprintf("%d characters as the answer to %s", *q.MaxLength, *q.ID), Got: r.got() + itemsOf(r),
-					Do: "count characters, and accept maxLength of them"}
+				return r.unmet(fmt.Sprintf("%d characters as the answer to %s", *q.MaxLength, *q.ID),
+					"count characters, accept maxLength of them, and answer 204")
 			}
 			return named(a.apply(ctx, a.job, with(a.answers(), *q.ID, text+"é")), *q.ID, "one character more than maxLength")
 		})},
@@ -205,8 +206,7 @@ var applyChecks = []check[*applicant]{
 				}
 				below, above := file(most*1_000_000-1), file(most<<20) // some read MB as MiB: sizes between them are not tried
 				if r := a.apply(ctx, a.job, with(a.answers(), *q.ID, below)); r.status != http.StatusNoContent {
-					return finding{Sent: fmt.Sprintf("a file of a byte less than %d MB as the answer to %s", most, *q.ID),
-						Got: r.got() + itemsOf(r), Do: takeSound}
+					return r.unmet(fmt.Sprintf("a file of a byte less than %d MB as the answer to %s", most, *q.ID), takeSound)
 				}
 				sent := fmt.Sprintf("a file of %d MiB as the answer to %s", most, *q.ID)
 				if found = named(a.apply(ctx, a.job, with(a.answers(), *q.ID, above)), *q.ID, sent); found.Do != "" {
@@ -219,14 +219,14 @@ var applyChecks = []check[*applicant]{
 		prepared(func(ctx context.Context, a *applicant) finding {
 			r := a.apply(ctx, "check-"+a.run, a.answers())
 			if r.status != http.StatusBadRequest || !r.described() || r.problem().Errors != nil {
-				return finding{Sent: "an application for an unknown job", Got: r.got(), Do: describe + ", and errors null"}
+				return r.unmet("an application for an unknown job", "answer 400; "+describe+", and errors null")
 			}
 			return finding{}
 		})},
 	{"C-25", "An application that is not JSON is refused with 4xx, code and message.", applyErrors, Must,
 		prepared(func(ctx context.Context, a *applicant) finding {
 			if r := a.send(ctx, []byte(`{"jobBoardCode": `)); !r.refused() || !r.described() {
-				return finding{Sent: "broken JSON", Got: r.got(), Do: describe}
+				return r.unmet("broken JSON", describe)
 			}
 			return finding{}
 		})},
@@ -234,7 +234,7 @@ var applyChecks = []check[*applicant]{
 		prepared(func(ctx context.Context, a *applicant) finding {
 			body := encode(map[string]any{"jobBoardCode": a.job, "source": "check-" + a.run, "answers": a.answers(), "check": true})
 			if r := a.send(ctx, body); r.status != http.StatusNoContent {
-				return finding{Sent: "an application with an unknown member", Got: r.got(), Do: "ignore what you don't know"}
+				return r.unmet("an application with an unknown member", "ignore what you don't know, and answer 204")
 			}
 			return finding{}
 		})},
@@ -256,7 +256,7 @@ var applyChecks = []check[*applicant]{
 			replies := make([]reply, 3*atOnce)
 			var asking sync.WaitGroup
 			for n := range replies {
-				asking.Go(func() { replies[n] = a.ask(ctx, a.job, "Bearer "+a.token) })
+				asking.Go(func() { replies[n] = a.doOnce(ctx, http.MethodGet, questionsPath(a.job), "Bearer "+a.token, nil) })
 			}
 			asking.Wait()
 			refused := slices.DeleteFunc(replies, func(r reply) bool { return r.err == nil && r.status == http.StatusOK })
@@ -300,7 +300,7 @@ func wrongAnswer(id, requirement, value string, to func(question) bool) check[*a
 // named demands 400 with an item about the question.
 func named(r reply, id, sent string) finding {
 	if r.status != http.StatusBadRequest || !r.described() || !r.names(id) {
-		return finding{Sent: sent, Got: r.got() + itemsOf(r), Do: nameIt}
+		return r.unmet(sent, nameIt)
 	}
 	return finding{}
 }

@@ -65,15 +65,23 @@ func (f *applyFlags) run(ctx context.Context, cmd *cobra.Command, args []string)
 	defer a.client.CloseIdleConnections()
 	token, r := a.authenticate(ctx, f.user, password)
 	switch {
-	case r.status == http.StatusNotFound:
+	case r.status/100 == 3, r.status == http.StatusNotFound, r.status == http.StatusMethodNotAllowed, r.status == http.StatusNotImplemented:
 		return terminal.Unable(errors.New("there is no Apply API at this URL (" + r.got() + "): give the address that /v2/authentication " +
 			"is below"))
+	case r.status == http.StatusTooManyRequests:
+		return terminal.Unable(errors.New("the Apply API takes no more requests (" + r.got() + "): run the checks later, or raise its limit"))
 	case r.refused():
 		return terminal.Unable(errors.New("the Apply API refuses the user name and the password (" + r.got() + "): correct --user or the " +
 			"file of --password"))
 	}
-	if r := a.ask(ctx, f.job, "Bearer "+token); token != "" && (r.status == http.StatusBadRequest || r.status == http.StatusNotFound) {
-		return terminal.Unable(errors.New("the Apply API shows no questions for the job (" + r.got() + "): name one that is open with --job"))
+	if token != "" {
+		r := a.ask(ctx, f.job, "Bearer "+token)
+		if r.status == http.StatusBadRequest || r.status == http.StatusNotFound {
+			return terminal.Unable(errors.New("the Apply API shows no questions for the job (" + r.got() + "): name one that is open with --job"))
+		}
+		if questions, malformed, ok := questionsOf(r); ok && malformed.Do == "" && len(questions) == 0 {
+			return terminal.Unable(errors.New("the job asks no questions: name one that asks some with --job"))
+		}
 	}
 	return play(ctx, cmd, &f.flags, checks, a)
 }

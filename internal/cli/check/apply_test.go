@@ -239,6 +239,7 @@ var applyFaults = []struct {
 	{check: "C-08", fault: func(a *applyAPI) {
 		a.shown = func(list []map[string]any) { list[0]["options"] = []string{"Ada"} }
 	}},
+	{check: "C-08", fault: func(a *applyAPI) { a.shown = func(list []map[string]any) { list[0]["options"] = []string{} } }},
 	{check: "C-09", fault: func(a *applyAPI) { a.shown = func(list []map[string]any) { list[9]["isRequired"] = false } },
 		also: []string{"C-12"}, why: "its answer is left out where only required ones are sent"},
 	{check: "C-10", fault: func(a *applyAPI) { a.noJob = 404 }},
