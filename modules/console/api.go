@@ -2,14 +2,17 @@ package console
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -52,22 +55,10 @@ func (v *visitor) call(method, path string, query url.Values, body, into any) er
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}
-	ctx := model.WithPerson(v.Context(), v.person)
-	r, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(sent))
+	a, err := v.ask(method, target, sent)
 	if err != nil {
 		return fmt.Errorf("asking the management API: %w", err)
 	}
-	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	if once := v.PostForm.Get("once"); method == http.MethodPost && once != "" {
-		r.Header.Set("Idempotency-Key", once)
-	}
-	if v.version != "" && (method == http.MethodPut || method == http.MethodDelete) {
-		r.Header.Set("If-Match", v.version)
-	}
-	a := &answer{header: http.Header{}}
-	v.console.API.ServeHTTP(a, r)
 	v.etag = a.header.Get("ETag")
 	switch {
 	case a.status == http.StatusNotFound, a.status/100 == 3: // which is how the mux answers an id such as ".."
@@ -88,6 +79,38 @@ func (v *visitor) call(method, path string, query url.Values, body, into any) er
 		return fmt.Errorf("reading what the management API answered: %w", err)
 	}
 	return nil
+}
+
+// twinTime is how long a form that is sent twice waits for what its first request makes.
+const twinTime = 30 * time.Second
+
+// ask makes a request to the management API. That of a form that was sent twice, as by a double click, waits while the
+// first one is answered, and gets the same answer.
+func (v *visitor) ask(method, target string, body []byte) (*answer, error) {
+	ctx, cancel := context.WithTimeout(v.Context(), twinTime)
+	defer cancel()
+	for {
+		r, err := http.NewRequestWithContext(model.WithPerson(v.Context(), v.person), method, target, bytes.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		if body != nil {
+			r.Header.Set("Content-Type", "application/json")
+		}
+		once := v.PostForm.Get("once")
+		if method == http.MethodPost && once != "" {
+			r.Header.Set("Idempotency-Key", once)
+		}
+		if v.version != "" && (method == http.MethodPut || method == http.MethodDelete) {
+			r.Header.Set("If-Match", v.version)
+		}
+		a := &answer{header: http.Header{}}
+		v.console.API.ServeHTTP(a, r)
+		running := a.status == http.StatusConflict && a.header.Get("Retry-After") != "" && once != ""
+		if !running || !wait.For(ctx, 100*time.Millisecond) {
+			return a, nil
+		}
+	}
 }
 
 // at makes a path of the management API; each part is escaped.

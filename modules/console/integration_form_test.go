@@ -10,7 +10,9 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -184,6 +186,43 @@ func TestRefusedFormOfAnIntegration(t *testing.T) {
 				"%s of %s", name, field)
 		}
 	}
+}
+
+// A double click sends a form twice. The second request is the one whose answer the browser shows: it waits for the
+// first one, and leads to what that made.
+func TestFormIsSentTwice(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	asked, answer := make(chan struct{}, 9), make(chan struct{})
+	partner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-answer
+	}))
+	t.Cleanup(partner.Close)
+	let := sync.OnceFunc(func() { close(answer) })
+	t.Cleanup(let)
+	b.AllowLoopback(t)
+	admin := &visitor{Request: httptest.NewRequestWithContext(t.Context(), http.MethodPost, "https://gate.example/", nil),
+		console: b.Console, person: model.Person{ID: "console:1", Role: model.Admin}}
+	require.NoError(t, admin.call(http.MethodPut, "/v1/tenants/initech", nil, map[string]any{"name": "Initech"}, nil))
+	form := url.Values{"once": {"once-1"}, "name": {"hris"}, "url": {partner.URL + "/in"}, "secret": {"s"}}
+	sent := make(chan *httptest.ResponseRecorder, 2)
+	send := func() { sent <- b.send(ops, http.MethodPost, "/tenants/initech/new-integration", form) }
+	go send()
+	<-asked
+	go send()
+	select {
+	case w := <-sent:
+		require.Fail(t, "it did not wait", w.Body)
+	case <-time.After(300 * time.Millisecond): // the second one has come by now, or it is answered from the first one
+	}
+	let()
+	for range 2 {
+		w := <-sent
+		require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+		require.Equal(t, "/console/tenants/initech/integrations/hris?done=verified", w.Header().Get("Location"))
+	}
+	require.Empty(t, asked, "it was verified once")
 }
 
 // Credentials are written, never shown, stay when an edit leaves them out, and are removed.
