@@ -3,7 +3,9 @@ package admin
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -59,18 +61,32 @@ func candidateExport(a *Client) *cobra.Command {
 	cmd := candidates.verb(a, &cobra.Command{
 		Use:   "export",
 		Short: "Exports a candidate, and shows what came of the first attempt",
+		Long: `Exports a candidate, and shows what came of the first attempt. It exits with 1 if that was made and not
+received; the next attempts follow by themselves.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
 		var e api.Exported
-		if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/exports", in, &e); shown || err != nil {
+		shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/exports", in, &e)
+		if err != nil {
 			return err
 		}
+		out := cmd.OutOrStdout()
+		if shown { // as JSON; the exit code says what came of it
+			out = io.Discard
+		}
 		tenant, _, _ := strings.Cut(args[0], "/")
-		fmt.Fprintf(cmd.OutOrStdout(), "export %s/%s\n", tenant, e.UUID)
-		table := terminal.NewTable(cmd.OutOrStdout(), "integration", "outcome", "reason", "next attempt")
+		fmt.Fprintf(out, "export %s/%s\n", tenant, e.UUID)
+		table := terminal.NewTable(out, "integration", "outcome", "reason", "next attempt")
+		var where []string
 		for _, d := range e.Deliveries {
 			table.Row(d.Integration, terminal.State(d.Outcome), terminal.Reason(d.Reason), d.NextAt)
+			if d.Outcome != model.Delivered && (d.Attempts > 0 || d.Outcome.Final()) {
+				where = append(where, notReceived(&d.Delivery))
+			}
 		}
-		return table.Flush()
+		if err := table.Flush(); err != nil || len(where) == 0 {
+			return err
+		}
+		return errors.New(strings.Join(where, "; "))
 	})
 	cmd.Flags().StringVar(&in.Integration, "integration", "", "integration to export to (default: every configured one)")
 	cmd.Flags().StringVar(&in.JobApplication, "application", "",

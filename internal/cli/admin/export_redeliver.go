@@ -122,13 +122,18 @@ func failed(r *api.Redelivered, before, after *api.ExportDetail) error {
 		former, _ := attemptsAt(before, integration)
 		attempts, latest := attemptsAt(after, integration)
 		if attempts > former && latest.Outcome != model.Delivered {
-			where = append(where, fmt.Sprintf("%s did not receive it: %s", integration, terminal.Printable(latest.Reason)))
+			where = append(where, notReceived(&latest.Delivery))
 		}
 	}
 	if len(where) == 0 {
 		return nil
 	}
 	return errors.New(strings.Join(where, "; "))
+}
+
+// notReceived says why an export was not received.
+func notReceived(d *api.Delivery) string {
+	return fmt.Sprintf("%s did not receive it: %s", d.Integration, terminal.Printable(d.Reason))
 }
 
 // attempted reports whether each attempt that was asked for was made, or nothing is to come of it.
