@@ -132,6 +132,8 @@ func play[T any](ctx context.Context, cmd *cobra.Command, f *flags, checks []che
 	if progress {
 		fmt.Fprint(cmd.ErrOrStderr(), "\r\x1b[K")
 	}
+	ran := len(results)
+	results = append(results, notRun(ctx, checks[ran:])...)
 	if err := write(terminal.NewScreen(cmd.OutOrStdout(), false), f.format, results); err != nil {
 		return err
 	}
@@ -148,17 +150,29 @@ func play[T any](ctx context.Context, cmd *cobra.Command, f *flags, checks []che
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		var others []string
-		for _, c := range checks[len(results):] {
-			others = append(others, c.id)
+		for _, r := range results[ran:] {
+			others = append(others, r.ID)
 		}
 		return terminal.Unable(fmt.Errorf("only %d of %d checks were run within %s: run the others with --only %s",
-			len(results), len(checks), runBound, strings.Join(others, ",")))
+			ran, len(checks), runBound, strings.Join(others, ",")))
 	case ctx.Err() != nil:
-		return terminal.Unable(fmt.Errorf("interrupted after %d of %d checks", len(results), len(checks)))
+		return terminal.Unable(fmt.Errorf("interrupted after %d of %d checks", ran, len(checks)))
 	case mustFails > 0:
 		return fmt.Errorf("%d of the checks that must pass failed", mustFails)
 	}
 	return nil
+}
+
+// notRun are the results of the checks that ctx left no time for: without them a report would look complete.
+func notRun[T any](ctx context.Context, checks []check[T]) (results []Result) {
+	for _, r := range listed(checks) {
+		r.Verdict, r.Skipped = skipped, "it was not run, because the command was interrupted"
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			r.Skipped = "it was not run, because the time did not suffice: run it with --only " + r.ID
+		}
+		results = append(results, r)
+	}
+	return results
 }
 
 // begin returns the checks that the flags select. With --list it shows them, and returns none.

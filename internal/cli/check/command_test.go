@@ -172,10 +172,12 @@ func TestChecksThatWereNotRunAreNamed(t *testing.T) {
 	checks := []check[int]{{id: "X-1", run: func(context.Context, int) finding { return finding{} }}, {id: "X-2", run: wait}, {id: "X-3"}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	cmd := new(cobra.Command)
-	cmd.SetOut(io.Discard)
+	cmd, out := new(cobra.Command), new(strings.Builder)
+	cmd.SetOut(out)
 	cmd.SetErr(io.Discard)
 	err := play(ctx, cmd, &flags{format: "table"}, checks, 0)
 	require.ErrorContains(t, err, "only 1 of 3 checks were run within 5m0s: run the others with --only X-2,X-3")
 	require.Equal(t, terminal.ExitUnable, terminal.ExitCode(err))
+	require.Contains(t, out.String(), "X-3 was skipped: it was not run, because the time did not suffice")
+	require.Contains(t, out.String(), "1 of 3 checks passed")
 }

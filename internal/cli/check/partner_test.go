@@ -233,3 +233,42 @@ func TestEachPartnerCheckFindsItsFault(t *testing.T) {
 		require.True(t, proven[c.id], "%s has no client with its fault", c.id)
 	}
 }
+
+// seen is a service to which these requests came.
+func seen(t *testing.T, all ...observation) map[string]Result {
+	t.Helper()
+	s, err := newService(partnerUser, partnerPassword, partnerJob)
+	require.NoError(t, err)
+	s.seen = all
+	results := map[string]Result{}
+	runAll(t.Context(), partnerChecks, s, func(r Result) { results[r.ID] = r })
+	return results
+}
+
+// A client that stops at the first 500 did not show whether it tries again.
+func TestClientThatStopsIsNotJudgedByWhatItDidNotDo(t *testing.T) {
+	t.Parallel()
+	once := observation{kind: applies, current: true, authorization: "Bearer x", body: []byte(`{}`), status: http.StatusInternalServerError}
+	results := seen(t, once)
+	require.Contains(t, results["D-16"].Skipped, "no application came after the 500: start the client again")
+	require.Equal(t, "no application was sent again unchanged", results["D-18"].Skipped)
+	limited := once
+	limited.status = http.StatusTooManyRequests
+	results = seen(t, once, limited)
+	require.Equal(t, passed, results["D-16"].Verdict)
+	require.Equal(t, failed, results["D-18"].Verdict, "it was sent again without a key")
+	once.status = http.StatusUnauthorized
+	require.Equal(t, "no application came so far that it was answered 500", seen(t, once)["D-16"].Skipped)
+}
+
+func TestTokenIsSentWithApplicationsToo(t *testing.T) {
+	t.Parallel()
+	asked := observation{kind: asksQuestions, authorization: "Bearer x", status: http.StatusOK}
+	applied := observation{kind: applies, authorization: "x", body: []byte(`{}`), status: http.StatusUnauthorized}
+	results := seen(t, asked, applied)
+	require.Equal(t, failed, results["D-02"].Verdict)
+	require.Contains(t, results["D-02"].Got, "a request for application whose header")
+	applied.authorization = "Token x"
+	require.Equal(t, passed, seen(t, asked, applied)["D-02"].Verdict)
+	require.Equal(t, passed, seen(t, asked)["D-02"].Verdict)
+}
