@@ -54,8 +54,8 @@ func (a *Client) followExports(ctx context.Context, cmd *cobra.Command, args []s
 	if f.path, err = exports.listed(args, f.query); err != nil {
 		return err
 	}
-	for _, name := range []string{"limit", "all", "until", "outcome", "class", "integration", "uuid", "lost-documents",
-		"undelivered"} {
+	for _, name := range []string{"limit", "all", "order", "until", "outcome", "class", "integration", "uuid",
+		"lost-documents", "undelivered"} {
 		if cmd.Flags().Changed(name) {
 			return fmt.Errorf("--follow prints exports as they come: leave out --%s", name)
 		}
