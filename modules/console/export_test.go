@@ -117,6 +117,21 @@ func TestARangeLeadsToItsRedelivery(t *testing.T) {
 	}
 }
 
+// The form with more filters adds to the question that is asked. Of two, each can be taken away.
+func TestMoreFiltersKeepTheQuestion(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.export("acme", uuid(1), model.Retrying)
+	for _, question := range []string{"undelivered", "quarantined", "lostDocuments"} {
+		text := b.see(ops, "/exports?tenant=acme&"+question+"=true", http.StatusOK)
+		require.Contains(t, text, `<input type="hidden" name="`+question+`" value="true">`)
+		require.NotContains(t, text, "remove this filter")
+		text = b.see(ops, "/exports?outcome=failed&"+question+"=true", http.StatusOK)
+		require.Contains(t, text, `href="/console/exports?outcome=failed"><bdi>`)
+		require.Contains(t, text, `href="/console/exports?`+question+`=true"><bdi>failed</bdi>`)
+	}
+}
+
 // What failed is grouped on the start page, with a way to redeliver it. What was delivered is not among it.
 func TestFailuresOfTheLastDay(t *testing.T) {
 	t.Parallel()

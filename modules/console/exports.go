@@ -71,8 +71,18 @@ type listing struct {
 	Wrong        string            // why nothing is shown; empty: something is
 }
 
-// questions are the filters of the frequent questions about exports. One of them is asked at a time.
+// questions are the filters of the frequent questions about exports. A chip asks one of them; the form adds to it.
 var questions = []string{"outcome", "class", "quarantined", "undelivered", "lostDocuments"}
+
+// asked returns how many of the questions are asked.
+func (l *listing) asked() (n int) {
+	for _, name := range questions {
+		if l.Query[name] != "" {
+			n++
+		}
+	}
+	return n
+}
 
 // chip is a link that sets a filter.
 type chip struct {
@@ -88,13 +98,9 @@ func (p view) Chips(l *listing) ([]chip, error) {
 		return nil, nil
 	}
 	s := speaker{view: p}
-	others, asked := url.Values{}, 0
+	others, asked := url.Values{}, l.asked()
 	for name, value := range l.Query {
-		switch {
-		case value == "":
-		case slices.Contains(questions, name):
-			asked++
-		default:
+		if value != "" && !slices.Contains(questions, name) {
 			others.Set(name, value)
 		}
 	}
@@ -126,12 +132,19 @@ func (p view) Chips(l *listing) ([]chip, error) {
 
 // Chosen returns the other filters that are set, as links that remove them.
 func (p view) Chosen(l *listing) (chips []chip, err error) {
-	s := speaker{view: p}
-	for _, name := range []string{"integration", "candidate", "outcome", "class", "since", "until"} {
+	s, asked := speaker{view: p}, l.asked()
+	yes := map[string]string{"undelivered": "Undelivered", "quarantined": "Quarantined", "lostDocuments": "DocumentLost"}
+	for _, name := range []string{"integration", "candidate", "undelivered", "quarantined", "lostDocuments", "outcome", "class",
+		"since", "until"} {
 		value := l.Query[name]
 		text := value
 		switch {
-		case value == "" || name == "outcome" && value == "failed" && l.Query["class"] == "":
+		case value != "" && yes[name] != "":
+			if asked == 1 {
+				continue // its chip is the current one
+			}
+			text = s.say(yes[name])
+		case value == "" || name == "outcome" && value == "failed" && asked == 1:
 			continue
 		case name == "outcome" || name == "class":
 			text = s.Word(name, value)
