@@ -244,6 +244,9 @@ var applyChecks = []check[*applicant]{
 			key := func(r *http.Request) { r.Header.Set("Idempotency-Key", "check-"+a.run) }
 			first, again := a.send(ctx, body, key), a.send(ctx, body, key)
 			id := first.header.Get("X-Application-Id")
+			if first.status == http.StatusNoContent && again.status == http.StatusNoContent && id+again.header.Get("X-Application-Id") == "" {
+				return finding{Skipped: "both were answered 204 without X-Application-Id, so whether one is stored can't be told"}
+			}
 			if first.status != http.StatusNoContent || again.status != http.StatusNoContent || id == "" ||
 				id != again.header.Get("X-Application-Id") {
 				return finding{Sent: "an application twice, with one Idempotency-Key", Got: first.got() + ", then " + again.got(),

@@ -285,6 +285,14 @@ var applyFaults = []struct {
 	{check: "C-28", fault: func(a *applyAPI) { a.retryAfter = "" }},
 }
 
+// An API that does not number its applications may store them once.
+func TestRepetitionWithoutNumbersIsNotJudged(t *testing.T) {
+	t.Parallel()
+	api := newApplyAPI(t)
+	api.id = func(string, int) string { return "" }
+	require.Equal(t, skipped, applyResults(t, api, false)["C-27"].Verdict)
+}
+
 // applyResults runs all checks on an Apply API; the one with large files, which takes a second, where it is wanted.
 func applyResults(t *testing.T, api *applyAPI, large bool) map[string]Result {
 	t.Helper()

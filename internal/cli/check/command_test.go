@@ -75,13 +75,17 @@ func proves(t *testing.T, results map[string]Result, check string, also []string
 
 // hiregate runs `hiregate check` with arguments.
 func hiregate(args ...string) (out string, code int) {
+	return hiregateIn(context.Background(), args...)
+}
+
+func hiregateIn(ctx context.Context, args ...string) (out string, code int) {
 	cmd := &cobra.Command{Use: "hiregate", SilenceErrors: true}
 	cmd.AddCommand(Command())
 	var said bytes.Buffer
 	cmd.SetOut(&said)
 	cmd.SetErr(&said)
 	cmd.SetArgs(append([]string{"check"}, args...))
-	err := cmd.Execute()
+	err := cmd.ExecuteContext(ctx)
 	if err != nil {
 		fmt.Fprintln(&said, err)
 	}

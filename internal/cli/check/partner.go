@@ -32,6 +32,7 @@ const (
 type observation struct {
 	at            time.Time
 	kind          kind
+	asked         string // method and path
 	authorization string
 	current       bool // authorization has the token that was valid then
 	contentType   string
@@ -107,7 +108,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o := observation{at: time.Now(), kind: asksElse, authorization: r.Header.Get("Authorization"),
+	o := observation{at: time.Now(), kind: asksElse, asked: r.Method + " " + r.URL.Path, authorization: r.Header.Get("Authorization"),
 		contentType: r.Header.Get("Content-Type"), key: r.Header.Get("Idempotency-Key"), body: body}
 	o.current = s.token != "" && (o.authorization == "Bearer "+s.token || o.authorization == "Token "+s.token)
 	var answer any

@@ -21,6 +21,10 @@ const mostAfterFailure = 3
 var partnerChecks = []check[*service]{
 	{"D-01", "A token is asked for with userName and password, as JSON.", applyEndpoints, Must,
 		func(_ context.Context, s *service) finding {
+			if s.count(asksToken) == 0 {
+				return finding{Sent: "the address, the user name and the password", Got: "no request POST /v2/authentication",
+					Do: "ask for a token first, with POST /v2/authentication below the address that this command shows"}
+			}
 			return s.some(asksToken, "a token", func(o observation) string {
 				if o.status != http.StatusOK {
 					return "the user name or the password was another one, or the body no JSON object of userName and password"
@@ -250,6 +254,16 @@ var partnerChecks = []check[*service]{
 
 var sameAgain = finding{Sent: "400 with an item in errors", Got: "the same application again",
 	Do: "show the messages to the applicant, and send what they correct"}
+
+// count returns how many requests of a kind came.
+func (s *service) count(k kind) (n int) {
+	for _, o := range s.seen {
+		if o.kind == k {
+			n++
+		}
+	}
+	return n
+}
 
 // every demands something of all requests of a kind. wrong returns what is wrong with one; empty: nothing.
 func (s *service) every(k kind, sent string, wrong func(observation) string, do string) finding {

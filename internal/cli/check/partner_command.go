@@ -64,7 +64,11 @@ func (f *partnerFlags) run(ctx context.Context, cmd *cobra.Command, _ []string) 
 		return err
 	}
 	s.each = func(o observation) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%-20s answered %s\n", o.kind, terminal.StatusText(o.status))
+		what := string(o.kind)
+		if o.kind == asksElse {
+			what = terminal.Printable(o.asked)
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "%-20s answered %s\n", what, terminal.StatusText(o.status))
 	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
@@ -90,5 +94,11 @@ func (f *partnerFlags) run(ctx context.Context, cmd *cobra.Command, _ []string) 
 	if len(s.seen) == 0 {
 		return terminal.Unable(errors.New("no request came: let the client call the address above"))
 	}
-	return play(context.WithoutCancel(ctx), cmd, &f.flags, checks, s)
+	if err := play(context.WithoutCancel(ctx), cmd, &f.flags, checks, s); err != nil {
+		return err
+	}
+	if s.count(applies) == 0 {
+		return terminal.Unable(errors.New("no application came, so most checks were skipped: let the client apply for the job"))
+	}
+	return nil
 }

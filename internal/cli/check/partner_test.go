@@ -2,10 +2,12 @@ package check
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -271,4 +273,38 @@ func TestTokenIsSentWithApplicationsToo(t *testing.T) {
 	applied.authorization = "Token x"
 	require.Equal(t, passed, seen(t, asked, applied)["D-02"].Verdict)
 	require.Equal(t, passed, seen(t, asked)["D-02"].Verdict)
+}
+
+// A client that asks elsewhere, or never applies, is not said to be right.
+func TestClientThatDoesNotApplyFails(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, failed, seen(t, observation{kind: asksElse, asked: "GET /jobs", status: 400})["D-01"].Verdict)
+	for request, wanted := range map[string]struct {
+		code int
+		says string
+	}{
+		"/v2/authentication": {3, "no application came"},
+		"/authentication":    {1, "POST /authentication answered 400"},
+	} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		address := listener.Addr().String()
+		require.NoError(t, listener.Close())
+		ctx, interrupt := context.WithCancel(t.Context())
+		go func() {
+			defer interrupt()
+			for range 1000 { // until the command listens
+				body := strings.NewReader(`{"userName":"` + partnerUser + `","password":"` + partnerPassword + `"}`)
+				answer, err := http.Post("http://"+address+request, "application/json", body)
+				if err == nil {
+					answer.Body.Close()
+					return
+				}
+				<-time.After(10 * time.Millisecond)
+			}
+		}()
+		out, code := hiregateIn(ctx, "partner", "--listen", address)
+		require.Equal(t, wanted.code, code, out)
+		require.Contains(t, out, wanted.says)
+	}
 }
