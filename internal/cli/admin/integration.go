@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,26 +53,33 @@ var integrations = noun[api.IntegrationHours]{
 		if i.RotatedBy != nil {
 			rotatedBy = i.RotatedBy.String()
 		}
-		return []field{
+		var rotated any = i.RotatedAt
+		if i.Rotating && i.RotatedAt.IsZero() { // in the Caddyfile
+			rotated = "not known"
+		}
+		return slices.Concat([]field{
 			{"integration", i.Tenant + "/" + i.Name},
 			{"url", i.URL},
 			{"documents", i.Documents},
+			{"in flight", i.InFlight},
 			{"rate", rateOf(i.Rate)},
-			{"authentication", authenticationOf(i.Authentication)},
-			{"certificate ends", certificateEnd(i.Authentication)},
-			{"rotation began", i.RotatedAt},
-			{"rotation begun by", rotatedBy},
-			{"state", terminal.State(i.State)},
-			{"since", i.Since},
-			{"reason", terminal.Reason(i.Reason)},
-			{"waiting", i.Waiting},
-			{"oldest waiting", i.OldestWaiting},
-			{"last success", i.LastSuccess},
-			{"failures in a row", i.Failures},
-			{"breaker", breaker},
-			{"24 h", ratesOf(&i.Day)},
-			{"7 d", ratesOf(&i.Week)},
-		}
+		}, ifSet("retry", strings.Join(i.Retry, ", ")), ifSet("standard webhooks", i.Standard),
+			ifSet("traceparent", i.Traceparent), []field{
+				{"authentication", authenticationOf(i.Authentication)},
+				{"certificate ends", certificateEnd(i.Authentication)},
+				{"rotation began", rotated},
+				{"rotation begun by", rotatedBy},
+				{"state", terminal.State(i.State)},
+				{"since", i.Since},
+				{"reason", terminal.Reason(i.Reason)},
+				{"waiting", i.Waiting},
+				{"oldest waiting", i.OldestWaiting},
+				{"last success", i.LastSuccess},
+				{"failures in a row", i.Failures},
+				{"breaker", breaker},
+				{"24 h", ratesOf(&i.Day)},
+				{"7 d", ratesOf(&i.Week)},
+			})
 	},
 	below: func(w io.Writer, i *api.IntegrationHours) error {
 		if len(i.Hours) == 0 {

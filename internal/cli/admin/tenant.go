@@ -49,6 +49,7 @@ var tenants = noun[shownTenant]{
 			{"kept in", keptIn},
 			{"secrets", inList{t.Secrets}},
 			{"invalid exports", t.Invalid},
+			{"rate", rateOf(t.Rate)},
 			{"integrations", strings.Join(t.Integrations, ", ")},
 			{"updated", t.UpdatedAt},
 		}
