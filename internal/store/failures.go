@@ -27,10 +27,12 @@ type Failures struct {
 const MaxFailures = 1000
 
 // CountFailures groups the deliveries of a tenant that failed or expired since a time, the largest group first; of more
-// than MaxFailures the last ones. An empty tenant means all. What was redelivered since counts no more.
+// than MaxFailures the last ones. An empty tenant means all. What was redelivered since counts no more, and what somebody
+// ended by erasing it never did.
 func (db *DB) CountFailures(ctx context.Context, tenant string, since time.Time) ([]Failures, error) {
 	c := conditions{where: []string{"d.outcome IN ('failed', 'expired')", latest}} // the first is that of the index
 	c.is("d.updated_at >=", rows.Micros(since))
+	c.is("d.reason <>", ErasedReason)
 	if tenant != "" {
 		c.is("d.tenant =", tenant)
 	}

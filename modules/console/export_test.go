@@ -141,7 +141,10 @@ func TestFailuresOfTheLastDay(t *testing.T) {
 	}
 	b.export("acme", uuid(7), model.Expired)
 	b.export("acme", uuid(8), model.Delivered)
+	b.export("acme", uuid(9), model.Retrying)
+	b.post(ops, "/exports/acme/"+uuid(9)+"/erase", url.Values{"sure": {"yes"}}, http.StatusSeeOther)
 	text := b.see(ops, "/", http.StatusOK)
+	require.NotContains(t, text, "our fault, 500", "somebody ended it")
 	require.Contains(t, text, "the partner&#39;s fault, 500")
 	const noon = `&amp;since=2026-11-20T12%3A00&amp;tenant=acme`
 	require.Contains(t, text, `class=partner_fault&amp;integration=hris&amp;outcome=failed`+noon+`">See the 7</a>`)
