@@ -13,6 +13,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/store"
 )
@@ -200,4 +201,30 @@ func TestDotsLeadNowhere(t *testing.T) {
 		require.Equal(t, http.StatusNotFound, w.Code, w.Body)
 		require.Contains(t, w.Body.String(), "There is nothing at this address")
 	}
+}
+
+// Whose session ends before they send a form comes back to the page with the form, and reads that nothing was done.
+func TestSessionEndsBeforeAForm(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.export("acme", uuid(1), model.Failed)
+	export := "/exports/acme/" + uuid(1)
+	for from, want := range map[string]string{
+		here + export:                            export + "?done=nothing",
+		here + "/exports?tenant=acme&done=erase": "/exports?done=nothing&tenant=acme",
+		here + export + "/body":                  "/?done=nothing", // the page answered a form
+		"https://elsewhere.example" + export:     "/?done=nothing",
+		"":                                       "/?done=nothing",
+		here + "//elsewhere.example/exports":     "/?done=nothing",
+		here + "/exports/../../x":                "/?done=nothing",
+	} {
+		w := b.send("", http.MethodPost, export+"/erase", url.Values{"sure": {"yes"}}, func(r *http.Request) {
+			r.Header.Set("Referer", from)
+		})
+		require.Equal(t, http.StatusSeeOther, w.Code)
+		require.Equal(t, "/console/sign-in?"+url.Values{"to": {want}}.Encode(), w.Header().Get("Location"), from)
+	}
+	text := b.see(ops, export+"?done=nothing", http.StatusOK)
+	require.Contains(t, text, "nothing was done")
+	require.Contains(t, text, `class="banner warn"`)
 }

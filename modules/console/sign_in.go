@@ -29,13 +29,35 @@ type visit struct {
 	Till time.Time
 }
 
-// toSignIn leads to sign-in, and from there back to the page that was asked for. What a form wanted is not kept.
+// toSignIn leads to sign-in, and from there back to the page that was asked for. What a form wanted is not kept: it leads
+// back to the page with the form, which says so.
 func (c *Console) toSignIn(w http.ResponseWriter, r *http.Request) {
 	to := "/"
-	if r.Method == http.MethodGet && len(r.URL.RequestURI()) <= maxReturn {
+	switch {
+	case r.Method == http.MethodPost:
+		to = c.pageOfForm(r)
+	case r.Method == http.MethodGet && len(r.URL.RequestURI()) <= maxReturn:
 		to = r.URL.RequestURI()
 	}
 	redirect(w, r, c.mount+signInPath+"?"+url.Values{"to": {to}}.Encode())
+}
+
+// pageOfForm returns the address, below the console's, of the page from which a form was sent, or that of the start page
+// where none is known. The page says that nothing was done.
+func (c *Console) pageOfForm(r *http.Request) string {
+	page, err := url.Parse(c.ownAddress(r.Referer()))
+	if err != nil {
+		page = &url.URL{}
+	}
+	asked := r.Clone(r.Context())
+	asked.Method, asked.URL = http.MethodGet, page
+	if _, pattern := c.mux.Handler(asked); page.Path == "" || pattern == "/" { // as of a page that answered a form
+		page = &url.URL{Path: "/"}
+	}
+	query := page.Query()
+	query.Set("done", "nothing")
+	page.RawQuery = query.Encode()
+	return page.RequestURI()
 }
 
 // signIn sends the browser to the provider.
