@@ -28,7 +28,7 @@ func TestSignInComesFirst(t *testing.T) {
 		require.Equal(t, "/console/sign-in?"+url.Values{"to": {path}}.Encode(), w.Header().Get("Location"))
 	}
 	w := b.send("", http.MethodPost, "/exports/acme/x/redeliver", nil)
-	require.Equal(t, "/console/sign-in?to=%2F", w.Header().Get("Location"), "what a form wanted is not done later")
+	require.Equal(t, "/console/sign-in?to=%2F%3Fdone%3Dnothing", w.Header().Get("Location"), "what a form wanted is not done later")
 }
 
 // The role follows the address that the provider has verified, or a group. A session lasts an hour, at its own console.
