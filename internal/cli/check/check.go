@@ -78,13 +78,25 @@ func selected[T any](all []check[T], patterns []string) (some []check[T], err er
 	return some, nil
 }
 
-// runAll runs the checks one after the other and hands over each result. It ends early with ctx.
-func runAll[T any](ctx context.Context, checks []check[T], target T, each func(Result)) {
+// lasting is a target that may end in the middle of the checks.
+type lasting interface {
+	// there returns why the target can't be reached any more.
+	there(context.Context) error
+}
+
+// runAll runs the checks one after the other and hands over each result. It ends early with ctx, and with an error when the target
+// ended: the other checks would fail without reason.
+func runAll[T any](ctx context.Context, checks []check[T], target T, each func(Result)) error {
 	for _, c := range checks {
+		if t, ok := any(target).(lasting); ok {
+			if err := t.there(ctx); err != nil {
+				return err
+			}
+		}
 		began := time.Now()
 		found := c.run(ctx, target)
 		if ctx.Err() != nil {
-			return
+			return nil
 		}
 		r := c.described()
 		r.Verdict, r.Seconds = passed, time.Since(began).Seconds()
@@ -97,6 +109,7 @@ func runAll[T any](ctx context.Context, checks []check[T], target T, each func(R
 		r.Sent, r.Got, r.Do, r.Skipped = found.Sent, found.Got, found.Do, found.Skipped
 		each(r)
 	}
+	return nil
 }
 
 // described is the Result of a check before it was run.

@@ -95,6 +95,15 @@ func (f *flags) open(ctx context.Context, cmd *cobra.Command, target *url.URL) e
 			return no
 		}
 	}
+	if err := reach(ctx, target); err != nil {
+		return terminal.Unable(fmt.Errorf("no connection to %s can be made (%w): start it, or correct the URL", target.Host,
+			terminal.Cause(err)))
+	}
+	return nil
+}
+
+// reach makes a connection, and ends it.
+func reach(ctx context.Context, target *url.URL) error {
 	port := target.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[target.Scheme]
@@ -102,8 +111,7 @@ func (f *flags) open(ctx context.Context, cmd *cobra.Command, target *url.URL) e
 	d := net.Dialer{Timeout: 5 * time.Second}
 	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(target.Hostname(), port))
 	if err != nil {
-		return terminal.Unable(fmt.Errorf("no connection to %s can be made (%w): start it, or correct the URL", target.Host,
-			terminal.Cause(err)))
+		return err
 	}
 	return conn.Close()
 }
@@ -123,7 +131,7 @@ func play[T any](ctx context.Context, cmd *cobra.Command, f *flags, checks []che
 	defer cancel()
 	var results []Result
 	progress := f.format == "table" && terminal.IsTerminal(cmd.ErrOrStderr())
-	runAll(ctx, checks, target, func(r Result) {
+	ended := runAll(ctx, checks, target, func(r Result) {
 		results = append(results, r)
 		if progress {
 			fmt.Fprintf(cmd.ErrOrStderr(), "\r%d of %d checks …", len(results), len(checks))
@@ -133,7 +141,18 @@ func play[T any](ctx context.Context, cmd *cobra.Command, f *flags, checks []che
 		fmt.Fprint(cmd.ErrOrStderr(), "\r\x1b[K")
 	}
 	ran := len(results)
-	results = append(results, notRun(ctx, checks[ran:])...)
+	why := "the command was interrupted"
+	switch {
+	case ended != nil:
+		why = ended.Error()
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		why = "the time did not suffice"
+	}
+	var others []string
+	for _, r := range listed(checks[ran:]) { // without them a report would look complete
+		r.Verdict, r.Skipped = skipped, "it was not run, because "+why
+		results, others = append(results, r), append(others, r.ID)
+	}
 	if err := write(terminal.NewScreen(cmd.OutOrStdout(), false), f.format, results); err != nil {
 		return err
 	}
@@ -148,11 +167,10 @@ func play[T any](ctx context.Context, cmd *cobra.Command, f *flags, checks []che
 	}
 	_, mustFails, _ := count(results)
 	switch {
+	case ended != nil:
+		return terminal.Unable(fmt.Errorf("only %d of %d checks were run: %w; start it again, look into its log, and run the others with "+
+			"--only %s", ran, len(checks), ended, strings.Join(others, ",")))
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		var others []string
-		for _, r := range results[ran:] {
-			others = append(others, r.ID)
-		}
 		return terminal.Unable(fmt.Errorf("only %d of %d checks were run within %s: run the others with --only %s",
 			ran, len(checks), runBound, strings.Join(others, ",")))
 	case ctx.Err() != nil:
@@ -161,18 +179,6 @@ func play[T any](ctx context.Context, cmd *cobra.Command, f *flags, checks []che
 		return fmt.Errorf("%d of the checks that must pass failed", mustFails)
 	}
 	return nil
-}
-
-// notRun are the results of the checks that ctx left no time for: without them a report would look complete.
-func notRun[T any](ctx context.Context, checks []check[T]) (results []Result) {
-	for _, r := range listed(checks) {
-		r.Verdict, r.Skipped = skipped, "it was not run, because the command was interrupted"
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			r.Skipped = "it was not run, because the time did not suffice: run it with --only " + r.ID
-		}
-		results = append(results, r)
-	}
-	return results
 }
 
 // begin returns the checks that the flags select. With --list it shows them, and returns none.

@@ -3,9 +3,12 @@ package check
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
@@ -19,6 +22,8 @@ type receiver struct {
 	secret, nextSecret string
 	client             *http.Client
 	plainest           map[string]attempt // by event: see plain
+	broke              atomic.Bool        // a connection broke, or none could be made, since it was there
+	restart            time.Duration      // within which a receiver that ended should be there again
 	run                string             // marks the candidates of this run
 	prompt             time.Duration      // within which 19 of 20 answers should come
 	most               int                // bytes of a body that a receiver should take
@@ -38,8 +43,8 @@ const (
 	mostWaits   = 2
 )
 
-func newReceiver(url string, names webhook.Names) *receiver {
-	return &receiver{url: url, names: names, client: anywhere{}.Client(), plainest: map[string]attempt{}, run: rand.Text()[:8],
+func newReceiver(address string, names webhook.Names) *receiver {
+	return &receiver{url: address, names: names, client: anywhere{}.Client(), plainest: map[string]attempt{}, restart: 10 * time.Second, run: rand.Text()[:8],
 		prompt: 5 * time.Second, most: 5 << 20, quiet: 5 * time.Second}
 }
 
@@ -62,6 +67,12 @@ func (a attempt) refused() bool {
 	return a.err == nil && a.Status/100 == 4 && a.Status != http.StatusTooManyRequests
 }
 func (a attempt) serverError() bool { return a.err != nil || a.Status/100 == 5 }
+
+// broke reports whether the connection broke, or none could be made.
+func (a attempt) broke() bool {
+	failed := new(webhook.SendError)
+	return errors.As(a.err, &failed) && (failed.Kind == webhook.KindConnect || failed.Kind == webhook.KindClosed)
+}
 
 // like reports whether both were answered the same, or not at all.
 func (a attempt) like(b attempt) bool {
@@ -112,7 +123,36 @@ func (r *receiver) sendOnce(ctx context.Context, d webhook.Delivery, edits ...fu
 	if err == nil && !answer.Acknowledged() && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return attempt{answer, err}
+	a := attempt{answer, err}
+	if a.broke() {
+		r.broke.Store(true)
+	}
+	return a
+}
+
+// there implements lasting. A request may have made the receiver end, which takes a moment; another one may be started in its place.
+func (r *receiver) there(ctx context.Context) error {
+	if !r.broke.Swap(false) {
+		return nil
+	}
+	target, err := url.Parse(r.url)
+	if err != nil {
+		return err
+	}
+	for end := time.Now().Add(r.restart); ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(500 * time.Millisecond):
+		}
+		err := reach(ctx, target)
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("the receiver can't be reached any more (%w)", terminal.Cause(err))
+		}
+	}
 }
 
 func (r *receiver) verification() webhook.Delivery {
@@ -135,10 +175,11 @@ func (r *receiver) signature(value string) func(*http.Request) {
 }
 
 // plain is the answer to the plainest delivery of an event: what is answered the same was not answered so for what is special in
-// it. One is sent in a run, and others while it is answered with a server error.
+// it. One is sent in a run, and others while it is answered with a server error or none can be sent. It has to be sent before a
+// delivery that may end the receiver.
 func (r *receiver) plain(ctx context.Context, event string) attempt {
 	a, sent := r.plainest[event]
-	if sent && a.Status/100 != 5 {
+	if sent && a.Status/100 != 5 && !a.broke() {
 		return a
 	}
 	d := r.verification()
@@ -160,6 +201,7 @@ func (r *receiver) rejected(ctx context.Context, sent string, a attempt, do stri
 
 // accepts sends a body as an export and demands 2xx.
 func (r *receiver) accepts(ctx context.Context, what string, body []byte, do string) finding {
+	r.plain(ctx, webhook.EventExport)
 	if a := r.send(ctx, r.export(body)); !a.accepted() {
 		return r.rejected(ctx, what, a, do)
 	}
@@ -168,18 +210,18 @@ func (r *receiver) accepts(ctx context.Context, what string, body []byte, do str
 
 // refuses sends a delivery and demands 4xx. It proves nothing where a right delivery is answered the same.
 func (r *receiver) refuses(ctx context.Context, what string, d webhook.Delivery, edit func(*http.Request), do string) finding {
-	return r.demands(ctx, what, r.send(ctx, d, edit), attempt.refused, d.Event, do)
+	return r.demands(r.plain(ctx, d.Event), what, r.send(ctx, d, edit), attempt.refused, do)
 }
 
 // survives sends a delivery and demands an answer other than 5xx, and other than that to a right export if that is refused.
 func (r *receiver) survives(ctx context.Context, what string, d webhook.Delivery, do string) finding {
-	return r.demands(ctx, what, r.send(ctx, d), func(a attempt) bool { return !a.serverError() }, webhook.EventExport, do)
+	return r.demands(r.plain(ctx, webhook.EventExport), what, r.send(ctx, d), func(a attempt) bool { return !a.serverError() }, do)
 }
 
-func (r *receiver) demands(ctx context.Context, what string, a attempt, right func(attempt) bool, event, do string) finding {
-	switch plain := r.plain(ctx, event); {
+func (r *receiver) demands(plain attempt, what string, a attempt, right func(attempt) bool, do string) finding {
+	switch {
 	case !plain.accepted() && plain.like(a):
-		return finding{Skipped: "a right " + event + " is answered the same, so this says nothing: " + plain.got()}
+		return finding{Skipped: "a right delivery is answered the same, so this says nothing: " + plain.got()}
 	case !right(a):
 		return finding{Sent: what, Got: a.got(), Do: a.remedy(do)}
 	}

@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/pem"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,8 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -131,23 +134,64 @@ func TestReceiverThatPostponesIsWaitedFor(t *testing.T) {
 	require.Equal(t, passed, results["B-08"].Verdict, "%+v", results["B-08"])
 }
 
-func TestReceiverThatEndsIsSaidToHaveEnded(t *testing.T) {
+// A receiver that a request ends fails that check alone: the others are not run, or run on the one that is started in its place.
+func TestReceiverThatEnds(t *testing.T) {
 	t.Parallel()
-	e := newEndpoint()
-	server := httptest.NewUnstartedServer(nil)
-	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("X-Service-Event") == webhook.EventExport {
-			server.Listener.Close()
-			panic(http.ErrAbortHandler)
+	for _, comesBack := range []bool{false, true} {
+		e := newEndpoint()
+		e.broken = 0
+		server := httptest.NewUnstartedServer(nil)
+		address := server.Listener.Addr().String()
+		server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.ContentLength < 20 { // broken JSON
+				server.Listener.Close()
+				if comesBack {
+					listener, err := net.Listen("tcp", address)
+					if err == nil {
+						t.Cleanup(func() { listener.Close() })
+						go http.Serve(listener, e)
+					}
+				}
+				panic(http.ErrAbortHandler)
+			}
+			e.ServeHTTP(w, r)
+		})
+		server.Start()
+		t.Cleanup(server.Close)
+		names, err := webhook.NamesFor("Service")
+		require.NoError(t, err)
+		r := newReceiver("http://"+address, names)
+		r.secret = present
+		if !comesBack {
+			r.restart = 0
 		}
-		e.ServeHTTP(w, r)
-	})
-	server.Start()
-	t.Cleanup(server.Close)
-	results := someAt(t, server.URL, "B-01", "B-08", "B-12")
-	require.Equal(t, passed, results["B-01"].Verdict)
-	require.Contains(t, results["B-08"].Do, "the request made it close the connection")
-	require.Contains(t, results["B-12"].Do, "start the receiver again if it ended")
+		checks, err := selected(receiverChecks, []string{"B-08", "B-22", "B-23", "B-25"})
+		require.NoError(t, err)
+		results := map[string]Result{}
+		ended := runAll(t.Context(), checks, r, func(r Result) { results[r.ID] = r })
+		r.client.CloseIdleConnections()
+		require.Equal(t, passed, results["B-08"].Verdict)
+		require.Equal(t, failed, results["B-22"].Verdict)
+		require.Contains(t, results["B-22"].Do, "the request made it close the connection")
+		if comesBack {
+			require.NoError(t, ended)
+			require.Equal(t, passed, results["B-23"].Verdict, "%+v", results["B-23"])
+			require.Equal(t, passed, results["B-25"].Verdict, "%+v", results["B-25"])
+			continue
+		}
+		require.ErrorContains(t, ended, "the receiver can't be reached any more (connection refused)")
+		require.Len(t, results, 2)
+
+		r.broke.Store(true)
+		cmd, out := new(cobra.Command), new(strings.Builder)
+		cmd.SetOut(out)
+		cmd.SetErr(out)
+		err = play(t.Context(), cmd, &flags{format: "table"}, checks, r)
+		require.ErrorContains(t, err, "only 0 of 4 checks were run: the receiver can't be reached any more (connection refused); start it again")
+		require.ErrorContains(t, err, "--only B-08,B-22,B-23,B-25")
+		require.Equal(t, 3, terminal.ExitCode(err))
+		require.Contains(t, out.String(), "B-25 was skipped: it was not run, because the receiver can't be reached any more")
+	}
 }
 
 func TestSlowReceiverIsFoundOutWithTwoExports(t *testing.T) {
