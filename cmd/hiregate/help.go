@@ -84,7 +84,10 @@ func refuseUnknown(args []string) error {
 	if len(args) < 2 || strings.HasPrefix(args[1], "-") {
 		return nil
 	}
-	names := append(slices.Collect(maps.Keys(caddycmd.Commands())), "help", "completion") // cobra adds these two
+	if args[1] == "help" { // of one
+		return refuseUnknown(args[1:])
+	}
+	names := append(slices.Collect(maps.Keys(caddycmd.Commands())), "help", "completion", "manpage") // which the root gets later
 	slices.Sort(names)
 	if slices.Contains(names, args[1]) || strings.HasPrefix(args[1], "__complete") {
 		return nil

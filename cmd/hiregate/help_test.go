@@ -77,15 +77,16 @@ func TestExitCodes(t *testing.T) {
 		code int
 		said string
 	}{
-		"exprt":                                      {2, `hiregate has no command "exprt": did you mean export?`},
-		"export lst":                                 {2, "did you mean list?"},
-		"export list --outcom failed":                {2, "did you mean --outcome?"},
-		"export list --limit many":                   {2, "`hiregate export list --help` lists the flags"},
-		"export list --since yesterday":              {2, "--since: yesterday is no time"},
+		"exprt":                         {2, `hiregate has no command "exprt": did you mean export?`},
+		"help exprt":                    {2, "did you mean export?"},
+		"export lst":                    {2, "did you mean list?"},
+		"export list --outcom failed":   {2, "did you mean --outcome?"},
+		"export list --limit many":      {2, "`hiregate export list --help` lists the flags"},
+		"export list --since yesterday": {2, "--since: yesterday is no time"},
 		"export list --gateway https://a --admin :1": {2, "--gateway and --admin name two gateways"},
-		"export show":                                {2, "export show takes one export"},
-		"export show 6f1c":                           {2, "8 characters"},
-		"integration show hris":                      {2, "TENANT/NAME"},
+		"export show":           {2, "export show takes one export"},
+		"export show 6f1c":      {2, "8 characters"},
+		"integration show hris": {2, "TENANT/NAME"},
 		"integration show globex/hris --tenant acme": {2, "name two tenants"},
 		"tenant list more":                           {2, "takes no argument"},
 		"tenant set acme --secret-file /nowhere":     {1, "no such file"},
@@ -112,6 +113,32 @@ func TestExitCodes(t *testing.T) {
 		require.Equal(t, want.code, ended.ExitCode(), "%s: %s", asked, out)
 		require.Contains(t, string(out), want.said, asked)
 		require.Equal(t, 1, strings.Count(string(out), "Error:"), "%s: %s", asked, out)
+	}
+}
+
+// Each command that the help lists is one.
+func TestListedCommandsAreKnown(t *testing.T) {
+	t.Parallel()
+	const variable = "HIREGATE_TEST_LISTED"
+	if asked, ok := os.LookupEnv(variable); ok {
+		os.Args = append([]string{"hiregate"}, strings.Fields(asked)...)
+		main()
+		return
+	}
+	run := func(asked string) string {
+		again := exec.Command(os.Args[0], "-test.run=^TestListedCommandsAreKnown$")
+		again.Env = append(os.Environ(), variable+"="+asked)
+		out, err := again.CombinedOutput()
+		require.NoError(t, err, string(out))
+		return string(out)
+	}
+	_, listed, found := strings.Cut(run("help"), groups[0].title)
+	require.True(t, found)
+	listed, _, _ = strings.Cut(listed, "\nUse \"")
+	for line := range strings.Lines(listed) {
+		if name, _, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(line, "  ") {
+			run(name + " --help")
+		}
 	}
 }
 
