@@ -198,8 +198,13 @@ func verifies(ctx context.Context, r *receiver) finding {
 	if a.err == nil && a.Verified() {
 		return finding{}
 	}
-	return finding{Sent: "VERIFY", Got: a.got(),
-		Do: a.plainRemedy("answer 200, and neither another 2xx nor a redirect, whenever VERIFY comes")}
+	do := "answer 200, and neither another 2xx nor a redirect, whenever VERIFY comes"
+	if a.Status == http.StatusServiceUnavailable { // Retry-After is no remedy here
+		do = "answer 200 also while exports have to wait: an integration is not saved otherwise"
+	} else {
+		do = a.plainRemedy(do)
+	}
+	return finding{Sent: "VERIFY", Got: a.got(), Do: do}
 }
 
 // prompt sends twenty exports one after the other, until two of them took too long.

@@ -52,7 +52,6 @@ func TestOneAnswerToEverythingProvesNothing(t *testing.T) {
 		307: "the service follows no redirect",
 		500: "look into the receiver's log",
 		501: "or correct the URL",
-		503: "look into the receiver's log",
 	} {
 		results := some(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 		for id, r := range results {
@@ -131,6 +130,7 @@ func TestReceiverThatPostponesIsWaitedFor(t *testing.T) {
 		e.ServeHTTP(w, r)
 	}), "B-01", "B-08")
 	require.Equal(t, failed, results["B-01"].Verdict)
+	require.Contains(t, results["B-01"].Do, "answer 200 also while exports have to wait")
 	require.Equal(t, passed, results["B-08"].Verdict, "%+v", results["B-08"])
 }
 
@@ -267,4 +267,22 @@ func TestCredentialsOfTheReceiver(t *testing.T) {
 		require.Contains(t, out, "--authentication-file: ")
 		require.NotContains(t, out, "open")
 	}
+}
+
+func TestAnswerThatBreaksOffIsNotTheURLs(t *testing.T) {
+	t.Parallel()
+	e := newEndpoint()
+	results := some(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Service-Event") != webhook.EventVerify {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err == nil {
+				_, _ = conn.Write([]byte("HTTP/1.1 20"))
+				conn.Close()
+			}
+			return
+		}
+		e.ServeHTTP(w, r)
+	}), "B-01", "B-08")
+	require.Equal(t, passed, results["B-01"].Verdict)
+	require.Contains(t, results["B-08"].Do, "look into the receiver's log: its answer breaks off")
 }

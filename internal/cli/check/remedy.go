@@ -22,8 +22,10 @@ func (a attempt) remedy(do string) string {
 		return readLog + "the request made it close the connection; " + do
 	case failed.Kind == webhook.KindTLS:
 		return "correct the certificate, or the scheme of the URL; an authority of your own is given with --authentication-file"
+	case failed.Kind == webhook.KindProtocol:
+		return readLog + "its answer breaks off or is not HTTP; or correct the URL"
 	default: // the error is a sentence with what to do
-		return "correct the URL, or what answers there"
+		return "correct the URL"
 	}
 	switch {
 	case a.Status/100 == 3:
