@@ -132,6 +132,9 @@ func (a *Client) Send(ctx context.Context, method, path string, header http.Head
 		a.Named = true
 		fmt.Fprint(os.Stderr, a.peer(answer.Header.Get("Server")))
 	}
+	if answer.StatusCode == http.StatusPreconditionFailed { // the API's sentence speaks of headers
+		return nil, &Refusal{answer.StatusCode, errChanged}
+	}
 	if answer.StatusCode/100 != 2 {
 		return nil, &Refusal{answer.StatusCode, a.refused(answer)}
 	}
@@ -147,6 +150,8 @@ func (a *Client) Send(ctx context.Context, method, path string, header http.Head
 	}
 	return answer.Header, nil
 }
+
+var errChanged = errors.New("somebody else changed it at the same moment, and nothing was saved: run the command again")
 
 // Refusal is the gateway's error answer.
 type Refusal struct {

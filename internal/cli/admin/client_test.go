@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/cli/clitest"
@@ -95,4 +96,30 @@ func TestWhereNoGatewayAnswers(t *testing.T) {
 	t.Cleanup(caddy.Close)
 	_, _, err = clitest.Run(t.Context(), Export(), "list", "--admin", strings.TrimPrefix(caddy.URL, "http://"))
 	require.ErrorContains(t, err, "refuses: client is not allowed to access from origin '"+caddy.URL+"'")
+}
+
+// Who changes something while another does is told to run the command again, and nothing of headers.
+func TestChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"1"`)
+		if r.Method == http.MethodPut {
+			assert.Equal(t, `"1"`, r.Header.Get("If-Match"))
+			w.WriteHeader(http.StatusPreconditionFailed)
+			w.Write([]byte(`{"detail":"it was changed since you read it: send the ETag of that answer as If-Match"}`))
+			return
+		}
+		w.Write([]byte(`{"items":[]}`))
+	}))
+	t.Cleanup(gateway.Close)
+	for _, test := range []struct {
+		command func() *cobra.Command
+		args    string
+	}{
+		{Job, "close acme/NURSE-1"}, {Step, "set acme/hired --name Hired"}, {Tenant, "set acme --name Acme"},
+	} {
+		args := append(strings.Fields(test.args), "--admin", strings.TrimPrefix(gateway.URL, "http://"))
+		_, _, err := clitest.Run(t.Context(), test.command(), args...)
+		require.EqualError(t, err, errChanged.Error(), test.args)
+	}
 }
