@@ -286,3 +286,15 @@ func TestAnswerThatBreaksOffIsNotTheURLs(t *testing.T) {
 	require.Equal(t, passed, results["B-01"].Verdict)
 	require.Contains(t, results["B-08"].Do, "look into the receiver's log: its answer breaks off")
 }
+
+// The configured URL must contain an identifier (contract, "Endpoints", B).
+func TestURLWithoutIdentifierIsNoticed(t *testing.T) {
+	t.Parallel()
+	url, secret := serve(t, newEndpoint()), filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte(present), 0o600))
+	for end, noticed := range map[string]bool{"": true, "/": true, "/?client=": true, "/acme": false, "/acme/": false, "/?client=acme": false} {
+		out, code := hiregate("receiver", url+end, "--secret", secret, "--only", "B-01")
+		require.Zero(t, code, out)
+		require.Equal(t, noticed, strings.Contains(out, "The URL has no identifier"), end)
+	}
+}
