@@ -144,10 +144,10 @@ func (r reply) problem() (p problem) {
 	return p
 }
 
-// described reports whether the error body is as the contract has it: JSON of code, which is the status, and message.
+// described reports whether the error body is as the contract has it: code, which is the status, and message.
 func (r reply) described() bool {
 	p := r.problem()
-	return r.json() && p.Code != nil && *p.Code == r.status && p.Message != nil && *p.Message != ""
+	return p.Code != nil && *p.Code == r.status && p.Message != nil && *p.Message != ""
 }
 
 // names reports whether an item of the error body is about the question and says something.

@@ -131,9 +131,9 @@ var applyChecks = []check[*applicant]{
 			}
 			return finding{}
 		})},
-	{"C-10", "An unknown job is answered with 400, code and message.", applyErrors, Must,
+	{"C-10", "An unknown job is answered with 400, code and message, as application/json.", applyErrors, Must,
 		prepared(func(ctx context.Context, a *applicant) finding {
-			if r := a.ask(ctx, "check-"+a.run, "Bearer "+a.token); r.status != http.StatusBadRequest || !r.described() {
+			if r := a.ask(ctx, "check-"+a.run, "Bearer "+a.token); r.status != http.StatusBadRequest || !r.described() || !r.json() {
 				return r.unmet("a request for the questions of an unknown job", "answer 400; "+describe)
 			}
 			return finding{}
@@ -218,14 +218,14 @@ var applyChecks = []check[*applicant]{
 	{"C-24", "An application for an unknown job is answered with 400 and errors null.", applyErrors, Must,
 		prepared(func(ctx context.Context, a *applicant) finding {
 			r := a.apply(ctx, "check-"+a.run, a.answers())
-			if r.status != http.StatusBadRequest || !r.described() || r.problem().Errors != nil {
+			if r.status != http.StatusBadRequest || !r.described() || !r.json() || r.problem().Errors != nil {
 				return r.unmet("an application for an unknown job", "answer 400; "+describe+", and errors null")
 			}
 			return finding{}
 		})},
 	{"C-25", "An application that is not JSON is refused with 4xx, code and message.", applyErrors, Must,
 		prepared(func(ctx context.Context, a *applicant) finding {
-			if r := a.send(ctx, []byte(`{"jobBoardCode": `)); !r.refused() || !r.described() {
+			if r := a.send(ctx, []byte(`{"jobBoardCode": `)); !r.refused() || !r.described() || !r.json() {
 				return r.unmet("broken JSON", describe)
 			}
 			return finding{}
