@@ -255,7 +255,7 @@ The secret is read from a file that has nothing else in it, so that no list of p
 		}
 		var authentication *model.Authentication
 		if credentials != "" {
-			if authentication, err = readAuthentication(cmd.InOrStdin(), credentials); err != nil {
+			if authentication, err = terminal.ReadAuthentication(cmd.InOrStdin(), credentials); err != nil {
 				return err
 			}
 		}

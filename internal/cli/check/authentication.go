@@ -1,10 +1,8 @@
 package check
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,9 +13,6 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
-
-// maxAuthentication is in bytes: certificates are the most of it.
-const maxAuthentication = 512 << 10
 
 // anywhere implements webhook.Guard for addresses that the person at the command chose.
 type anywhere struct{}
@@ -36,15 +31,9 @@ func (anywhere) Kept(_ string, _ [sha256.Size]byte, build func() *http.Client) *
 
 // authenticate has requests carry the credentials in a file of JSON. The error has nothing of it.
 func (r *receiver) authenticate(in io.Reader, file string) error {
-	raw, err := terminal.ReadInput(in, file, maxAuthentication)
+	a, err := terminal.ReadAuthentication(in, file)
 	if err != nil {
 		return terminal.Unable(err)
-	}
-	a, decoder := new(model.Authentication), json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	if decoder.Decode(a) != nil {
-		return terminal.Unable(errors.New("--authentication-file: write JSON, such as " +
-			`{"basic":{"user":"…","password":"…"}} or {"tls":{"ca":"-----BEGIN CERTIFICATE-----…"}}`))
 	}
 	if err := errors.Join(a.Validate(), r.names.ValidateAuthentication(a)); err != nil {
 		return terminal.Unable(fmt.Errorf("--authentication-file: %w", err))

@@ -1,14 +1,18 @@
 package terminal
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // SecretVariable is the environment variable that may hold the signing secret instead of --secret. That keeps it out of
@@ -58,6 +62,26 @@ func ReadInput(in io.Reader, file string, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s is larger than %d KiB: make it smaller", Printable(file), most>>10)
 	}
 	return raw, nil
+}
+
+// maxAuthentication is in bytes: certificates are the most of it.
+const maxAuthentication = 512 << 10
+
+// ReadAuthentication reads the credentials for a receiver from a file of JSON, or from in if the file is "-". The error has
+// nothing of them.
+func ReadAuthentication(in io.Reader, file string) (*model.Authentication, error) {
+	raw, err := ReadInput(in, file, maxAuthentication)
+	if err != nil {
+		return nil, err
+	}
+	var a *model.Authentication // stays nil for null
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if decoder.Decode(&a) != nil || a == nil || !errors.Is(decoder.Decode(new(any)), io.EOF) {
+		return nil, errors.New("--authentication-file: write JSON, such as " +
+			`{"headers":[{"name":"X-Api-Key","value":"…"}],"basic":{"user":"…","password":"…"}}`)
+	}
+	return a, nil
 }
 
 func readUpTo(in io.Reader, file string, n int64) ([]byte, error) {
