@@ -76,9 +76,9 @@ func (f *partnerFlags) run(ctx context.Context, cmd *cobra.Command, _ []string) 
 	}
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
 	fmt.Fprintf(cmd.ErrOrStderr(), "Apply at http://%s as %s with the password %s for the job %s.\n", listener.Addr(), partnerUser,
-		partnerPassword, partnerJob)
+		partnerPassword, partnerJob) // before the first request prints its own line
+	go func() { served <- server.Serve(listener) }()
 	select {
 	case <-s.finished:
 	case <-ctx.Done():
@@ -91,6 +91,7 @@ func (f *partnerFlags) run(ctx context.Context, cmd *cobra.Command, _ []string) 
 	_ = server.Shutdown(closing) // a client that is still there changes nothing any more
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.each = func(observation) {}
 	if len(s.seen) == 0 {
 		return terminal.Unable(errors.New("no request came: let the client call the address above"))
 	}
