@@ -21,10 +21,11 @@ import (
 )
 
 // TestNodesShareABacklog has three gateways on one database find thousands of exports that wait: new ones, new ones
-// after Temporal was away, and redeliveries. Each is started by one of them, but for few.
+// after Temporal was away, and redeliveries. Each is started by one of them, but for few. While Temporal comes back, the
+// answer to a start may be lost, and its group is started again: that is 200 at a time.
 func TestNodesShareABacklog(t *testing.T) {
 	t.Parallel()
-	const exports, fewOf = 2000, 50
+	const exports, few, lost = 2000, 40, 2 * 200
 	s := newSystemWith(t, setup{database: storetest.Postgres(t), documents: "file:" + t.TempDir(),
 		tenant: "integration hris {\nurl http://PARTNER/inbound\nsecret " + outboundSecret + "\nverify off\n}"})
 	partner := s.startRecorder(ok)
@@ -36,7 +37,7 @@ func TestNodesShareABacklog(t *testing.T) {
 		return n
 	}
 	arrives := 0
-	shared := func(what string, exports int) {
+	shared := func(what string, exports, most int) {
 		t.Helper()
 		repeated := dispatched("repeated")
 		arrives += exports
@@ -44,11 +45,11 @@ func TestNodesShareABacklog(t *testing.T) {
 			200*time.Millisecond, "exports did not arrive")
 		repeated = dispatched("repeated") - repeated
 		t.Logf("%s: %d exports, %d repeated", what, exports, repeated)
-		require.LessOrEqual(t, repeated, exports/fewOf, what)
+		require.LessOrEqual(t, repeated, most, what)
 	}
 
 	acceptAll(t, s.database, minimals("new-", exports))
-	shared("new", exports)
+	shared("new", exports, few)
 
 	s.temporal.signal(syscall.SIGTERM)
 	s.temporal.exitCode()
@@ -57,9 +58,9 @@ func TestNodesShareABacklog(t *testing.T) {
 		node.gateway.line("exports wait for their workflow")
 	}
 	s.startTemporal()
-	shared("after Temporal was away", exports)
+	shared("after Temporal was away", exports, few+lost)
 
-	shared("redelivered", redeliverAll(t, s.database))
+	shared("redelivered", redeliverAll(t, s.database), few/4) // of a quarter as many
 }
 
 // redeliverAll has a page of exports redelivered, all at once and a while ago. It returns how many.
