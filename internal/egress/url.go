@@ -29,7 +29,7 @@ func (g *Guard) ValidateURL(raw string) error {
 		return errors.New("the URL has a user name or password in it: leave them out, deliveries are told by their signature")
 	case strings.Contains(raw, "#"): // also an empty fragment, which url.URL does not show
 		return errors.New("the URL has a fragment, which is never sent: leave out the # and what follows")
-	case !hasIdentifier(u):
+	case !HasIdentifier(u):
 		return errors.New("the URL has no identifier of the receiver: add a path segment or a query parameter with a " +
 			"value, as in https://host/inbound?client=acme")
 	}
@@ -62,7 +62,9 @@ func (g *Guard) checkNamed(scheme string, port uint16) error {
 	}
 }
 
-func hasIdentifier(u *url.URL) bool {
+// HasIdentifier reports whether a URL has an identifier of the receiver: a path segment or the value of a query parameter
+// (contract, Endpoints, B).
+func HasIdentifier(u *url.URL) bool {
 	if strings.Trim(u.Path, "/") != "" {
 		return true
 	}

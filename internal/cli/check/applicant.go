@@ -104,13 +104,10 @@ func (r reply) json() bool {
 
 // postponed returns the time after which the API takes the request, if that can be waited for.
 func (r reply) postponed() time.Duration {
-	if r.err != nil || r.status != http.StatusTooManyRequests && r.status != http.StatusServiceUnavailable {
+	if r.err != nil {
 		return 0
 	}
-	if wait := webhook.RetryAfter(r.header.Get("Retry-After"), time.Now()); wait <= longestWait {
-		return wait
-	}
-	return 0
+	return postponement(r.status, webhook.RetryAfter(r.header.Get("Retry-After"), time.Now()))
 }
 
 // unmet is the finding of an answer that is not the wanted one. do is for what the request tried, which is not the reason of each
@@ -162,18 +159,7 @@ func (r reply) names(id string) bool {
 
 // do sends a request, again where the API postpones it. authorization is the whole header; empty: without one.
 func (a *applicant) do(ctx context.Context, method, path, authorization string, body []byte, edits ...func(*http.Request)) reply {
-	for times := 1; ; times++ {
-		r := a.doOnce(ctx, method, path, authorization, body, edits...)
-		wait := r.postponed()
-		if times > mostWaits || wait == 0 {
-			return r
-		}
-		select {
-		case <-ctx.Done():
-			return r
-		case <-time.After(wait):
-		}
-	}
+	return patiently(ctx, func() reply { return a.doOnce(ctx, method, path, authorization, body, edits...) }, reply.postponed)
 }
 
 func (a *applicant) doOnce(ctx context.Context, method, path, authorization string, body []byte, edits ...func(*http.Request)) reply {

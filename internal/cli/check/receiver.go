@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -37,15 +38,9 @@ type receiver struct {
 // atOnce is the most requests that are sent at once.
 const atOnce = 16
 
-// A Retry-After up to longestWait is waited for, mostWaits times for one delivery.
-const (
-	longestWait = 10 * time.Second
-	mostWaits   = 2
-)
-
 func newReceiver(address string, names webhook.Names) *receiver {
-	return &receiver{url: address, names: names, client: anywhere{}.Client(), plainest: map[string]attempt{}, restart: 10 * time.Second, run: rand.Text()[:8],
-		prompt: 5 * time.Second, most: 5 << 20, quiet: 5 * time.Second}
+	return &receiver{url: address, names: names, client: anywhere{}.Client(), plainest: map[string]attempt{},
+		restart: 10 * time.Second, run: rand.Text()[:8], prompt: 5 * time.Second, most: 5 << 20, quiet: 5 * time.Second}
 }
 
 // attempt is a request and how it ended.
@@ -79,11 +74,13 @@ func (a attempt) like(b attempt) bool {
 	return a.Status == b.Status && (a.err == nil) == (b.err == nil)
 }
 
-// postponed reports whether the receiver asks for the request again after a time that can be waited for. VERIFY wants 200 at once,
-// unless there were too many requests: those of the other checks are among them.
-func (a attempt) postponed(event string) bool {
-	return a.err == nil && a.RetryAfter > 0 && a.RetryAfter <= longestWait &&
-		(a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable && event != webhook.EventVerify)
+// postponed returns the time after which the receiver asks for the request again, if that can be waited for. VERIFY wants 200 at
+// once, unless there were too many requests: those of the other checks are among them.
+func (a attempt) postponed(event string) time.Duration {
+	if a.err != nil || a.Status == http.StatusServiceUnavailable && event == webhook.EventVerify {
+		return 0
+	}
+	return postponement(a.Status, a.RetryAfter)
 }
 
 // edited is a transport that changes each request before it is sent.
@@ -100,17 +97,8 @@ func (e edited) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // send signs and sends a delivery, again where the receiver postpones it. Each edit changes the signed request.
 func (r *receiver) send(ctx context.Context, d webhook.Delivery, edits ...func(*http.Request)) attempt {
-	for times := 1; ; times++ {
-		a := r.sendOnce(ctx, d, edits...)
-		if times > mostWaits || !a.postponed(d.Event) {
-			return a
-		}
-		select {
-		case <-ctx.Done():
-			return a
-		case <-time.After(a.RetryAfter):
-		}
-	}
+	return patiently(ctx, func() attempt { return r.sendOnce(ctx, d, edits...) },
+		func(a attempt) time.Duration { return a.postponed(d.Event) })
 }
 
 func (r *receiver) sendOnce(ctx context.Context, d webhook.Delivery, edits ...func(*http.Request)) attempt {
@@ -140,10 +128,8 @@ func (r *receiver) there(ctx context.Context) error {
 		return err
 	}
 	for end := time.Now().Add(r.restart); ; {
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, 500*time.Millisecond) {
 			return nil
-		case <-time.After(500 * time.Millisecond):
 		}
 		err := reach(ctx, target)
 		if err == nil || ctx.Err() != nil {
@@ -239,7 +225,7 @@ func (r *receiver) together(ctx context.Context, what string, all []webhook.Deli
 	bad := 0
 	var last attempt
 	for n, a := range attempts {
-		if a.postponed(all[n].Event) {
+		if a.postponed(all[n].Event) > 0 {
 			a = r.send(ctx, all[n])
 		}
 		if !a.accepted() {

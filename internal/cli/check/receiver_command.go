@@ -5,13 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -112,20 +111,9 @@ func (f *receiverFlags) run(ctx context.Context, cmd *cobra.Command, args []stri
 		}
 		defer end()
 	}
-	if !identified(target) {
+	if !egress.HasIdentifier(target) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "The URL has no identifier: an integration is refused without one. Add a path or a query parameter, such as "+
 			"/acme or ?client=acme, by which the receiver knows to whom a candidate belongs.")
 	}
 	return play(ctx, cmd, &f.flags, checks, r)
-}
-
-// identified reports whether a URL has an identifier of the receiver's: a path segment or the value of a query parameter (contract,
-// Endpoints, B).
-func identified(target *url.URL) bool {
-	for _, values := range target.Query() {
-		if strings.Join(values, "") != "" {
-			return true
-		}
-	}
-	return strings.Trim(target.Path, "/") != ""
 }
