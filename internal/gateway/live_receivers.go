@@ -131,13 +131,14 @@ func examineReceiver(ctx context.Context, guard *egress.Guard, to receiver, inte
 // ownCertificate says that the certificate that a receiver is shown ended, or will end soon.
 func ownCertificate(subject string, t *model.ClientTLS) []Finding {
 	end := (&model.Authentication{TLS: t}).CertificateEnd()
-	const renew = "renew it in tls of the integration's authentication"
-	switch left := time.Until(end); {
-	case end.IsZero() || left >= certificateEarly:
+	now := time.Now()
+	if !endsSoon(end, now) {
 		return nil
-	case left <= 0:
-		return []Finding{{subject, Bad, fmt.Sprintf("its client certificate ended at %s: %s", end.UTC().Format(time.RFC3339), renew)}}
-	default:
-		return []Finding{{subject, Warning, fmt.Sprintf("its client certificate ends at %s: %s", end.UTC().Format(time.RFC3339), renew)}}
 	}
+	verdict, ends := Warning, "ends"
+	if !end.After(now) {
+		verdict, ends = Bad, "ended"
+	}
+	return []Finding{{subject, verdict, fmt.Sprintf("its client certificate %s at %s: renew it in tls of the integration's "+
+		"authentication", ends, end.UTC().Format(time.RFC3339))}}
 }

@@ -147,9 +147,11 @@ func (s *Standing) Need(now time.Time) *model.Need {
 const certificateEarly = 14 * 24 * time.Hour
 
 func (s *Standing) certificateEnds(now time.Time) bool {
-	end := s.Integration.Authentication.CertificateEnd()
-	return !end.IsZero() && end.Sub(now) < certificateEarly
+	return endsSoon(s.Integration.Authentication.CertificateEnd(), now)
 }
+
+// endsSoon reports whether a certificate that ends then needs a person; with the zero time there is none.
+func endsSoon(end, now time.Time) bool { return !end.IsZero() && end.Sub(now) < certificateEarly }
 
 // Standings are how the integrations of all tenants do, by tenant and name, with those that exports wait for and that are
 // not configured any more. It asks a few questions for all of them together. Their rates are those up to a time; zero:
