@@ -27,6 +27,14 @@ func value(t *testing.T, page, name string) string {
 	return html.UnescapeString(found[1])
 }
 
+// initech makes a tenant that is stored, whose integrations can be changed.
+func (b *fixture) initech() {
+	b.t.Helper()
+	admin := &visitor{Request: httptest.NewRequestWithContext(b.t.Context(), http.MethodPost, "https://gate.example/", nil),
+		console: b.Console, person: model.Person{ID: "console:1", Role: model.Admin}}
+	require.NoError(b.t, admin.call(http.MethodPut, "/v1/tenants/initech", nil, map[string]any{"name": "Initech"}, nil))
+}
+
 // An integration is kept once its receiver answers VERIFY; otherwise the form says what it answered. Afterwards it is
 // changed, given another secret and removed, and its URL is not shown.
 func TestSetUpOfAnIntegration(t *testing.T) {
@@ -39,9 +47,7 @@ func TestSetUpOfAnIntegration(t *testing.T) {
 	}))
 	t.Cleanup(partner.Close)
 	b.AllowLoopback(t)
-	admin := &visitor{Request: httptest.NewRequestWithContext(t.Context(), http.MethodPost, "https://gate.example/", nil),
-		console: b.Console, person: model.Person{ID: "console:1", Role: model.Admin}}
-	require.NoError(t, admin.call(http.MethodPut, "/v1/tenants/initech", nil, map[string]any{"name": "Initech"}, nil))
+	b.initech()
 
 	const add, hris = "/tenants/initech/new-integration", "/tenants/initech/integrations/hris"
 	require.Contains(t, b.see(ops, "/tenants/initech", http.StatusOK), `href="/console`+add+`"`)
@@ -150,9 +156,7 @@ func TestRefusedFormOfAnIntegration(t *testing.T) {
 	}))
 	t.Cleanup(partner.Close)
 	b.AllowLoopback(t)
-	admin := &visitor{Request: httptest.NewRequestWithContext(t.Context(), http.MethodPost, "https://gate.example/", nil),
-		console: b.Console, person: model.Person{ID: "console:1", Role: model.Admin}}
-	require.NoError(t, admin.call(http.MethodPut, "/v1/tenants/initech", nil, map[string]any{"name": "Initech"}, nil))
+	b.initech()
 	const edit = "/tenants/initech/integrations/hris/edit"
 	require.Equal(t, http.StatusSeeOther, b.send(ops, http.MethodPost, "/tenants/initech/new-integration",
 		url.Values{"name": {"hris"}, "url": {partner.URL + "/in"}, "secret": {"secret-1"}, "bearer": {"token-1"}}).Code)
@@ -202,9 +206,7 @@ func TestFormIsSentTwice(t *testing.T) {
 	let := sync.OnceFunc(func() { close(answer) })
 	t.Cleanup(let)
 	b.AllowLoopback(t)
-	admin := &visitor{Request: httptest.NewRequestWithContext(t.Context(), http.MethodPost, "https://gate.example/", nil),
-		console: b.Console, person: model.Person{ID: "console:1", Role: model.Admin}}
-	require.NoError(t, admin.call(http.MethodPut, "/v1/tenants/initech", nil, map[string]any{"name": "Initech"}, nil))
+	b.initech()
 	form := url.Values{"once": {"once-1"}, "name": {"hris"}, "url": {partner.URL + "/in"}, "secret": {"s"}}
 	sent := make(chan *httptest.ResponseRecorder, 2)
 	send := func() { sent <- b.send(ops, http.MethodPost, "/tenants/initech/new-integration", form) }
@@ -234,9 +236,7 @@ func TestCredentialsOfAnIntegration(t *testing.T) {
 	partner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { headers = r.Header.Clone() }))
 	t.Cleanup(partner.Close)
 	b.AllowLoopback(t)
-	admin := &visitor{Request: httptest.NewRequestWithContext(t.Context(), http.MethodPost, "https://gate.example/", nil),
-		console: b.Console, person: model.Person{ID: "console:1", Role: model.Admin}}
-	require.NoError(t, admin.call(http.MethodPut, "/v1/tenants/initech", nil, map[string]any{"name": "Initech"}, nil))
+	b.initech()
 	const add, hris = "/tenants/initech/new-integration", "/tenants/initech/integrations/hris"
 	form := url.Values{"name": {"hris"}, "url": {partner.URL + "/in?client=1"}, "secret": {"a secret of ours"},
 		"basicUser": {"hiregate"}, "basicPassword": {password}, "headers": {"X-Api-Key"}}
@@ -280,9 +280,7 @@ func TestLargeCredentials(t *testing.T) {
 	partner := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(partner.Close)
 	b.AllowLoopback(t)
-	admin := &visitor{Request: httptest.NewRequestWithContext(t.Context(), http.MethodPost, "https://gate.example/", nil),
-		console: b.Console, person: model.Person{ID: "console:1", Role: model.Admin}}
-	require.NoError(t, admin.call(http.MethodPut, "/v1/tenants/initech", nil, map[string]any{"name": "Initech"}, nil))
+	b.initech()
 	const add, hris = "/tenants/initech/new-integration", "/tenants/initech/integrations/hris"
 	one := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: partner.Certificate().Raw}))
 	authorities := func(most int) []string { // as a browser sends them
