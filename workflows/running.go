@@ -57,8 +57,9 @@ const hurriedInterval = time.Second
 // one that a worker is about to take: it would lose its place in the queue. The error is ErrNotRunning or ErrNoActivity
 // when there is nothing to run.
 //
-// It shortens the activity's retry interval, which RestoreRetryInterval lengthens again. ResetActivity would do too, but not where the activity begins to run while
-// it is asked for: Temporal then drops what that run answers, and waits for its heartbeats to time out.
+// It shortens the activity's retry interval, which RestoreRetryInterval lengthens again. ResetActivity would do too, but not
+// where the activity begins to run while it is asked for: Temporal then drops what that run answers, and waits for its
+// heartbeats to time out.
 func RunNow(ctx context.Context, c client.Client, namespace, workflowID, activityID string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
 )
 
@@ -127,13 +128,8 @@ func (one *gate) take(ctx context.Context, patience time.Duration, asked bool) (
 			return ""
 		}
 		one.places.Release(1)
-		wait := one.untilAllowed()
-		if until, _ := within.Deadline(); wait > time.Until(until) { // those behind need not wait for it in vain
-			return overRate
-		}
-		select {
-		case <-time.After(wait):
-		case <-within.Done():
+		left := one.untilAllowed()
+		if until, _ := within.Deadline(); left > time.Until(until) || !wait.For(within, left) { // those behind wait for none in vain
 			return overRate
 		}
 	}
