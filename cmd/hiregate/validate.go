@@ -46,8 +46,8 @@ the last line says all that is wrong, as file:line: sentence.
 
 With --live it also asks what only the real world answers: database, documents, Temporal, clock,
 public_url, and the addresses of the integrations, in the file and stored, to which it sends nothing.
-It stores a document and removes it. That takes up to 30 s, and exits with 1 where something failed. Run it as
-the user of the gateway, which may run meanwhile.`
+It stores a document and removes it. That takes up to 30 s, and exits with 1 where something failed.
+Run it as the user of the gateway, which may run meanwhile.`
 	live := c.Flags().Bool(liveFlag, false, "also ask database, documents, Temporal, public_url and integrations")
 	asJSON := c.Flags().Bool("json", false, "with --live: print each finding as a line of JSON")
 	lax := c.Flags().Bool(laxFlag, false, "exit with 0 where warnings say that exports are lost")
