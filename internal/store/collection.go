@@ -144,14 +144,15 @@ func (c collection[T]) delete(tx *Tx, v *T) error {
 // pageData is the number of bytes of JSON after which a page ends, whatever its limit: a job may have 4 MiB.
 const pageData = 8 << 20
 
-// list reads a page of a tenant's resources, by id: those whose column has a value, or all without one. next is the
-// cursor of the following page, empty on the last one.
-func (c collection[T]) list(ctx context.Context, db *DB, tenant, column, value string,
+// list reads a page of a tenant's resources, by id: those whose column has one of some values, or all without a column.
+// next is the cursor of the following page, empty on the last one.
+func (c collection[T]) list(ctx context.Context, db *DB, tenant, column string, values []string,
 	p Page) (page []*T, next string, err error) {
 	q, args := `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1 AND id > $2`,
 		[]any{tenant, p.After, p.Size() + 1}
 	if column != "" {
-		q, args = q+` AND `+column+` = $4`, append(args, value)
+		in, all := oneOf(values, args...)
+		q, args = q+` AND `+column+` IN (`+in+`)`, all
 	}
 	left, more := pageData, false
 	page, err = rows.Query(ctx, db.reads, func(r row) (*T, error) {

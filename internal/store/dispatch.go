@@ -176,7 +176,7 @@ func (db *DB) OldestWaiting(ctx context.Context) (map[string]time.Time, error) {
 // oneOf gives the placeholders of an IN list of IDs, of which there is at least one, and the arguments of a statement:
 // those before, which are $1 and so on, and the IDs. The list is filled up with its last ID to a power of two, so that
 // lists of any length are few statements.
-func oneOf(ids []int64, before ...any) (placeholders string, args []any) {
+func oneOf[T any](ids []T, before ...any) (placeholders string, args []any) {
 	n := 1
 	for n < len(ids) {
 		n *= 2

@@ -25,7 +25,7 @@ var positions = collection[Position]{table: "positions",
 
 // ListFeedJobs lists the open jobs of a tenant that are syndicated, by job board code.
 func (db *DB) ListFeedJobs(ctx context.Context, tenant string, p Page) ([]*Position, string, error) {
-	return positions.list(ctx, db, tenant, "feed", inFeed, p)
+	return positions.list(ctx, db, tenant, "feed", []string{inFeed}, p)
 }
 
 // FeedState differs after each change of a tenant's feed.

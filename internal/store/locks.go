@@ -36,13 +36,13 @@ func (tx *Tx) LockApplicationDocuments(tenant, application string, limit int) ([
 // smallest id. It locks the address as well: of two transactions that insert a candidate where there is none, the
 // second finds the first one's.
 func (tx *Tx) LockCandidateByEmail(tenant, email string) (*model.Candidate, bool, error) {
-	key := emailKey(email)
-	if err := tx.lockKey("candidate", tenant, key); err != nil {
+	keys := emailKeys(email)
+	if err := tx.lockKey("candidate", tenant, keys[0]); err != nil {
 		return nil, false, err
 	}
 	for after := ""; ; {
-		page, err := candidates.rows(tx, ` AND email = $2 AND id > $3 ORDER BY id LIMIT $4`,
-			tenant, key, after, DefaultPage)
+		page, err := candidates.rows(tx, ` AND email IN ($2, $3) AND id > $4 ORDER BY id LIMIT $5`,
+			tenant, keys[0], keys[1], after, DefaultPage)
 		if err != nil {
 			return nil, false, err
 		}

@@ -44,13 +44,19 @@ var applications = collection[model.JobApplication]{"job_applications", []string
 // emailKey returns the key of an e-mail address in the index: its case is folded, and it is not too long for an index.
 // A few different addresses share a key: it folds ß to ss, and ends after 1 KiB.
 func emailKey(address string) string {
-	return model.CandidateKey(cases.Fold().String(strings.TrimSpace(address)))
+	return model.CandidateKey(cases.Fold().String(model.ComparedEmail(address)))
+}
+
+// emailKeys returns the keys under which a candidate with an e-mail address is found. The second one is that of a candidate
+// who was written while keys had what [model.ComparedEmail] leaves out; it may be the first one.
+func emailKeys(address string) []string {
+	return []string{emailKey(address), model.CandidateKey(cases.Fold().String(strings.TrimSpace(address)))}
 }
 
 // hasEmail reports whether a candidate's first e-mail address is this one, case aside (simple case folding, which keeps
 // ß apart from ss).
 func hasEmail(c *model.Candidate, email string) bool {
-	return len(c.Email) > 0 && strings.EqualFold(strings.TrimSpace(c.Email[0]), strings.TrimSpace(email))
+	return len(c.Email) > 0 && strings.EqualFold(model.ComparedEmail(c.Email[0]), model.ComparedEmail(email))
 }
 
 // UpsertCandidate writes a candidate if its version is still the one it was read with; version 0: if there is none.
@@ -77,9 +83,9 @@ func (db *DB) Candidate(ctx context.Context, tenant, id string) (*model.Candidat
 // of those may be shorter than was asked for before the last one.
 func (db *DB) ListCandidates(ctx context.Context, tenant, email string, p Page) ([]*model.Candidate, string, error) {
 	if email == "" {
-		return candidates.list(ctx, db, tenant, "", "", p)
+		return candidates.list(ctx, db, tenant, "", nil, p)
 	}
-	page, next, err := candidates.list(ctx, db, tenant, "email", emailKey(email), p)
+	page, next, err := candidates.list(ctx, db, tenant, "email", emailKeys(email), p)
 	return slices.DeleteFunc(page, func(c *model.Candidate) bool { return !hasEmail(c, email) }), next, err
 }
 
@@ -115,7 +121,7 @@ func (db *DB) Job(ctx context.Context, tenant, boardCode string) (*model.Job, er
 
 // ListJobs lists jobs by job board code.
 func (db *DB) ListJobs(ctx context.Context, tenant string, p Page) ([]*model.Job, string, error) {
-	return jobs.list(ctx, db, tenant, "", "", p)
+	return jobs.list(ctx, db, tenant, "", nil, p)
 }
 
 // UpsertStep writes a step with its helper.
@@ -139,7 +145,7 @@ func (db *DB) Step(ctx context.Context, tenant, id string) (*model.Step, error) 
 
 // ListSteps lists a tenant's steps by id. Their order in the workflow is their position.
 func (db *DB) ListSteps(ctx context.Context, tenant string, p Page) ([]*model.Step, string, error) {
-	return steps.list(ctx, db, tenant, "", "", p)
+	return steps.list(ctx, db, tenant, "", nil, p)
 }
 
 // UpsertJobApplication writes a job application. Its status is changed with InsertTransition as well.
@@ -179,11 +185,11 @@ func (db *DB) ListJobApplications(ctx context.Context, tenant string, f Applicat
 	p Page) ([]*model.JobApplication, string, error) {
 	switch {
 	case f.Candidate != "":
-		return applications.list(ctx, db, tenant, "candidate", f.Candidate, p)
+		return applications.list(ctx, db, tenant, "candidate", []string{f.Candidate}, p)
 	case f.Job != "":
-		return applications.list(ctx, db, tenant, "job", f.Job, p)
+		return applications.list(ctx, db, tenant, "job", []string{f.Job}, p)
 	case f.Step != "":
-		return applications.list(ctx, db, tenant, "step", f.Step, p)
+		return applications.list(ctx, db, tenant, "step", []string{f.Step}, p)
 	}
-	return applications.list(ctx, db, tenant, "", "", p)
+	return applications.list(ctx, db, tenant, "", nil, p)
 }

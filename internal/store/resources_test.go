@@ -47,6 +47,32 @@ func TestCandidateIsFoundByAddress(t *testing.T) {
 	})
 }
 
+// Whoever copies an address along with a sign that nobody sees, or writes an accent as a character of its own, is the same
+// person.
+func TestCandidateIsFoundByAnAddressThatLooksTheSame(t *testing.T) {
+	t.Parallel()
+	const jorg, decomposed, invisible = "j\u00f6rg@example.org", "JO\u0308RG@example.org", "j\u00f6rg@example.org\u200b"
+	tables.Each(t, func(t *testing.T, db *store.DB) {
+		for _, known := range []string{jorg, decomposed, invisible} {
+			c := candidate("initech", "c-1")
+			c.Email = []string{known}
+			write(t, db, func(tx *store.Tx) error { return tx.UpsertCandidate(c, noon) })
+			for _, asked := range []string{jorg, decomposed, invisible, "\ufeff" + jorg} {
+				write(t, db, func(tx *store.Tx) error {
+					found, ok, err := tx.LockCandidateByEmail("initech", asked)
+					require.True(t, ok, "%q of %q", asked, known)
+					require.Equal(t, c, found)
+					return err
+				})
+				listed, _, err := db.ListCandidates(t.Context(), "initech", asked, store.Page{})
+				require.NoError(t, err)
+				require.Len(t, listed, 1, "%q of %q", asked, known)
+			}
+			write(t, db, func(tx *store.Tx) error { return tx.DeleteCandidate(c) })
+		}
+	})
+}
+
 // Addresses that differ in more than case are two people's, also where the index has one key for both; those that
 // differ in case alone are one's.
 func TestCandidatesAreToldApartByTheirWholeAddress(t *testing.T) {
