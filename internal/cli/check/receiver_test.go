@@ -280,6 +280,16 @@ var faults = []struct {
 			return 0
 		}
 	}},
+	{check: "B-07", fault: func(e *endpoint) { // a decoder that stops where the digits end
+		e.early = func(r *http.Request, body []byte) int {
+			header := r.Header.Get("X-Service-Signature")
+			if r.Header.Get("X-Service-Event") == webhook.EventExport && len(header) > 64 &&
+				webhook.Verify(header[:64], body, e.secrets...) {
+				return 202
+			}
+			return 0
+		}
+	}},
 	{check: "B-08", fault: func(e *endpoint) {
 		e.late = func(_ *http.Request, body []byte) int {
 			var b struct {
