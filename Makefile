@@ -55,8 +55,11 @@ test: deps build bin/hiregate-failpoints bin/s3-dev bin/tools ## run every test;
 	@cd cmd/release && CGO_ENABLED=0 ../../scripts/gotest.sh ./... -timeout 20m $(TESTFLAGS)
 	@echo "Testing deploy/kubernetes"
 	@cd deploy/kubernetes && CGO_ENABLED=0 ../../scripts/gotest.sh ./... -timeout 5m $(TESTFLAGS)
-	@echo "Testing hiregate, with the race detector"
-	@GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(scripts/testfolder.sh) scripts/gotest.sh ./... -race $(unchecked_sqlite) -p 2 -timeout 20m $(TESTFLAGS)
+	@echo "Testing hiregate: internal/e2e, and beside it the other packages with the race detector"
+	@export GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(scripts/testfolder.sh); \
+		CGO_ENABLED=0 scripts/gotest.sh ./internal/e2e -trimpath -timeout 30m $(TESTFLAGS) & e2e=$$!; \
+		scripts/gotest.sh "$$(go list ./... | grep -v /internal/e2e$$)" -race $(unchecked_sqlite) -p 2 -timeout 20m $(TESTFLAGS) || failed=1; \
+		wait $$e2e && [[ -z $${failed:-} ]]
 
 # What make check tests: packages whose tests need no server, no binary of ours and no other program, and take seconds. The few
 # tests in them that do need one are left out by name; go test wants the names of subtests last.
