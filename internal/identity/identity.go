@@ -109,7 +109,7 @@ const (
 	RefreshLife = 30 * 24 * time.Hour
 	SessionLife = 12 * time.Hour
 
-	RefreshGrace = 30 * time.Second // for a rotated refresh token, once
+	RefreshGrace = 30 * time.Second // in which a rotated refresh token may be used again
 )
 
 // Kind is the kind of a token.

@@ -103,16 +103,16 @@ func (tx *Tx) insertTokens(code []byte, scope string, tokens []identity.Token, n
 }
 
 // RotateRefreshToken ends a refresh token of a client and inserts the tokens that replace it. It returns nil for a
-// token that is unknown, expired, revoked or another client's. A client that refreshes twice at once, or lost the
-// answer, sends the former token again: it is accepted once more within identity.RefreshGrace. Any other use of a
-// former token means that it was stolen, so that all of its grant is revoked (RFC 9700 section 4.14.2).
+// token that is unknown, expired, revoked or another client's. A client that refreshes for several requests at once, or
+// lost the answer, sends the former token again: each use within identity.RefreshGrace of the first gets tokens of its
+// own in the same grant. A later use means that the token was stolen, so that all of its grant is revoked (RFC 9700
+// section 4.14.2).
 func (tx *Tx) RotateRefreshToken(refresh identity.Hash, issuer, client string, tokens []identity.Token,
 	now time.Time) (*identity.Grant, error) {
 	var code []byte
 	won, err := tx.sql.Scan([]any{&code}, `
-		UPDATE tokens SET ended_at = COALESCE(ended_at, $1), repeated_at = CASE WHEN ended_at IS NOT NULL THEN $1 END
-		WHERE hash = $2 AND kind = 'refresh' AND till > $1 AND (ended_at IS NULL OR ended_at > $5
-		AND repeated_at IS NULL)
+		UPDATE tokens SET ended_at = COALESCE(ended_at, $1)
+		WHERE hash = $2 AND kind = 'refresh' AND till > $1 AND (ended_at IS NULL OR ended_at > $5)
 		AND EXISTS (SELECT 1 FROM grants JOIN users ON users.id = grants.user_id WHERE grants.code = tokens.code
 		AND grants.issuer = $3 AND grants.client = $4
 			AND grants.revoked_at IS NULL AND users.disabled_at IS NULL)
