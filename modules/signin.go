@@ -14,6 +14,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/modules/app"
@@ -46,6 +47,12 @@ type UpstreamOIDC struct {
 	ClientID string `json:"client_id"`
 	// ClientSecret is a placeholder.
 	ClientSecret string `json:"client_secret"`
+	// TrustEmail are domains whose addresses count as verified where the provider does not say whether they are.
+	TrustEmail []string `json:"trust_email,omitempty"`
+	// Domains are those of the addresses whose accounts are linked to users. Default: all.
+	Domains []string `json:"domains,omitempty"`
+	// ProvisionOff refuses accounts whose address no user has, instead of inserting a user.
+	ProvisionOff bool `json:"provision_off,omitempty"`
 }
 
 // CaddyModule implements caddy.Module.
@@ -94,6 +101,11 @@ func (h *SignIn) Provision(ctx caddy.Context) error {
 		if p.Upstream, err = h.Upstream.resolve(g.Config, g.Now); err != nil {
 			return err
 		}
+		p.Joins = signin.Joins{Domains: h.Upstream.Domains, KnownOnly: h.Upstream.ProvisionOff}
+		if !p.Joins.KnownOnly && len(h.Upstream.Domains)+len(h.Upstream.TrustEmail) == 0 {
+			p.Log.Warn("signin: everyone whose address upstream_oidc verified becomes a user here; " +
+				"name the domains of your people, such as `domains example.com`, or write `provision off`")
+		}
 	}
 	h.provider = signin.New(p)
 	return nil
@@ -108,6 +120,11 @@ func (c *UpstreamOIDC) check(dev bool) error {
 			c.Issuer)
 	case issuer.Scheme == "http" && !dev:
 		return fmt.Errorf("signin: upstream_oidc %q is not encrypted: write an https address", c.Issuer)
+	}
+	for _, domain := range slices.Concat(c.TrustEmail, c.Domains) {
+		if !identity.IsDomain(domain) {
+			return fmt.Errorf("signin: upstream_oidc: %q is no domain: write what stands behind the @, such as example.com", domain)
+		}
 	}
 	return app.ValidateClientSecret("signin: upstream_oidc", c.ClientSecret, dev)
 }
@@ -125,7 +142,8 @@ func (c *UpstreamOIDC) resolve(config *config.Config, now func() time.Time) (*oi
 		return nil, app.Unset("signin: upstream_oidc: client_secret", err)
 	}
 	return &oidcclient.Provider{Name: cmp.Or(c.Name, issuer.Hostname()), Issuer: c.Issuer, ClientID: c.ClientID,
-		Secret: strings.TrimSpace(secret), Client: config.Egress.Client(), Now: now}, nil
+		Secret: strings.TrimSpace(secret), Client: config.Egress.Client(), Now: now,
+		TrustEmail: c.TrustEmail}, nil
 }
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.

@@ -24,6 +24,9 @@ import (
 //			name          <text>
 //			client_id     <id>
 //			client_secret <placeholder>
+//			trust_email   <domain...>
+//			domains       <domain...>
+//			provision     off
 //		}
 //	}
 func parseSignIn(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
@@ -47,6 +50,7 @@ func parseSignIn(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 var examples = map[string]string{
 	"base_url": "https://gate.example.com/signin", "title": `"Recruiting Service"`, "rotate": "90d",
 	"name": `"Initech Staff"`, "client_id": "hiregate", "client_secret": "{env.HIREGATE_UPSTREAM_SECRET}",
+	"provision": "off",
 }
 
 func oneArgument(option string) error {
@@ -87,12 +91,24 @@ func (h *SignIn) upstream(d httpcaddyfile.Helper, args []string, dev bool) error
 	head := *d.Dispenser
 	u := &UpstreamOIDC{Issuer: args[0]}
 	targets := map[string]*string{"name": &u.Name, "client_id": &u.ClientID, "client_secret": &u.ClientSecret}
+	domains := map[string]*[]string{"trust_email": &u.TrustEmail, "domains": &u.Domains}
 	for d.NextBlock(1) {
 		option := d.Val()
+		if list, ok := domains[option]; ok {
+			if *list = append(*list, d.RemainingArgs()...); len(*list) == 0 {
+				return fmt.Errorf("%s takes domains: write, for example, `%[1]s example.com`", option)
+			}
+			continue
+		}
 		target, known := targets[option]
 		switch {
+		case option == "provision":
+			if args := d.RemainingArgs(); len(args) != 1 || args[0] != "off" {
+				return oneArgument(option)
+			}
+			u.ProvisionOff = true
 		case !known:
-			return fmt.Errorf("%s is unknown here: write name, client_id or client_secret", option)
+			return fmt.Errorf("%s is unknown here: write name, client_id, client_secret, trust_email, domains or provision", option)
 		case *target != "":
 			return fmt.Errorf("%s is there twice: keep one of them", option)
 		case !d.AllArgs(target) || *target == "":

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/net/idna"
@@ -12,6 +13,19 @@ import (
 func SameAddress(a, b string) bool {
 	i, j := strings.LastIndexByte(a, '@'), strings.LastIndexByte(b, '@')
 	return i > 0 && j > 0 && lowerASCII(a[:i]) == lowerASCII(b[:j]) && comparedDomain(a[i+1:]) == comparedDomain(b[j+1:])
+}
+
+// InDomains reports whether an e-mail address is in one of some domains, however those are written. A subdomain is
+// another domain.
+func InDomains(email string, domains []string) bool {
+	at := strings.LastIndexByte(email, '@')
+	return at > 0 && slices.ContainsFunc(domains, func(d string) bool { return comparedDomain(d) == comparedDomain(email[at+1:]) })
+}
+
+// IsDomain reports whether an address can be in a domain, such as example.com.
+func IsDomain(s string) bool {
+	ascii, err := idna.Lookup.ToASCII(s)
+	return err == nil && strings.Contains(ascii, ".") && possibleHost(ascii) && len(ascii) <= 253
 }
 
 // comparedDomain returns a domain in A-labels, if it can be looked up.

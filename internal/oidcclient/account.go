@@ -16,6 +16,8 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+
+	"github.com/hiregate/hiregate/internal/identity"
 )
 
 // Account describes a user, as a provider reports it.
@@ -67,8 +69,11 @@ func (c claims) yes(name string) bool {
 }
 
 // describe copies the claims that describe the user.
-func (a *Account) describe(c claims) {
+func (p *Provider) describe(a *Account, c claims) {
 	a.Email, a.EmailVerified = c.text("email"), c.yes("email_verified")
+	if _, told := c["email_verified"]; !told { // Entra ID never sends it
+		a.EmailVerified = identity.InDomains(a.Email, p.TrustEmail)
+	}
 	a.Name, a.GivenName = cmp.Or(c.text("name"), a.Name), cmp.Or(c.text("given_name"), a.GivenName)
 	a.FamilyName = cmp.Or(c.text("family_name"), a.FamilyName)
 	if groups := c.texts("groups"); groups != nil {
@@ -157,7 +162,7 @@ func (p *Provider) account(token *oidc.IDToken, nonce string) (*Account, error) 
 	if sid := c.text("sid"); len(sid) <= maxSubject && !strings.ContainsFunc(sid, unicode.IsControl) {
 		account.SID = sid
 	}
-	account.describe(c)
+	p.describe(account, c)
 	return account, nil
 }
 
@@ -196,6 +201,6 @@ func (p *Provider) Complete(ctx context.Context, account *Account) error {
 	case c.text("sub") != account.Subject: // section 5.3.2
 		return fmt.Errorf("%w: it is about another user", ErrUserinfo)
 	}
-	account.describe(c)
+	p.describe(account, c)
 	return nil
 }

@@ -27,6 +27,8 @@ type Provider struct {
 	Secret   string
 	Client   *http.Client // that asks it
 	Now      func() time.Time
+	// TrustEmail are domains whose addresses count as verified where the provider does not say whether they are.
+	TrustEmail []string
 
 	reading singleflight.Group
 	last    atomic.Pointer[reading]

@@ -31,6 +31,7 @@ type Provider struct {
 	Ring     *Ring
 	Vault    *vault.Vault
 	Upstream *oidcclient.Provider // another provider where people may sign in; nil: none
+	Joins    Joins                // which accounts of the upstream may
 	Failures *password.Failures
 	Address  func(*http.Request) string // where a request comes from
 	Log      *zap.Logger

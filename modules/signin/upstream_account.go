@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -14,10 +15,19 @@ import (
 // errUnknownAccount means that an upstream account belongs to no user here.
 var errUnknownAccount = errors.New("the account belongs to no user here")
 
+// Joins says which new upstream accounts may sign in here.
+type Joins struct {
+	Domains   []string // of their addresses; empty: any
+	KnownOnly bool     // an account whose address no user has is refused; otherwise it gets a user
+}
+
 // userOfAccount returns the user of an upstream account. Once an account is joined, only issuer and subject count.
 // Errors: errUnknownAccount, oidcclient.ErrUserinfo.
 func (p *Provider) userOfAccount(ctx context.Context, account *oidcclient.Account) (*identity.User, error) {
 	u, err := p.joinedUser(ctx, account)
+	if err == nil {
+		return p.renamed(ctx, u, account)
+	}
 	if errors.Is(err, store.ErrNotFound) {
 		u, err = p.join(ctx, account)
 	}
@@ -40,8 +50,20 @@ func (p *Provider) joinedUser(ctx context.Context, account *oidcclient.Account) 
 	return u, err
 }
 
+// renamed gives a user the names that they have upstream now, and returns the user as stored. The address stays: roles
+// at the console rest on it.
+func (p *Provider) renamed(ctx context.Context, u *identity.User, account *oidcclient.Account) (*identity.User, error) {
+	now := *u
+	now.Name, now.GivenName, now.FamilyName = cmp.Or(identity.Tidy(account.Name), u.Name),
+		cmp.Or(identity.Tidy(account.GivenName), u.GivenName), cmp.Or(identity.Tidy(account.FamilyName), u.FamilyName)
+	if now.Name == u.Name && now.GivenName == u.GivenName && now.FamilyName == u.FamilyName || now.Validate() != nil {
+		return u, nil
+	}
+	return &now, p.db().Write(ctx, func(tx *store.Tx) error { return tx.RenameUser(&now) })
+}
+
 // join joins a new upstream account to the user with the same e-mail address, if it is verified on both sides; if there
-// is none, it inserts a user. Errors: errUnknownAccount, oidcclient.ErrUserinfo; store.ErrTaken: it was joined meanwhile,
+// is none, it inserts a user, unless provisioning is off. Errors: errUnknownAccount, oidcclient.ErrUserinfo; store.ErrTaken: it was joined meanwhile,
 // or the user has another account.
 func (p *Provider) join(ctx context.Context, account *oidcclient.Account) (*identity.User, error) {
 	if err := p.Upstream.Complete(ctx, account); err != nil {
@@ -50,11 +72,12 @@ func (p *Provider) join(ctx context.Context, account *oidcclient.Account) (*iden
 	made := &identity.User{ID: uuid.NewString(), Email: account.Email, EmailVerified: true,
 		Name: identity.Tidy(account.Name), GivenName: identity.Tidy(account.GivenName),
 		FamilyName: identity.Tidy(account.FamilyName), CreatedAt: p.now()}
-	if !account.EmailVerified || made.Validate() != nil {
+	allowed := len(p.Joins.Domains) == 0 || identity.InDomains(account.Email, p.Joins.Domains)
+	if !account.EmailVerified || !allowed || made.Validate() != nil {
 		return nil, errUnknownAccount
 	}
 	u, err := p.db().UserByEmail(ctx, account.Email)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) && !p.Joins.KnownOnly {
 		u, err = made, nil
 	}
 	switch {

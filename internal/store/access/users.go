@@ -28,6 +28,12 @@ func (tx *Tx) UpdateUser(u *identity.User) error {
 		u.Email, identity.Fold(u.Email), u.EmailVerified, u.Name, u.GivenName, u.FamilyName, u.ID)
 }
 
+// RenameUser changes a user's names alone. ErrNotFound when there is no such user.
+func (tx *Tx) RenameUser(u *identity.User) error {
+	return tx.sql.RunOr(ErrNotFound, `UPDATE users SET name = $1, given_name = $2, family_name = $3 WHERE id = $4`,
+		u.Name, u.GivenName, u.FamilyName, u.ID)
+}
+
 // EnableUser lets a user who is disabled sign in again, with the password that they had. It reports false when there is
 // no such user, or they are not disabled.
 func (tx *Tx) EnableUser(id string) (bool, error) {
