@@ -45,7 +45,9 @@ AddOutputFilter INCLUDES .html
 </Directory>
 
 OIDCProviderMetadataURL ISSUER/.well-known/openid-configuration
-OIDCClientID apache
+OIDCClientID CLIENT
+OIDCResponseMode MODE
+OIDCCookie CLIENT_session
 OIDCClientSecret SECRET
 OIDCRedirectURI http://localhost:PORT/protected/redirect
 OIDCCryptoPassphrase what-its-cookies-are-sealed-with
@@ -67,8 +69,9 @@ const apachePage = `<!doctype html>
 <p id="issuer"><!--#echo var="OIDC_CLAIM_iss" --></p>
 `
 
-// startApache starts an Apache of its own, with its files in a folder of its own, at a port.
-func startApache(t *testing.T, port int, issuer, secret string) {
+// startApache starts an Apache of its own, with its files in a folder of its own, at a port. It is a client that gets its
+// answers in a response mode.
+func startApache(t *testing.T, port int, issuer, client, secret, mode string) {
 	t.Helper()
 	server, err := exec.LookPath("apache2")
 	if err != nil {
@@ -87,7 +90,7 @@ func startApache(t *testing.T, port int, issuer, secret string) {
 		require.NoError(t, os.WriteFile(path, []byte(page), 0o644))
 	}
 	config := strings.NewReplacer("ROOT", root, "MODULES", modules, "USER", user, "PORT", fmt.Sprint(port), "ISSUER",
-		issuer, "SECRET", secret).Replace(apacheConfig)
+		issuer, "CLIENT", client, "SECRET", secret, "MODE", mode).Replace(apacheConfig)
 	path, log := filepath.Join(root, "httpd.conf"), filepath.Join(root, "error.log")
 	require.NoError(t, os.WriteFile(path, []byte(config), 0o600))
 	p := start(t, nil, server, "-f", path, "-D", "FOREGROUND")
@@ -116,10 +119,12 @@ func readable(t *testing.T, folder string) {
 func TestClientModAuthOpenIDC(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
-	port := freePorts(t, 1)[0]
-	app := fmt.Sprintf("http://localhost:%d", port)
+	ports := freePorts(t, 2)
+	app, posted := fmt.Sprintf("http://localhost:%d", ports[0]), fmt.Sprintf("http://localhost:%d", ports[1])
 	secret := p.addClient("apache", "RS256", []string{app + "/protected/redirect"}, []string{app + "/"})
-	startApache(t, port, p.issuer, secret)
+	startApache(t, ports[0], p.issuer, "apache", secret, "query")
+	startApache(t, ports[1], p.issuer, "posted", p.addClient("posted", "RS256", []string{posted + "/protected/redirect"}, nil),
+		"form_post")
 
 	c := startChromium(t)
 	c.open(app + "/protected/?page=1")
@@ -139,12 +144,16 @@ func TestClientModAuthOpenIDC(t *testing.T) {
 	require.Equal(t, p.issuer, c.text("#issuer"))
 
 	// Signed out here alone, they are signed in again by the session at the provider, and nothing is asked.
-	const session = "/cookie/mod_auth_openidc_session"
+	const session = "/cookie/apache_session"
 	c.call(http.MethodGet, session, nil, nil)
 	c.call(http.MethodDelete, session, nil, nil)
 	require.Contains(t, c.try(http.MethodGet, session, nil, nil), "no such cookie")
 	c.open(app + "/protected/")
 	c.awaitText(app+"/protected/", "ada@example.com")
+
+	// An application that wants its answers as a form gets them without a press.
+	c.open(posted + "/protected/?page=2")
+	c.awaitText(posted+"/protected/?page=2", "ada@example.com")
 
 	c.open(app + "/protected/redirect?logout=" + strings.ReplaceAll(app, ":", "%3A") + "%2F")
 	c.awaitText(app+"/", "Bye")

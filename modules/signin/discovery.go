@@ -31,7 +31,7 @@ func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) {
 		"end_session_endpoint":                           p.Issuer + "/oauth/logout",
 		"scopes_supported":                               scopes,
 		"response_types_supported":                       []string{"code"},
-		"response_modes_supported":                       []string{"query"},
+		"response_modes_supported":                       []string{"query", "form_post"},
 		"grant_types_supported":                          []string{"authorization_code", "refresh_token"},
 		"subject_types_supported":                        []string{"public"},
 		"id_token_signing_alg_values_supported":          identity.Algorithms,

@@ -37,6 +37,10 @@ func (p *Provider) note(r *http.Request, e *identity.Entry) {
 	if !limit.(*rate.Limiter).AllowN(e.At, 1) {
 		return
 	}
+	if e.Result == errClient.Code {
+		p.Log.Warn("an application sent a wrong client secret; give it the current one, or make another with "+
+			"`hiregate oauth-client set "+e.Client+" --new-secret`", zap.String("client", e.Client))
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 5*time.Second)
 	defer cancel()
 	if err := p.db().Write(ctx, func(tx *store.Tx) error { return tx.InsertSigninEntry(e) }); err != nil {

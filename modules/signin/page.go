@@ -31,13 +31,19 @@ type page struct {
 	Factor    *factorForm
 	Consent   *consentForm
 	SignOut   *signOutForm
+	Answer    *answerForm
 	permitted string // further schemes that the form may lead to; see policy
 }
 
-// policy returns the Content-Security-Policy of the pages: no script, no frame, nothing from elsewhere. A form leads to
-// us and then on to the application, which may redirect further: browsers check each step against form-action.
-func policy(permitted string) string {
-	return "default-src 'none'; style-src " + welcome.StyleSource + "; form-action 'self'" + permitted +
+// policy returns the Content-Security-Policy of the pages: no script but the one that submits an answer, no frame,
+// nothing from elsewhere. A form leads to us and then on to the application, which may redirect further: browsers check
+// each step against form-action.
+func (v *page) policy() string {
+	script := ""
+	if v.Answer != nil {
+		script = "script-src " + submitSource + "; "
+	}
+	return "default-src 'none'; " + script + "style-src " + welcome.StyleSource + "; form-action 'self'" + v.permitted +
 		"; frame-ancestors 'none'; base-uri 'none'"
 }
 
@@ -63,7 +69,7 @@ func (p *Provider) render(w http.ResponseWriter, r *http.Request, status int, v 
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Language", v.Text.Lang)
 	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Security-Policy", policy(v.permitted))
+	h.Set("Content-Security-Policy", v.policy())
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
 	// Not no-referrer: browsers would send our own forms with an Origin of null then. Nor a Cross-Origin-Opener-Policy:

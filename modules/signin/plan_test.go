@@ -417,7 +417,7 @@ func TestPlanDiscoveryEndpointVerification(t *testing.T) {
 		require.NotEqual(t, http.StatusNotFound, b.get(path).Code)
 	}
 	for name, want := range map[string][]any{
-		"response_types_supported": {"code"}, "response_modes_supported": {"query"},
+		"response_types_supported": {"code"}, "response_modes_supported": {"query", "form_post"},
 		"grant_types_supported":   {"authorization_code", "refresh_token"},
 		"subject_types_supported": {"public"}, "id_token_signing_alg_values_supported": {"RS256", "ES256"},
 		"scopes_supported":                      {"openid", "profile", "email", "offline_access"},

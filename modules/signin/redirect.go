@@ -1,6 +1,9 @@
 package signin
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
@@ -21,7 +24,34 @@ func (p *Provider) sendBack(w http.ResponseWriter, r *http.Request, a *authoriza
 		answer.Set("state", a.state)
 	}
 	answer.Set("iss", p.Issuer)
+	if a.formPost {
+		p.answerPage(w, r, a, answer)
+		return
+	}
 	redirectWith(w, r, a.redirectURI, answer)
+}
+
+// answerForm is the form that carries an answer to the redirect URI. Its page submits it where scripts run; elsewhere
+// people press its button.
+type answerForm struct {
+	To     string
+	Values url.Values
+	Script template.JS
+}
+
+// submitScript submits the form of an answer. Its hash is the one script that the policy of that page lets in.
+const submitScript = "document.forms[0].submit()"
+
+var submitSource = func() string {
+	sum := sha256.Sum256([]byte(submitScript))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}()
+
+// answerPage shows the form that carries an answer (OAuth 2.0 Form Post Response Mode, section 2).
+func (p *Provider) answerPage(w http.ResponseWriter, r *http.Request, a *authorization, answer url.Values) {
+	t := textsFor(a.locales, r)
+	p.render(w, r, http.StatusOK, &page{Text: t, Title: p.fill(t.AnswerTitle, a.client.Name), Lead: p.fill(t.Answer, a.client.Name),
+		Answer: &answerForm{To: a.redirectURI, Values: answer, Script: submitScript}, permitted: leading(a.redirectURI)})
 }
 
 // redirectWith redirects the user to a registered address. It keeps the query of the address, and adds parameters.

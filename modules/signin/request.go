@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/hiregate/hiregate/internal/identity"
@@ -22,6 +23,7 @@ type authorization struct {
 	client      *identity.Client
 	redirectURI string
 	state       string // empty: none was sent
+	formPost    bool   // the answer goes to the redirect URI as a form (OAuth 2.0 Form Post Response Mode)
 	scope       string // the scopes that we know, without repetition
 	nonce       string
 	challenge   string
@@ -59,7 +61,7 @@ func (p *Provider) readRequest(r *http.Request, raw string) (*authorization, err
 		return nil, errUntrusted
 	}
 	a := &authorization{raw: raw, client: c, redirectURI: one("redirect_uri"), state: one("state"), nonce: one("nonce"),
-		challenge: one("code_challenge"),
+		challenge: one("code_challenge"), formPost: one("response_mode") == "form_post",
 		loginHint: one("login_hint"), locales: one("ui_locales")}
 	if malformed != nil {
 		return a, invalid("the request is not form-urlencoded: percent-encode each parameter")
@@ -133,8 +135,12 @@ func (a *authorization) checkKind(q url.Values) error {
 	default:
 		return badRequest("unsupported_response_type", "response_type must be code")
 	}
-	if mode := q.Get("response_mode"); mode != "" && mode != "query" {
-		return invalid("response_mode must be query")
+	switch mode := q.Get("response_mode"); {
+	case mode != "" && mode != "query" && mode != "form_post":
+		return invalid("response_mode must be query or form_post")
+	case a.formPost && (!utf8.ValidString(a.state) || strings.ContainsFunc(a.state, unicode.IsControl)):
+		a.formPost = false
+		return invalid("a form can't return this state: use printable characters, or response_mode=query")
 	}
 	return nil
 }

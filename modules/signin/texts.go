@@ -23,6 +23,7 @@ type texts struct {
 	ConsentTitle, ConsentFor, ConsentSub, Allow, Refuse string
 	ConsentProfile, ConsentEmail, ConsentOffline        string
 	AskOutTitle, AskOut, SignOut                        string
+	AnswerTitle, Answer, Continue                       string
 	OutTitle, Out                                       string
 	UntrustedTitle, Untrusted                           string
 	OverTitle, Over                                     string
