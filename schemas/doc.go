@@ -7,13 +7,14 @@
 //	validator, err := schemas.New("Service") // once
 //	…
 //	doc, err := schemas.Guard(body)     // *GuardError: answer 400
-//	findings := validator.Export(doc)   // not nil: answer 422 with the findings
+//	faults, deviations := validator.Received(doc) // faults: answer 422 with them; deviations: note them
 //	out := doc.Rewrite(body, addresses) // other attachment URLs, every other byte as it came
 //
-// The rules are in export.schema.json and verification.schema.json: JSON Schema draft-07 with three conventions.
+// The rules are in export.schema.json and verification.schema.json: JSON Schema draft-07 with four conventions.
 //
 //   - "{service_name}" stands for the maker's name, which the contract writes as "Service".
 //   - The formats contract-date (YYYY-MM-DD) and contract-datetime (YYYY-MM-DD HH:mm:ss) mean days and times that exist.
+//   - The keyword deviations names what may be at that place instead, see [Deviation].
 //   - $ref points into the same file and has no siblings; $id is a urn, so that nothing is ever fetched.
 //
 // What comes through the Apply API is decided by [CheckApplication], whose rules are in application.schema.json, and by

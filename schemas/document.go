@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"reflect"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -20,6 +22,22 @@ type Document struct {
 	// CandidateID is the string at /candidate/person/id/value, empty if there is none. It is any Unicode text, U+0000
 	// included.
 	CandidateID string
+
+	nulls map[uintptr][]string // the members that were left out, by the object
+}
+
+func (d *Document) noteNull(object map[string]any, name string) {
+	if d.nulls == nil {
+		d.nulls = map[uintptr][]string{}
+	}
+	at := reflect.ValueOf(object).Pointer()
+	d.nulls[at] = append(d.nulls[at], name)
+}
+
+// isNull reports whether a member of an object in Value is null, rather than absent.
+func (d *Document) isNull(object any, name string) bool {
+	of, ok := object.(map[string]any)
+	return ok && slices.Contains(d.nulls[reflect.ValueOf(of).Pointer()], name)
 }
 
 // CheckAttachments returns a finding if the document has more than so many attachments. Ask it before

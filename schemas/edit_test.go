@@ -33,6 +33,11 @@ func guarded(t testing.TB, body []byte) *Document {
 	return doc
 }
 
+// found is a finding to the letter.
+func found(pointer, rule, what string) Finding {
+	return Finding{Pointer: pointer, Rule: rule, Found: what}
+}
+
 // absent, as the new value of an edit, removes the property.
 type absent struct{}
 

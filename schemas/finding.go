@@ -23,21 +23,29 @@ type Finding struct {
 	Rule string `json:"rule"`
 	// Found is the kind of value at that place: "absent", "null", "object", "string of 12 characters".
 	Found string `json:"found"`
+	// Deviation is the name of the listed deviation that it is; empty: it is a fault.
+	Deviation string `json:"-"`
 }
 
-// check has the library validate a document.
-func (s *schema) check(d *Document) (findings []Finding) {
+// check has the library validate a document. Both lists have at most MaxFindings, in order; there is one of each
+// deviation.
+func (s *schema) check(d *Document) (faults, deviations []Finding) {
 	defer func() {
 		// The guard keeps out what is known to make the library panic. What is not known must not end the process,
 		// and a body that could not be checked must not count as valid.
 		if recover() != nil {
-			findings = []Finding{{Rule: "schema could not be applied", Found: kind(d.Value)}}
+			faults = []Finding{{Rule: "schema could not be applied", Found: kind(d.Value)}}
 		}
 	}()
-	w := new(search)
+	w := &search{doc: d}
 	w.check(s, d.Value)
-	slices.SortFunc(w.findings, inOrder)
-	return w.findings[:min(len(w.findings), MaxFindings)]
+	return first(w.faults), w.deviations
+}
+
+// first sorts findings, and returns at most MaxFindings of them.
+func first(findings []Finding) []Finding {
+	slices.SortFunc(findings, inOrder)
+	return findings[:min(len(findings), MaxFindings)]
 }
 
 func inOrder(a, b Finding) int {
@@ -46,28 +54,38 @@ func inOrder(a, b Finding) int {
 
 // finding translates an error of the library, whose texts and values quote the body. It reports false for an error that
 // only says that there are others.
-func (s *schema) finding(e gojsonschema.ResultError) (Finding, bool) {
+func (s *schema) finding(e gojsonschema.ResultError, d *Document) (f Finding, ok bool) {
 	// Our schemas describe no property whose name would need escapes in a pointer.
 	pointer := strings.TrimPrefix(e.Context().String("/"), gojsonschema.STRING_CONTEXT_ROOT)
-	found := kind(e.Value())
-	details := e.Details()
+	details, value := e.Details(), e.Value()
+	f = Finding{Pointer: pointer, Found: kind(value)}
 	switch e.(type) {
 	case *gojsonschema.ConditionThenError, *gojsonschema.ConditionElseError, *gojsonschema.NumberAllOfError:
 		return Finding{}, false
 	case *gojsonschema.RequiredError:
 		// The library names the object.
-		return Finding{pointer + "/" + fmt.Sprint(details["property"]), "required", "absent"}, true
-	case *gojsonschema.InvalidTypeError:
-		return Finding{pointer, "type: " + fmt.Sprint(details["expected"]), found}, true
-	case *gojsonschema.DoesNotMatchPatternError:
-		return Finding{pointer, s.literals[fmt.Sprint(details["pattern"])], found}, true
-	case *gojsonschema.DoesNotMatchFormatError:
-		if details["format"] == dateFormat {
-			return Finding{pointer, "date: YYYY-MM-DD", found + " that is not a date"}, true
+		name := fmt.Sprint(details["property"])
+		f = Finding{Pointer: pointer + "/" + name, Rule: "required", Found: "absent"}
+		if !d.isNull(value, name) {
+			return f, true
 		}
-		return Finding{pointer, "datetime: YYYY-MM-DD HH:mm:ss", found + " that is not a datetime"}, true
+		value = nil
+	case *gojsonschema.InvalidTypeError:
+		f.Rule = "type: " + fmt.Sprint(details["expected"])
+	case *gojsonschema.DoesNotMatchPatternError:
+		f.Rule = s.literals[fmt.Sprint(details["pattern"])]
+	case *gojsonschema.DoesNotMatchFormatError:
+		what := "datetime"
+		f.Rule = "datetime: YYYY-MM-DD HH:mm:ss"
+		if details["format"] == dateFormat {
+			what, f.Rule = "date", "date: YYYY-MM-DD"
+		}
+		f.Found += " that is not a " + what
+	default:
+		f.Rule = e.Type()
 	}
-	return Finding{pointer, e.Type(), found}, true
+	f.Deviation = s.deviation(f.Pointer, value)
+	return f, true
 }
 
 // kind says what kind of thing v is, without saying what it is.

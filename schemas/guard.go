@@ -114,9 +114,11 @@ func (r *reader) object(p place, index int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if member != nil { // null counts as absent
-			object[name] = member
+		if member == nil { // null counts as absent
+			r.doc.noteNull(object, name)
+			continue
 		}
+		object[name] = member
 	}
 	if _, err := r.dec.ReadToken(); err != nil {
 		return nil, err

@@ -31,6 +31,7 @@ func TestGuardDecodes(t *testing.T) {
 	} {
 		doc, err := Guard([]byte(body))
 		require.NoError(t, err, body)
+		doc.nulls = nil
 		require.Equal(t, &Document{Value: want}, doc, body)
 	}
 }

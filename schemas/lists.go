@@ -17,6 +17,8 @@ type schema struct {
 	lists    []listSchema
 	// literals gives the rule for each pattern that sharpen wrote.
 	literals map[string]string
+	// marks has the deviations that may be in the value, by the pointer to where.
+	marks map[string][]mark
 }
 
 // listSchema is a list below the value that a schema describes.
@@ -40,9 +42,22 @@ func (l *listSchema) in(value any) []any {
 type search struct {
 	gojsonschema.JSONLoader // of which the library calls LoadJSON only
 
-	value    any
-	at       []step // that lead to the value
-	findings []Finding
+	doc        *Document
+	value      any
+	at         []step // that lead to the value
+	faults     []Finding
+	deviations []Finding // the first of each, and no more than MaxFindings others
+}
+
+func (w *search) add(f Finding) {
+	switch {
+	case f.Deviation == "":
+		w.faults = append(w.faults, f)
+	case len(w.deviations) < MaxFindings || !slices.ContainsFunc(w.deviations, func(before Finding) bool {
+		return before.Deviation == f.Deviation
+	}):
+		w.deviations = append(w.deviations, f)
+	}
 }
 
 // step leads to an item of a list.
@@ -54,7 +69,7 @@ type step struct {
 // LoadJSON returns the value that is validated.
 func (w *search) LoadJSON() (any, error) { return w.value, nil }
 
-// check validates a value, and the lists below it until there are MaxFindings.
+// check validates a value, and the lists below it until there are MaxFindings faults.
 func (w *search) check(s *schema, value any) {
 	w.value = value
 	result, err := s.compiled.Validate(w)
@@ -62,12 +77,15 @@ func (w *search) check(s *schema, value any) {
 		panic(err)
 	}
 	if !result.Valid() {
-		w.findings = append(w.findings, s.findings(result.Errors(), w.pointer())...)
+		for _, f := range s.findings(result.Errors(), w.doc) {
+			f.Pointer = w.pointer() + f.Pointer
+			w.add(f)
+		}
 	}
 	for n := range s.lists {
 		l := &s.lists[n]
 		for i, item := range l.in(value) {
-			if len(w.findings) >= MaxFindings {
+			if len(w.faults) >= MaxFindings {
 				return
 			}
 			w.at = append(w.at, step{l, i})
@@ -86,11 +104,10 @@ func (w *search) pointer() string {
 	return pointer
 }
 
-// findings translates the errors of the value at base, each once.
-func (s *schema) findings(errors []gojsonschema.ResultError, base string) (all []Finding) {
+// findings translates the errors of a value of the document, each once. Their pointers begin at the value.
+func (s *schema) findings(errors []gojsonschema.ResultError, d *Document) (all []Finding) {
 	for _, e := range errors {
-		if f, ok := s.finding(e); ok {
-			f.Pointer = base + f.Pointer
+		if f, ok := s.finding(e, d); ok {
 			all = append(all, f)
 		}
 	}
@@ -106,7 +123,7 @@ type compiler struct {
 }
 
 func (c *compiler) schema(node object) (*schema, error) {
-	s := &schema{literals: c.literals}
+	s := &schema{literals: c.literals, marks: map[string][]mark{}}
 	return s, c.complete(s, node)
 }
 
@@ -116,6 +133,9 @@ func (c *compiler) complete(s *schema, node object) (err error) {
 		own["definitions"] = withoutItems(c.definitions)
 	}
 	if s.compiled, err = load(own, false); err != nil {
+		return err
+	}
+	if err := c.mark(own, "", s.marks); err != nil {
 		return err
 	}
 	s.lists, err = c.lists(node, nil)
@@ -159,7 +179,7 @@ func (c *compiler) items(node object) (*schema, error) {
 	if s := c.named[name]; s != nil {
 		return s, nil
 	}
-	s := &schema{literals: c.literals}
+	s := &schema{literals: c.literals, marks: map[string][]mark{}}
 	c.named[name] = s
 	node, _ = c.definitions[name].(object)
 	return s, c.complete(s, node)

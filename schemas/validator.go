@@ -40,12 +40,26 @@ func New(serviceName string) (*Validator, error) {
 
 var token = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
-// Export checks the body of a CANDIDATE-EXPORT. It returns nil if the body is valid, otherwise at most 50 findings,
-// sorted by pointer, then rule.
-func (v *Validator) Export(d *Document) []Finding { return v.export.check(d) }
+// Export checks the body of a CANDIDATE-EXPORT to the letter. It returns nil if the body is valid, otherwise at most 50
+// findings, sorted by pointer, then rule: to the letter, a deviation is a fault.
+func (v *Validator) Export(d *Document) []Finding {
+	faults, deviations := v.export.check(d)
+	for _, f := range deviations {
+		f.Deviation = ""
+		faults = append(faults, f)
+	}
+	return first(faults)
+}
+
+// Received checks the body of a CANDIDATE-EXPORT that somebody else built: what breaks the contract is a fault or one of
+// the listed deviations. It returns at most 50 faults, in the order of Export, and of the deviations at least one each.
+func (v *Validator) Received(d *Document) (faults, deviations []Finding) { return v.export.check(d) }
 
 // Verification checks the body of a VERIFY, as Export does.
-func (v *Validator) Verification(d *Document) []Finding { return v.verification.check(d) }
+func (v *Validator) Verification(d *Document) []Finding {
+	faults, _ := v.verification.check(d)
+	return faults
+}
 
 // compile compiles a schema for a maker's name.
 func compile(source, serviceName string) (*schema, error) {

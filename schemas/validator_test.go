@@ -42,7 +42,7 @@ func TestOptionalPropertiesMayBeAbsentOrNull(t *testing.T) {
 			null := v.Export(guarded(t, edited(t, body, pointer, nil)))
 			require.Equal(t, without, null, pointer)
 			if isRequired(pointer, parent, object) {
-				require.Equal(t, []Finding{{pointer, "required", "absent"}}, without)
+				require.Equal(t, []Finding{found(pointer, "required", "absent")}, without)
 			} else {
 				require.Nil(t, without, pointer)
 				optional++
@@ -106,7 +106,7 @@ func TestDates(t *testing.T) {
 			require.Nil(t, findings, "%s %q", pointer, value)
 			return
 		}
-		require.Equal(t, []Finding{{pointer, rule, kind(value) + " that is not a " + what}}, findings, value)
+		require.Equal(t, []Finding{found(pointer, rule, kind(value)+" that is not a "+what)}, findings, value)
 	}
 	const status = opening + "/candidateStatus/transitionDateTime"
 	for day, valid := range days {
@@ -137,14 +137,14 @@ func TestStartDateEntry(t *testing.T) {
 	}
 	// The entry belongs to a job, not to a person.
 	require.Equal(t,
-		[]Finding{{person + "/customFields/0/id/schemeId", "const: Service Custom Field", "string of 18 characters"}},
+		[]Finding{found(person+"/customFields/0/id/schemeId", "const: Service Custom Field", "string of 18 characters")},
 		v.Export(guarded(t, edited(t, body, person+"/customFields", []any{start}))))
 	// All that is wrong with one is told at once.
 	wrong := entry("Service Start Date", "start", "datetime", "2028-02-30")
 	require.Equal(t, []Finding{
-		{fields + "/1/name", "const: startDate", "string of 5 characters"},
-		{fields + "/1/type", "const: date", "string of 8 characters"},
-		{fields + "/1/value", aDate, "string of 10 characters that is not a date"},
+		found(fields+"/1/name", "const: startDate", "string of 5 characters"),
+		found(fields+"/1/type", "const: date", "string of 8 characters"),
+		found(fields+"/1/value", aDate, "string of 10 characters that is not a date"),
 	}, v.Export(guarded(t, edited(t, body, fields, []any{plain, wrong}))))
 	for _, scheme := range []string{"Start Date", "service start date", "Service Start Date ", "Service Start Date\n"} {
 		findings := v.Export(guarded(t, edited(t, body, fields, []any{entry(scheme, "startDate", "date", "2028-02-29")})))
@@ -162,15 +162,15 @@ func TestVerificationTextIsExact(t *testing.T) {
 		"Service Verify Event\n"} {
 		body, err := json.Marshal(map[string]string{"data": text})
 		require.NoError(t, err)
-		require.Equal(t, []Finding{{"/data", "const: Service Verify Event", kind(text)}}, v.Verification(guarded(t, body)))
+		require.Equal(t, []Finding{found("/data", "const: Service Verify Event", kind(text))}, v.Verification(guarded(t, body)))
 	}
 	for body, want := range map[string]Finding{
-		`{}`:                     {"/data", "required", "absent"},
-		`{"data":null}`:          {"/data", "required", "absent"},
-		`{"data":1}`:             {"/data", aString, "number"},
-		`null`:                   {"", anObject, "null"},
-		`[]`:                     {"", anObject, "array"},
-		`"Service Verify Event"`: {"", anObject, "string of 20 characters"},
+		`{}`:                     found("/data", "required", "absent"),
+		`{"data":null}`:          found("/data", "required", "absent"),
+		`{"data":1}`:             found("/data", aString, "number"),
+		`null`:                   found("", anObject, "null"),
+		`[]`:                     found("", anObject, "array"),
+		`"Service Verify Event"`: found("", anObject, "string of 20 characters"),
 	} {
 		require.Equal(t, []Finding{want}, v.Verification(guarded(t, []byte(body))), body)
 	}
@@ -184,7 +184,7 @@ func TestServiceName(t *testing.T) {
 		require.Nil(t, v.Export(guarded(t, bytes.ReplaceAll(body, []byte(`"Service`), []byte(`"`+name)))))
 		require.Nil(t, v.Verification(guarded(t, []byte(`{"data":"`+name+` Verify Event"}`))))
 		require.Contains(t, v.Export(guarded(t, body)),
-			Finding{person + "/id/schemeId", "const: " + name + " Candidate", "string of 17 characters"})
+			found(person+"/id/schemeId", "const: "+name+" Candidate", "string of 17 characters"))
 	}
 	// A name is no pattern.
 	findings := validator(t, "A.me").Export(guarded(t, bytes.ReplaceAll(body, []byte(`"Service`), []byte(`"Acme`))))
@@ -204,8 +204,8 @@ func TestFindingsAreCappedAndSorted(t *testing.T) {
 	for i := 1; i < len(findings); i++ {
 		require.Less(t, findings[i-1].Pointer, findings[i].Pointer)
 	}
-	require.Equal(t, Finding{"/candidate/person", "required", "absent"}, findings[0])
-	require.Equal(t, Finding{"/candidate/profiles/0/attachments/0", anObject, "number"}, findings[1])
+	require.Equal(t, found("/candidate/person", "required", "absent"), findings[0])
+	require.Equal(t, found("/candidate/profiles/0/attachments/0", anObject, "number"), findings[1])
 }
 
 // The search ends at the last finding that is shown: thousands of faults cost as little as fifty. It allocates, and so
@@ -264,7 +264,7 @@ func TestNoNamePassesForAnother(t *testing.T) {
 func TestAPanicIsAFinding(t *testing.T) {
 	t.Parallel()
 	v := &Validator{export: &schema{}} // nothing compiled: the library dereferences nil
-	require.Equal(t, []Finding{{"", "schema could not be applied", "object"}}, v.Export(guarded(t, []byte(`{}`))))
+	require.Equal(t, []Finding{found("", "schema could not be applied", "object")}, v.Export(guarded(t, []byte(`{}`))))
 }
 
 func TestConcurrentUse(t *testing.T) {
@@ -306,7 +306,7 @@ func TestSchemaConventions(t *testing.T) {
 				require.Len(t, object, 1, pointer)
 			}
 			if format, ok := object["format"]; ok {
-				require.Contains(t, []any{dateFormat, datetimeFormat}, format)
+				require.Contains(t, []any{dateFormat, datetimeFormat, isoFormat}, format)
 			}
 			if properties, ok := object["properties"].(map[string]any); ok {
 				for name := range properties {

@@ -111,6 +111,19 @@ func TestValidateSaysHowManyWarningsLoseExports(t *testing.T) {
 	require.Contains(t, strings.Join(out, "\n"), "--lax")
 }
 
+// Who holds what breaks the schema is told that listed deviations are no reason any more; whoever has decided is not.
+func TestValidateSaysThatDeviationsGoOut(t *testing.T) {
+	t.Parallel()
+	careful := strings.Replace(caddyfile("handle {\n		respond 404\n	}"), "secret s\n",
+		"secret s\n			invalid quarantine\n", 1)
+	_, said, code := validated(t, careful)
+	require.Zero(t, code)
+	require.Contains(t, strings.Join(said, "\n"), "write `deviations quarantine` to hold them")
+	_, said, _ = validated(t, strings.Replace(careful, "invalid quarantine\n",
+		"invalid quarantine\n			deviations accept\n", 1))
+	require.NotContains(t, strings.Join(said, "\n"), "deviations quarantine")
+}
+
 func TestTheFormatIsGuessed(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -11,6 +11,8 @@ type GatewayStatus struct {
 	// what a person has to look at, the worst first; empty: nothing needs you
 	Needs        []model.Need        `json:"needs"`
 	Integrations []StatusIntegration `json:"integrations" schema:"maxItems=500"` // the worst first
+	// deviations that exports had lately, by tenant: nobody has to do anything, since those were accepted
+	Deviations []Remark `json:"deviations" schema:"maxItems=500"`
 	// how many integrations are left out, which do better than those
 	Omitted int `json:"omitted"`
 }

@@ -1,6 +1,10 @@
 package api
 
-import "time"
+import (
+	"time"
+
+	"github.com/hiregate/hiregate/internal/model"
+)
 
 // Tenant is a tenant without its secrets.
 type Tenant struct {
@@ -9,7 +13,9 @@ type Tenant struct {
 	Declared bool   `json:"declared"` // in the Caddyfile: it is changed there
 	Secrets  int    `json:"secrets"`  // how many it has
 	// what becomes of exports that break the schema
-	Invalid      string    `json:"invalid" schema:"enum=refuse|quarantine"`
+	Invalid string `json:"invalid" schema:"enum=refuse|quarantine"`
+	// what becomes of exports with listed deviations from the schema, and no other fault
+	Deviations   string    `json:"deviations" schema:"enum=accept|refuse|quarantine"`
 	Rate         *Rate     `json:"rate,omitempty"` // absent: there is no limit
 	Integrations []string  `json:"integrations" schema:"items.ref=ShortName"`
 	Version      int64     `json:"version,omitzero" schema:"minimum=1"`
@@ -37,7 +43,9 @@ type TenantInput struct {
 	Secrets *[]string `json:"secrets,omitzero" schema:"maxItems=10 items.minLength=1"`
 	// what becomes of exports that break the schema; empty or left out: refuse
 	Invalid string `json:"invalid,omitzero" schema:"enum=|refuse|quarantine"`
-	Rate    *Rate  `json:"rate,omitzero"` // null or left out: there is no limit
+	// what becomes of exports with listed deviations from the schema, and no other fault; empty or left out: accept
+	Deviations string `json:"deviations,omitzero" schema:"enum=|accept|refuse|quarantine"`
+	Rate       *Rate  `json:"rate,omitzero"` // null or left out: there is no limit
 	// the tenant was removed before and gets back what is kept of it; without it, a new tenant whose name something is
 	// kept under is refused (409)
 	Restore bool `json:"restore,omitzero"`
@@ -72,6 +80,22 @@ type ReceivedCounts struct {
 	Since time.Time `json:"since"` // when the process started
 	// by result: accepted, quarantined, repeated, verified, or why a request was refused, such as signature
 	Results map[string]int64 `json:"results"`
+	// what was remarkable lately about the exports that came, at whichever process
+	Remarks []Remark `json:"remarks"`
+}
+
+// Remark counts exports of a tenant that were signed right, and were refused or had a deviation.
+type Remark struct {
+	Tenant string           `json:"tenant" schema:"ref=ShortName"`
+	Kind   model.RemarkKind `json:"kind" schema:"enum=refused|deviation"`
+	// of the deviation; of a refusal its result, such as invalid
+	Name  string    `json:"name"`
+	Note  string    `json:"note"` // what was the matter, for people: of the last one, if it is a refusal
+	Count int64     `json:"count" schema:"minimum=1"`
+	Since time.Time `json:"since"` // when the first one came
+	Last  time.Time `json:"last"`
+	// where in the body of the last one it was (RFC 6901); absent: nowhere
+	Pointer string `json:"pointer,omitzero"`
 }
 
 // PortalInput asks for a link to a tenant's portal.

@@ -37,17 +37,20 @@ func (w *Writer[K, V]) Add(key K, add func(before V, known bool) V) {
 	}
 	if w.kept == nil {
 		w.kept = map[K]V{}
-		time.AfterFunc(Every, w.flush)
+		time.AfterFunc(Every, w.Flush)
 	}
 	w.kept[key] = add(before, known)
 }
 
-// flush writes what came since the last time.
-func (w *Writer[K, V]) flush() {
+// Flush writes what came since the last time.
+func (w *Writer[K, V]) Flush() {
 	w.mu.Lock()
 	all := w.kept
 	w.kept = nil
 	w.mu.Unlock()
+	if len(all) == 0 {
+		return
+	}
 	db := w.Store()
 	release, ok := db.Acquire()
 	if !ok {

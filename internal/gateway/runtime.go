@@ -25,6 +25,7 @@ import (
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/notify"
+	"github.com/hiregate/hiregate/internal/remarks"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/secretuse"
 	"github.com/hiregate/hiregate/internal/store"
@@ -65,6 +66,8 @@ type Runtime struct {
 	Directory *tenants.Directory
 	// Signatures notes what the requests at the hooks are signed with.
 	Signatures *secretuse.Notes
+	// Remarks counts deviations and refusals of what comes at the hooks.
+	Remarks *remarks.Notes
 
 	// These are there once Start has succeeded.
 	Dispatcher   *export.Dispatcher
@@ -127,6 +130,7 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	}
 	r.Directory = tenants.New(r.Store, log.Named("directory"))
 	r.Signatures = secretuse.New(r.Store, &r.InForce, log.Named("signatures"))
+	r.Remarks = remarks.New(r.Store, log.Named("received"))
 	return r, nil
 }
 
@@ -213,6 +217,10 @@ func (r *Runtime) startFor(ctx context.Context, c *config.Config) error {
 	r.stop, r.started = stop, true
 	r.running.Go(func() { r.Directory.Run(background) })
 	r.running.Go(func() { r.Signatures.Run(background) })
+	r.running.Go(func() {
+		<-background.Done()
+		r.Remarks.Flush()
+	})
 	r.running.Go(func() { r.Dispatcher.Run(background) })
 	r.running.Go(func() { r.work(background) })
 	r.running.Go(func() {

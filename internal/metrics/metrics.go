@@ -23,6 +23,10 @@ var (
 		Name: "hiregate_received_same_body_total",
 		Help: "Exports accepted with a body that the tenant had sent before under another UUID.",
 	}, []string{"tenant"})
+	deviations = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "hiregate_deviations_total",
+		Help: "Exports accepted with a listed deviation from the contract, by tenant and deviation.",
+	}, []string{"tenant", "deviation"})
 	ackSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "hiregate_ack_seconds", Help: "Time from an export's first byte to its durable acknowledgement.",
 		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
@@ -121,7 +125,7 @@ var (
 
 // all are the collectors of the package.
 var all = []prometheus.Collector{
-	received, bodyBytes, sameBody, ackSeconds,
+	received, bodyBytes, sameBody, deviations, ackSeconds,
 	deliveries, notReceived, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, unreadable, verifications,
 	documents, documentBytes, windowLeft, unfetched, leastLeft, documentsFree, filesStuck, scans, scansPending,
 	dispatched, startedSeconds, startedExports, strays, namespaceForeign, undispatched, undispatchedAge, temporalUp,
@@ -175,6 +179,9 @@ func BodyBytes(change int64) { bodyBytes.Add(float64(change)) }
 
 // SameBody counts an export that was accepted with a body that had come under another UUID.
 func SameBody(tenant string) { sameBody.WithLabelValues(tenants.value(tenant)).Inc() }
+
+// Deviation counts an export that was accepted with a listed deviation.
+func Deviation(tenant, name string) { deviations.WithLabelValues(tenants.value(tenant), name).Inc() }
 
 // Acknowledged observes how long an export waited for its acknowledgement.
 func Acknowledged(d time.Duration) { ackSeconds.Observe(d.Seconds()) }

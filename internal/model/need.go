@@ -16,6 +16,7 @@ const (
 	NeedCertificate   NeedKind = "certificate_ending"   // the one that is shown to the integration ends soon, or has ended
 	NeedQuarantine    NeedKind = "exports_quarantined"
 	NeedUndispatched  NeedKind = "exports_undispatched" // they wait for Temporal
+	NeedRefused       NeedKind = "exports_refused"      // although they were signed right
 	NeedUnreadable    NeedKind = "exports_unreadable"   // what is stored of them is damaged
 	NeedForeign       NeedKind = "namespace_foreign"    // of Temporal; it concerns all tenants
 )

@@ -33,6 +33,7 @@ type Tenant struct {
 	Secrets      []Secret // active inbound signing secrets; two during a rotation
 	Rate         *Rate    // nil: no limit
 	Quarantine   bool     // exports that break the schema are kept and held, not refused
+	Deviations   DeviationPolicy
 	Integrations []Integration
 }
 

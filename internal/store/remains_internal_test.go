@@ -36,7 +36,7 @@ func TestRemainsLooksAtAllThatBelongsToATenant(t *testing.T) {
 		// the management API shows a tenant what was done since it was made
 		"audit",
 		// they are deleted with the tenant
-		"secret_uses", "refused_signatures", "notification_counts", "notification_conditions", "quarters",
+		"secret_uses", "refused_signatures", "remarks", "notification_counts", "notification_conditions", "quarters",
 		// they are deleted with the integration
 		"integration_health", "integration_hours", "catch_ups",
 		// it is on its way, and ends within a day

@@ -325,7 +325,8 @@ func TestDirectoryHoldsTenantsWithTheirIntegrations(t *testing.T) {
 	tables.Each(t, func(t *testing.T, db *store.DB) {
 		before, err := db.DirectoryVersion(t.Context())
 		require.NoError(t, err)
-		acme := &model.Tenant{Name: "acme", Title: "Acme", Secrets: []model.Secret{"one", "two"}, Quarantine: true, Rate: &model.Rate{PerSecond: 2.5, Burst: 7}}
+		acme := &model.Tenant{Name: "acme", Title: "Acme", Secrets: []model.Secret{"one", "two"}, Quarantine: true,
+			Deviations: model.RefuseDeviations, Rate: &model.Rate{PerSecond: 2.5, Burst: 7}}
 		hris := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in/1", Secret: "s", Documents: model.Rehost, InFlight: 16,
 			Retry: []time.Duration{time.Second, time.Minute}, Verify: true, StandardWebhooks: true, Traceparent: true,
 			Rate: &model.Rate{PerSecond: 0.5, Burst: 3}}
@@ -348,6 +349,7 @@ func TestDirectoryHoldsTenantsWithTheirIntegrations(t *testing.T) {
 		require.Equal(t, []string{"one", "two"}, got.SigningKeys())
 		require.Equal(t, acme.Rate, got.Rate)
 		require.True(t, got.Quarantine)
+		require.Equal(t, model.RefuseDeviations, got.Deviations)
 		require.Len(t, got.Integrations, 1)
 		hris.Row.Tenant = "acme"
 		require.Equal(t, *hris, got.Integrations[0])

@@ -26,12 +26,12 @@ func (tx *Tx) UpsertTenant(t *model.Tenant, now time.Time) error {
 	}
 	perSecond, burst := rateColumns(t.Rate)
 	return tx.upsertDirectory(&t.Row, now, `
-		INSERT INTO tenants (version, created_at, updated_at, name, title, secrets, quarantine, rate, burst)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`, `
+		INSERT INTO tenants (version, created_at, updated_at, name, title, secrets, quarantine, rate, burst,
+		deviations) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`, `
 		UPDATE tenants SET version = $1, created_at = $2, updated_at = $3, title = $5, secrets = $6, quarantine = $7,
-		rate = $8, burst = $9
-		WHERE name = $4 AND created_at = $2 AND version = $10`,
-		t.Name, t.Title, kept, t.Quarantine, perSecond, burst)
+		rate = $8, burst = $9, deviations = $10
+		WHERE name = $4 AND created_at = $2 AND version = $11`,
+		t.Name, t.Title, kept, t.Quarantine, perSecond, burst, string(t.Deviations))
 }
 
 // UpsertIntegration writes an integration of a stored tenant, as UpsertTenant does. An insertion raises the tenant's
@@ -112,7 +112,8 @@ func (tx *Tx) raiseDirectoryVersion() error {
 // DeleteTenant removes a stored tenant, which must have no integration any more; ErrStale when it was changed
 // meanwhile. Its exports and resources stay; see Remains.
 func (tx *Tx) DeleteTenant(t *model.Tenant) error {
-	if err := cmp.Or(tx.deleteSignatures(t.Name), tx.deleteEventCounts(t.Name), tx.deleteQuarters(t.Name)); err != nil {
+	if err := cmp.Or(tx.deleteSignatures(t.Name), tx.deleteRemarks(t.Name), tx.deleteEventCounts(t.Name),
+		tx.deleteQuarters(t.Name)); err != nil {
 		return err
 	}
 	return tx.writeDirectory(`DELETE FROM tenants WHERE name = $1 AND version = $2 AND created_at = $3`,
@@ -158,7 +159,7 @@ func listTenants(ctx context.Context, db rows.Reader, o opener) ([]*model.Tenant
 	var all []*model.Tenant
 	of := map[string]*model.Tenant{}
 	err := rows.EachPage(ctx, db, scanTenant, func(last tenantRow) []any { return []any{last.Name} }, MaxPage,
-		`SELECT name, title, secrets, quarantine, rate, burst,
+		`SELECT name, title, secrets, quarantine, deviations, rate, burst,
 		version, created_at, updated_at FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`,
 		func(page []tenantRow) error {
 			for _, kept := range page {
@@ -228,8 +229,8 @@ func rateColumns(r *model.Rate) (perSecond, burst any) {
 func scanTenant(r row) (one tenantRow, err error) {
 	t := &one.Tenant
 	var limit rateRow
-	if err := r.Scan(&t.Name, &t.Title, &one.kept, &t.Quarantine, &limit.perSecond, &limit.burst, &t.Row.Version,
-		rows.Time(&t.Row.CreatedAt), rows.Time(&t.Row.UpdatedAt)); err != nil {
+	if err := r.Scan(&t.Name, &t.Title, &one.kept, &t.Quarantine, &t.Deviations, &limit.perSecond, &limit.burst,
+		&t.Row.Version, rows.Time(&t.Row.CreatedAt), rows.Time(&t.Row.UpdatedAt)); err != nil {
 		return one, err
 	}
 	t.Rate = limit.rate()

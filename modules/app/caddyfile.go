@@ -63,6 +63,7 @@ import (
 //			secret <placeholder>…
 //			rate   <n>/s|m|h [burst <n>]
 //			invalid refuse|quarantine
+//			deviations accept|refuse|quarantine
 //			notify <url> { … }
 //			integration <name> {
 //				url       <url>

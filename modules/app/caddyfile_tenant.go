@@ -53,12 +53,18 @@ func (p *parser) tenantLine(t *Tenant) (err error) {
 			return err
 		}
 		return p.noBlock("invalid")
+	case "deviations":
+		if t.Deviations, err = p.word("refuse",
+			func(s string) error { _, err := model.ParseDeviations(s); return err }); err != nil {
+			return err
+		}
+		return p.noBlock("deviations")
 	case "notify":
 		return p.notify(&t.Notify)
 	case "integration":
 		return p.integration(t)
 	}
-	return p.unknown("secret, rate, invalid, notify or integration")
+	return p.unknown("secret, rate, invalid, deviations, notify or integration")
 }
 
 func (p *parser) integration(t *Tenant) (err error) {

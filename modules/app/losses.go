@@ -16,6 +16,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
+	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/gateway"
 )
@@ -93,6 +94,13 @@ func (a *App) warnAfterValidation(ctx caddy.Context) {
 		return
 	}
 	a.warnOfLosses(ctx)
+	for _, t := range a.Tenants {
+		if t.Invalid == "quarantine" && t.Deviations == "" {
+			a.log.Info("exports with listed deviations from the schema, and no other fault, are delivered and not held: write "+
+				"`deviations quarantine` to hold them, or `deviations accept` to say that this is meant",
+				zap.String("tenant", t.Name))
+		}
+	}
 	if examined.Load() != nil {
 		found := a.gateway.Examine(context.Background())
 		examined.Store(&found)

@@ -50,6 +50,9 @@ type Tenant struct {
 	Rate *Rate `json:"rate,omitempty"`
 	// Invalid is the treatment of exports that break the schema: refuse (default) or quarantine.
 	Invalid string `json:"invalid,omitempty"`
+	// Deviations is the treatment of exports that differ from the schema by listed deviations only: accept (default), refuse
+	// or quarantine.
+	Deviations string `json:"deviations,omitempty"`
 	// Notify lists the addresses that are notified of events of this tenant's integrations and exports.
 	Notify       []Notify      `json:"notify,omitempty"`
 	Integrations []Integration `json:"integrations,omitempty"`
@@ -264,7 +267,11 @@ func (t Tenant) build(resolve resolve, dev bool, c *config.Config) (*model.Tenan
 	if err != nil {
 		return nil, err
 	}
-	tenant := &model.Tenant{Name: t.Name, Quarantine: quarantine, Rate: t.Rate.limit()}
+	deviations, err := model.ParseDeviations(t.Deviations)
+	if err != nil {
+		return nil, err
+	}
+	tenant := &model.Tenant{Name: t.Name, Quarantine: quarantine, Deviations: deviations, Rate: t.Rate.limit()}
 	for _, written := range t.Secrets {
 		secret, err := secretFrom(written, dev, resolve)
 		if err != nil {

@@ -70,7 +70,7 @@ func TestEverySettingArrives(t *testing.T) {
 	a.Tenants[0].Integrations = []Integration{{Name: "importer", URL: "http://10.20.30.40:8080/import", Secret: "s",
 		FormerSecret: "before", Documents: "passthrough",
 		Retry: []string{"1s", "1m"}, InFlight: 1000, VerifyOff: true, StandardWebhooks: true}}
-	a.Tenants[0].Invalid = "quarantine"
+	a.Tenants[0].Invalid, a.Tenants[0].Deviations = "quarantine", "refuse"
 	c, err := build(a)
 	require.NoError(t, err)
 	require.Equal(t, "X-Hire-UUID", c.Names.UUID)
@@ -89,6 +89,7 @@ func TestEverySettingArrives(t *testing.T) {
 		Documents: model.Passthrough, Retry: []time.Duration{time.Second, time.Minute}, InFlight: 1000,
 		StandardWebhooks: true}, i)
 	require.True(t, tenant.Quarantine)
+	require.Equal(t, model.RefuseDeviations, tenant.Deviations)
 	require.NoError(t, c.Egress.ValidateURL("http://10.20.1.1:8080/x"))
 	require.Error(t, c.Egress.ValidateURL("http://10.20.1.1:8081/x"))
 }

@@ -123,7 +123,8 @@ func showStatus(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	now := r.Now()
-	shown := api.GatewayStatus{Needs: []model.Need{}, Integrations: make([]api.StatusIntegration, len(all))}
+	shown := api.GatewayStatus{Needs: []model.Need{}, Integrations: make([]api.StatusIntegration, len(all)),
+		Deviations: []api.Remark{}}
 	for n, s := range all {
 		shown.Integrations[n].IntegrationHealth = healthOf(s, now)
 	}
@@ -150,7 +151,13 @@ func showStatus(r *rest.Request) (any, error) {
 			shown.Needs = append(shown.Needs, need)
 		}
 	}
-	return shown, nil
+	deviations, err := r.DB.ListRemarks(r.Context(), model.DeviationAccepted, "", now)
+	for _, m := range deviations {
+		if r.Caller.Sees(m.Tenant) && len(shown.Deviations) < maxStatus {
+			shown.Deviations = append(shown.Deviations, remarkOf(m))
+		}
+	}
+	return shown, err
 }
 
 // addHours adds to integrations their hours since a time.

@@ -3,10 +3,34 @@ package manageapi
 import (
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
+	"github.com/hiregate/hiregate/schemas"
 )
 
 func countReceived(r *rest.Request) (any, error) {
 	since, results, err := metrics.ReceivedOf(r.Tenant.Name)
-	return api.ReceivedCounts{Since: since.UTC(), Results: results}, err
+	if err != nil {
+		return nil, err
+	}
+	shown := api.ReceivedCounts{Since: since.UTC(), Results: results, Remarks: []api.Remark{}}
+	for _, kind := range []model.RemarkKind{model.ExportRefused, model.DeviationAccepted} {
+		all, err := r.DB.ListRemarks(r.Context(), kind, r.Tenant.Name, r.Now())
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range all {
+			shown.Remarks = append(shown.Remarks, remarkOf(m))
+		}
+	}
+	return shown, nil
+}
+
+func remarkOf(m model.Remark) api.Remark {
+	shown := api.Remark{Tenant: m.Tenant, Kind: m.Kind, Name: m.Name, Note: m.Rule, Count: m.Count, Since: m.First,
+		Last: m.Last, Pointer: m.Pointer}
+	if m.Kind == model.DeviationAccepted {
+		shown.Note = schemas.Deviations()[m.Name].Note
+	}
+	return shown
 }

@@ -16,7 +16,8 @@ import (
 func tenantOf(t *model.Tenant) api.Tenant {
 	shown := api.Tenant{
 		ID: t.Name, Name: t.Title, Declared: t.Row.Version == 0, Secrets: len(t.Secrets), Invalid: api.RefuseInvalid,
-		Version: t.Row.Version, CreatedAt: t.Row.CreatedAt, UpdatedAt: t.Row.UpdatedAt,
+		Deviations: t.Deviations.Word(),
+		Version:    t.Row.Version, CreatedAt: t.Row.CreatedAt, UpdatedAt: t.Row.UpdatedAt,
 	}
 	if t.Quarantine {
 		shown.Invalid = api.QuarantineInvalid
@@ -67,7 +68,9 @@ func describedTenant(in *api.TenantInput, name string, before *model.Tenant) (t 
 		}
 	}
 	t.Quarantine, err = model.ParseInvalid(in.Invalid)
-	return t, rest.Invalid(cmp.Or(err, t.Validate()))
+	var unknown error
+	t.Deviations, unknown = model.ParseDeviations(in.Deviations)
+	return t, rest.Invalid(cmp.Or(err, unknown, t.Validate()))
 }
 
 // putTenant makes a tenant, or changes it. A new one does not get what another one of its name left behind, unless

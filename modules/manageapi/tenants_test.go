@@ -14,14 +14,16 @@ func TestTenantsAreKept(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	a := b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech",
-		`{"name":"Initech","secrets":["one","two"],"invalid":"quarantine","rate":{"perSecond":5,"burst":10}}`)
+		`{"name":"Initech","secrets":["one","two"],"invalid":"quarantine","deviations":"refuse",
+			"rate":{"perSecond":5,"burst":10}}`)
 	require.Equal(t, "/v1/tenants/initech", a.header.Get("Location"))
-	require.JSONEq(t, `{"id":"initech","name":"Initech","declared":false,"secrets":2,"invalid":"quarantine","rate":{"perSecond":5,"burst":10},"integrations":[],"version":1,
+	require.JSONEq(t, `{"id":"initech","name":"Initech","declared":false,"secrets":2,"invalid":"quarantine","deviations":"refuse","rate":{"perSecond":5,"burst":10},"integrations":[],"version":1,
 		"createdAt":"2026-11-20T12:00:00Z","updatedAt":"2026-11-20T12:00:00Z"}`, a.body)
 	kept, ok := b.Config.Tenant("initech")
 	require.True(t, ok, "it is not known at once")
 	require.Equal(t, []model.Secret{"one", "two"}, kept.Secrets)
 	require.True(t, kept.Quarantine)
+	require.Equal(t, model.RefuseDeviations, kept.Deviations)
 	require.Equal(t, a.body, b.must(http.StatusOK, http.MethodGet, "/v1/tenants/initech", "").body)
 
 	b.must(http.StatusOK, http.MethodPut, "/v1/tenants/initech", `{"name":"Initech Inc."}`)

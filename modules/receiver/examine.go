@@ -57,21 +57,27 @@ func (in *intake) examine(head headers) (e *model.Export, result string) {
 	if result != "" {
 		return nil, result
 	}
-	findings := doc.CheckAttachments(in.MaxAttachments)
-	if findings == nil {
-		findings = in.Gateway.Validator.Export(doc)
+	faults, deviations := doc.CheckAttachments(in.MaxAttachments), []schemas.Finding(nil)
+	if faults == nil {
+		faults, deviations = in.Gateway.Validator.Received(doc)
 	}
-	if len(findings) > 0 && !in.tenant.Quarantine {
-		return nil, in.invalid("the body breaks the schema of an export", findings)
+	if len(faults) > 0 && !in.tenant.Quarantine {
+		return nil, in.invalid("the body breaks the schema of an export", faults)
 	}
+	if len(deviations) > 0 && in.tenant.Deviations == model.RefuseDeviations && len(faults) == 0 {
+		return nil, in.invalid("the body deviates from the schema of an export, and this tenant takes no deviations",
+			deviations)
+	}
+	quarantined := len(faults) > 0 || len(deviations) > 0 && in.tenant.Deviations == model.QuarantineDeviations
 	hops, result := in.hops(doc)
 	if result != "" {
 		return nil, result
 	}
 	e = inbox.NewExport(in.tenant.Name, head.uuid, in.body, in.Gateway.Now())
-	if e.Quarantined = len(findings) > 0; e.Quarantined {
-		e.Findings, _ = json.Marshal(findings) // strings can always be encoded
+	if e.Quarantined = quarantined; quarantined {
+		e.Findings, _ = json.Marshal(append(faults, deviations...)) // strings can always be encoded
 	}
+	in.deviations = deviations
 	e.Link, e.ExportContext = head.link, head.exportContext
 	e.CandidateID, e.Attachments, e.Hops = doc.CandidateID, min(len(doc.Attachments), in.MaxAttachments), hops
 	return e, ""
@@ -88,6 +94,6 @@ func (in *intake) guard() (*schemas.Document, string) {
 
 func (in *intake) invalid(detail string, findings []schemas.Finding) string {
 	p := problem.New(http.StatusUnprocessableEntity, detail)
-	p.Findings = findings
+	p.Findings, in.faults = findings, findings
 	return in.refuse("invalid", p)
 }

@@ -74,9 +74,11 @@ func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	in := &intake{Receiver: h, w: w, r: r, began: h.Gateway.Now(), tenantLabel: metrics.Unknown,
 		eventLabel: metrics.Unknown}
-	if result := in.take(); result != "" {
+	result := in.take()
+	if result != "" {
 		metrics.Received(in.tenantLabel, in.eventLabel, result)
 	}
+	in.noteRefusal(result)
 }
 
 // intake takes one webhook request through the checks. A check that refuses writes the answer itself, and returns the
@@ -89,6 +91,10 @@ type intake struct {
 
 	tenant                  *model.Tenant
 	body                    []byte
+	signed                  bool              // by the service: its signature matches
+	refused                 *problem.Problem  // nil: it was not
+	faults                  []schemas.Finding // for which it was refused
+	deviations              []schemas.Finding // of the export, from the contract
 	tenantLabel, eventLabel string
 }
 
@@ -120,6 +126,7 @@ func (in *intake) take() (result string) {
 			"the signature is missing or does not match: send the hex HMAC-SHA256 of the raw body, made with this "+
 				"tenant's secret, in "+names.Signature))
 	}
+	in.signed = true
 	release, ok := in.Gateway.Hold(in.w)
 	if !ok {
 		problem.Unavailable(in.w)
@@ -149,6 +156,7 @@ func (h *Receiver) inForce() *config.Config {
 }
 
 func (in *intake) refuse(result string, p *problem.Problem) string {
+	in.refused = p
 	p.Write(in.w)
 	return result
 }
@@ -264,6 +272,8 @@ func (in *intake) accept(e *model.Export) (result string) {
 			result = "quarantined"
 			in.Log.Warn("an export breaks the schema; it is in quarantine until someone releases it",
 				zap.String("tenant", e.Tenant), zap.Int64("export", e.ID))
+		} else {
+			in.noteDeviations()
 		}
 	}
 	in.w.Header().Set("Location", in.location(res.Receipt))

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hiregate/hiregate/schemas"
 )
 
 // receiverFile is the name of the document that receiver returns.
@@ -42,7 +44,7 @@ func receiver(folder string) ([]byte, error) {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		definitions, _ := s["definitions"].(map[string]any)
-		for _, keyword := range []string{"$schema", "$id", "definitions"} {
+		for _, keyword := range []string{"$schema", "$id", "definitions", "deviations"} {
 			delete(s, keyword)
 		}
 		d.Components.Schemas[name] = converted(s)
@@ -76,10 +78,17 @@ func converted(node any) any {
 		}
 		switch n["format"] {
 		case "contract-date":
-			n["format"] = "date"
+			n["format"], n["examples"] = "date", []any{"2026-11-20"}
 		case "contract-datetime":
 			delete(n, "format")
+			n["examples"] = []any{"2026-11-20 17:18:30"}
 			n["pattern"] = `^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$`
+		}
+		if names, ok := n["deviations"].([]any); ok {
+			for _, name := range names {
+				deviate(n, schemas.Deviations()[name.(string)])
+			}
+			delete(n, "deviations")
 		}
 		properties, _ := n["properties"].(map[string]any)
 		required, _ := n["required"].([]any)
@@ -92,7 +101,39 @@ func converted(node any) any {
 	return node
 }
 
+// deviate makes the schema of a place take a deviation as well.
+func deviate(n map[string]any, d schemas.Deviation) {
+	kinds, ok := n["type"].([]any)
+	if !ok {
+		kinds = []any{n["type"]}
+	}
+	kind := d.Accepts["type"]
+	if !slices.Contains(kinds, kind) {
+		n["type"] = append(kinds, kind)
+		return
+	}
+	if expected, ok := n["const"]; ok {
+		n["examples"] = []any{expected}
+	} else if expected, ok := n["enum"]; ok {
+		n["examples"] = expected
+	}
+	for _, keyword := range []string{"const", "enum", "format", "pattern"} {
+		delete(n, keyword)
+	}
+	note := "Some services deviate: " + d.Note + "."
+	if before, ok := n["description"].(string); ok {
+		note = before + " " + note
+	}
+	n["description"] = note
+}
+
 func orNull(s map[string]any) map[string]any {
+	if kinds, ok := s["type"].([]any); ok {
+		if !slices.Contains(kinds, any("null")) {
+			s["type"] = append(kinds, "null")
+		}
+		return s
+	}
 	if kind, ok := s["type"]; ok {
 		s["type"] = []any{kind, "null"}
 		return s

@@ -118,6 +118,7 @@ var words = map[string][]string{
 	"role":              {"viewer", "operator", "compliance", "admin"},
 	"documents":         {"rehost", "passthrough", "inline"},
 	"invalid":           {"refuse", "quarantine"},
+	"deviations":        {"accept", "refuse", "quarantine"},
 	"algorithm":         {"RS256", "ES256"},
 	"format":            {"json", "csv"},
 	"action": {"add", "cancel", "disable", "enable", "end", "erase", "export", "open-portal", "pause", "redeliver",

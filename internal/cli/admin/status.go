@@ -50,12 +50,29 @@ since when, how many exports it concerns and the command that helps.`,
 	return cmd
 }
 
+// remarkLine says since when how many exports had the same refusal or deviation.
+func remarkLine(m *api.Remark) string {
+	exports, where := "exports", ""
+	if m.Count == 1 {
+		exports = "export"
+	}
+	if m.Pointer != "" {
+		where = ", the last one at " + m.Pointer
+	}
+	return terminal.Printable(fmt.Sprintf("since %s, %d %s: %s%s", m.Since.UTC().Format("2006-01-02 15:04 UTC"), m.Count,
+		exports, m.Note, where))
+}
+
 func printStatus(w io.Writer, s *api.GatewayStatus) error {
 	for _, need := range s.Needs {
 		fmt.Fprintf(w, "%s\n  %s\n", terminal.Printable(need.Sentence), terminal.Printable(need.Action))
 	}
 	if len(s.Needs) == 0 {
 		fmt.Fprintln(w, "Nothing needs you.")
+	}
+	for n := range s.Deviations {
+		d := &s.Deviations[n]
+		fmt.Fprintf(w, "%s: %s\n", terminal.Printable(d.Tenant), remarkLine(d))
 	}
 	if len(s.Integrations) == 0 {
 		return nil

@@ -28,10 +28,12 @@ kept in its database. Tenants of the Caddyfile are changed there.`,
 	}, tenants.list, tenantShow, tenantSet, tenantRemove, tenantPortal)
 }
 
-// shownTenant is a tenant with the signatures of its requests, which have an address of their own.
+// shownTenant is a tenant with the signatures of its requests and what was remarkable about them, which have addresses
+// of their own.
 type shownTenant struct {
 	api.Tenant
 	signatures *api.Signatures // nil: in a list
+	received   api.ReceivedCounts
 }
 
 var tenants = noun[shownTenant]{
@@ -49,12 +51,14 @@ var tenants = noun[shownTenant]{
 			{"kept in", keptIn},
 			{"secrets", inList{t.Secrets}},
 			{"invalid exports", t.Invalid},
+			{"deviations", t.Deviations},
 			{"rate", rateOf(t.Rate)},
 			{"integrations", strings.Join(t.Integrations, ", ")},
 			{"updated", t.UpdatedAt},
 		}
 		if t.signatures != nil {
-			fields = slices.Insert(fields, len(fields)-1, signatureFields(t.signatures)...)
+			fields = slices.Insert(fields, len(fields)-1, slices.Concat(signatureFields(t.signatures),
+				remarkFields(t.received.Remarks))...)
 		}
 		return fields
 	},
@@ -72,27 +76,43 @@ func signatureFields(s *api.Signatures) (all []field) {
 	return append(all, field{"wrong signatures", s.Refused.Count}, field{"the last one", s.Refused.LastAt})
 }
 
+// remarkFields says which exports were refused or had deviations.
+func remarkFields(all []api.Remark) (fields []field) {
+	for _, m := range all {
+		what := "deviation"
+		if m.Kind == model.ExportRefused {
+			what = "refused: " + m.Name
+		}
+		fields = append(fields, field{what, remarkLine(&m)})
+	}
+	return fields
+}
+
 func tenantShow(a *Client) *cobra.Command {
 	return tenants.verb(a, &cobra.Command{
 		Use:   "show",
 		Short: "Shows a tenant, and when its inbound secrets were last used",
 		Long: `Shows a tenant, when each of its inbound secrets was last used, and how many requests were signed with none
-of them. Uses are stored once a minute. A rotation can end when the old secret is used no more.`,
+of them, which exports were refused although they were signed right, and which deviations others had.
+Uses are stored once a minute. A rotation can end when the old secret is used no more.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
-		var rawTenant, rawSignatures json.RawMessage
+		var rawTenant, rawSignatures, rawReceived json.RawMessage
 		if err := a.Call(ctx, http.MethodGet, path, nil, &rawTenant); err != nil {
 			return err
 		}
 		if err := a.Call(ctx, http.MethodGet, path+"/signatures", nil, &rawSignatures); err != nil {
 			return err
 		}
+		if err := a.Call(ctx, http.MethodGet, path+"/received", nil, &rawReceived); err != nil {
+			return err
+		}
 		all, shown := map[string]json.RawMessage{}, shownTenant{signatures: new(api.Signatures)}
 		if json.Unmarshal(rawTenant, &all) != nil || json.Unmarshal(rawTenant, &shown.Tenant) != nil ||
-			json.Unmarshal(rawSignatures, shown.signatures) != nil {
+			json.Unmarshal(rawSignatures, shown.signatures) != nil || json.Unmarshal(rawReceived, &shown.received) != nil {
 			return a.elsewhere(strange)
 		}
 		if a.json {
-			all["signatures"] = rawSignatures
+			all["signatures"], all["received"] = rawSignatures, rawReceived
 			return terminal.WriteJSON(cmd.OutOrStdout(), all)
 		}
 		return tenants.print(cmd.OutOrStdout(), &shown)
@@ -101,12 +121,14 @@ of them. Uses are stored once a minute. A rotation can end when the old secret i
 
 var tenantSettings = settings[api.Tenant, api.TenantInput]{
 	kept: func(t *api.Tenant) api.TenantInput {
-		return api.TenantInput{Name: t.Name, Invalid: t.Invalid, Rate: t.Rate}
+		return api.TenantInput{Name: t.Name, Invalid: t.Invalid, Deviations: t.Deviations, Rate: t.Rate}
 	},
 	flags: []setting[api.TenantInput]{
 		{"name", func(t *api.TenantInput) any { return &t.Name }, "name for people"},
 		{"invalid", func(t *api.TenantInput) any { return &t.Invalid },
 			"what becomes of exports that break the schema: refuse (default) or quarantine"},
+		{"deviations", func(t *api.TenantInput) any { return &t.Deviations },
+			"what becomes of exports with listed deviations from the schema only: accept (default), refuse or quarantine"},
 		{"restore", func(t *api.TenantInput) any { return &t.Restore },
 			"bring a removed tenant back, with what is kept of it"},
 	},
