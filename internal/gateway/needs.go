@@ -15,7 +15,7 @@ import (
 type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]model.Need, error)
 
 // needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
-var needSources = []needSource{foreignNamespace, unreadable, undispatched, quarantined}
+var needSources = []needSource{foreignNamespace, unreadable, undispatched, refused, quarantined}
 
 // Needs returns what needs a person, apart from what single integrations need.
 func (r *Runtime) Needs(ctx context.Context, now time.Time) ([]model.Need, error) {
@@ -73,6 +73,46 @@ func quarantined(r *Runtime, ctx context.Context, _ time.Time) (needs []model.Ne
 			Action:   "hiregate export list --quarantined --tenant " + tenant})
 	}
 	return needs, err
+}
+
+// refused finds tenants whose service sent exports in the last day that were refused, although it signed them right. What
+// strangers send raises no need.
+func refused(r *Runtime, ctx context.Context, now time.Time) (needs []model.Need, err error) {
+	all, err := r.Store().ListRemarks(ctx, model.ExportRefused, "", now)
+	for _, of := range byTenant(all) {
+		need := model.Need{Kind: model.NeedRefused, Tenant: of[0].Tenant, Since: of[0].First,
+			Action: "hiregate tenant show " + of[0].Tenant}
+		last := of[0]
+		for _, m := range of {
+			need.Count += m.Count
+			if m.First.Before(need.Since) {
+				need.Since = m.First
+			}
+			if m.Last.After(last.Last) {
+				last = m
+			}
+		}
+		where := ""
+		if last.Pointer != "" {
+			where = " at " + last.Pointer
+		}
+		need.Sentence = fmt.Sprintf("%s: exports that its service signed right are refused since %s: %d, the last one at %s "+
+			"(%s: %s%s); have them sent again once that is mended", need.Tenant, need.Since.UTC().Format(time.RFC3339),
+			need.Count, last.Last.UTC().Format(time.RFC3339), last.Name, last.Rule, where)
+		needs = append(needs, need)
+	}
+	return needs, err
+}
+
+// byTenant splits remarks, which are in the order of tenants.
+func byTenant(all []model.Remark) (split [][]model.Remark) {
+	for n := range all {
+		if n == 0 || all[n].Tenant != all[n-1].Tenant {
+			split = append(split, nil)
+		}
+		split[len(split)-1] = append(split[len(split)-1], all[n])
+	}
+	return split
 }
 
 // unreadable finds exports that were found in the last day to be damaged in the store.

@@ -87,7 +87,8 @@ func (n need) List() string {
 	return q.Encode()
 }
 
-// Action returns what helps: retry or enable, its integration, or the list of its exports; empty: only a command does.
+// Action returns what helps: retry or enable, its integration, its tenant, or the list of its exports; empty: only a
+// command does.
 func (p view) Action(n need) string {
 	switch {
 	case n.Kind == model.NeedDisabled && p.May.Administer:
@@ -96,6 +97,8 @@ func (p view) Action(n need) string {
 		return "retry"
 	case n.Kind == model.NeedQuarantine || n.Kind == model.NeedUndelivered || n.Kind == model.NeedUnreadable:
 		return "list"
+	case n.Kind == model.NeedRefused:
+		return "tenant"
 	case n.Integration != "" && n.Kind != model.NeedUnknown:
 		return "integration"
 	}

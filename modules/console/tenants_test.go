@@ -50,6 +50,26 @@ func TestRequestsOfATenant(t *testing.T) {
 	require.NotContains(t, b.send("", http.MethodGet, "/tenants/globex", nil, visitor).Body.String(), "wrong signature")
 }
 
+// The start page and the tenant's page name what was refused although it was signed right; the tenant's page also has the
+// deviations that were accepted. A partner's link shows neither.
+func TestRefusalsAndDeviationsOfATenant(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	at := b.Clock.Now().Add(-3 * time.Minute)
+	b.Runtime.Remarks.Refused("acme", "invalid", "required", "/candidate/person/id", at)
+	b.Runtime.Remarks.Deviation("acme", "web_array", "/candidate/person/communication/web", at)
+	b.Runtime.Remarks.Flush()
+	start := b.see(viewer, "/", http.StatusOK)
+	require.Contains(t, start, "Exports refused")
+	require.Contains(t, start, "required at /candidate/person/id")
+	text := b.see(viewer, "/tenants/acme", http.StatusOK)
+	require.Contains(t, text, "<dt>refused: breaks the schema</dt>")
+	require.Contains(t, text, "<code>/candidate/person/id</code>")
+	require.Contains(t, text, "<dt>deviation: web is an array</dt>")
+	visitor := b.portal("acme", url.Values{})
+	require.NotContains(t, b.send("", http.MethodGet, "/tenants/acme", nil, visitor).Body.String(), "/candidate/person")
+}
+
 // The chart of an integration is there in numbers as well.
 func TestChartInNumbers(t *testing.T) {
 	t.Parallel()
