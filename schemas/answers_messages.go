@@ -6,6 +6,7 @@ import (
 
 	"github.com/xeipuuv/gojsonschema"
 
+	"github.com/hiregate/hiregate/internal/filetype"
 	"github.com/hiregate/hiregate/internal/model"
 )
 
@@ -38,6 +39,7 @@ const (
 	WrongType   = "files of this type are not accepted: send a document, picture, sound, film or archive of a " +
 		"common type, such as PDF, Word, JPEG or ZIP"
 	WrongResumeType = "files of this type are not accepted: send PDF, Word, OpenDocument, RTF, PostScript or plain text"
+	ProtectedFile   = "the file can be opened with a password alone: send it without one"
 	NotBase64       = "the value is not base64: send the file's content in standard base64"
 	HasPrefix       = "send the base64 content alone, without the data: prefix"
 )
@@ -65,6 +67,9 @@ func explain(q *model.Question, e gojsonschema.ResultError) string {
 	case *gojsonschema.NumberLTEError:
 		return ChooseFewer
 	case *gojsonschema.EnumError:
+		if e.Value() == filetype.Protected {
+			return ProtectedFile
+		}
 		return notOffered(q)
 	case *gojsonschema.NumberGTEError:
 		return EmptyFile

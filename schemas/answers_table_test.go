@@ -149,13 +149,14 @@ func judged() map[string]struct {
 			{file("", 1, WrongType), file("text/html", 1, WrongType), file("text/csv", 1, WrongType),
 				file("application/PDF", 1, WrongType), file("text/plain; charset=utf-8", 1, WrongType)},
 			right(""), ofTypes(filetype.All(), nil), ofTypes(refusedTypes, is(WrongType)),
+			{file(filetype.Protected, 1, ProtectedFile)},
 		}},
 		"resume": {model.Question{Format: model.File}, [][]verdict{
 			{file("application/pdf", 1), file("application/pdf", MaxResume-1)},
 			{file("application/pdf", MaxResume, LargeResume), file("image/png", MaxFile, LargeResume)},
 			{file("application/pdf", 0, EmptyFile)},
 			ofTypes(filetype.ForResume(), nil), ofTypes(without(filetype.All(), filetype.ForResume()), is(WrongResumeType)),
-			ofTypes(refusedTypes, is(WrongResumeType)),
+			ofTypes(refusedTypes, is(WrongResumeType)), {file(filetype.Protected, 1, ProtectedFile)},
 		}},
 	}
 }

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Makes the files in testdata/files: a small real one of each type that the contract accepts and that can be told by its bytes, and
 # some of types that it does not accept. They are in the repository; run this only to add some.
-# Debian: apt-get install ffmpeg ghostscript imagemagick libreoffice-writer libreoffice-calc libreoffice-impress zip default-jdk-headless
+# Debian: apt-get install python3 ffmpeg ghostscript imagemagick libreoffice-writer libreoffice-calc libreoffice-impress zip default-jdk-headless
 set -eu
 cd "$(dirname "$0")/.."
-good=$PWD/testdata/files/accepted bad=$PWD/testdata/files/refused
+root=$PWD good=$PWD/testdata/files/accepted bad=$PWD/testdata/files/refused
 mkdir -p "$good" "$bad"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -85,4 +85,7 @@ printf '\0\1\2\3\4\5\6\7' > "$bad/bytes.txt"
 # The heads of a Windows and of a Linux program that do nothing.
 printf 'MZ\0\0PE\0\0\114\001\0\0\0\0\0\0\0\0\0\0\0\0\0\0\140\0\003\001\013\001' > "$bad/program.exe"
 printf '\177ELF\002\001\001\0\0\0\0\0\0\0\0\0\002\0\076\0\001\0\0\0' > "$bad/program.pdf"
+
+# What people have whose programs write it otherwise
+python3 "$root/scripts/testfiles.py" "$good" "$bad"
 ls -l "$good" "$bad"

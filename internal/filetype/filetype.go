@@ -21,9 +21,14 @@ type Type struct {
 
 const (
 	empty      = "application/x-empty"
+	unknown    = "application/octet-stream"
 	postScript = "application/postscript"
 	ole        = "application/x-ole-storage"
 	plainZip   = "application/zip"
+	pdf        = "application/pdf"
+	rtf        = "text/rtf"
+	// Protected is the type of an Office document that only its password opens.
+	Protected = "application/x-protected-office"
 )
 
 // headSize is how many bytes the detector looks at.
@@ -46,25 +51,33 @@ func Detect(r io.ReaderAt, size int64) (Type, error) {
 	return named(name), nil
 }
 
-// detect gives the detector's name. Where the head of a file can't tell, the directory that is in the file does.
+// detect gives the detector's name, or a better one: the detector knows a type by a mark at its place, and a file may have
+// the mark elsewhere, or nothing else of the type.
 func detect(head []byte, r io.ReaderAt, size int64) (string, error) {
+	if is, err := isPostScript(head, r); is || err != nil {
+		return postScript, err
+	}
 	switch {
-	case bytes.HasPrefix(head, []byte("%!")):
-		return postScript, nil
 	case bytes.HasPrefix(head, []byte(oleMagic)):
 		return detectOLE(head, r, size)
+	case bytes.HasPrefix(head, []byte(`{\rtf`)): // what follows the last brace, and pictures in it, need not be text
+		return rtf, nil
 	}
-	// The library's own types, never their parents: HTML and SVG are children of plain text there, JAR of ZIP.
-	found := withoutParameters(mimetype.Detect(head).String())
-	if _, office := withMacros[found]; !office && found != plainZip {
-		return found, nil
+	switch found := library(head); {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")),
+		bytes.HasPrefix(head, []byte("PK\x07\x08")):
+		return detectZip(r, size, found)
+	case found == pdf:
+		return detectPDF(head), nil
+	case films[found]:
+		return detectFilm(r, size, found)
+	default:
+		return detectText(head, int64(len(head)) == size, found), nil
 	}
-	inside, err := detectZip(r, size)
-	if err == nil && inside == plainZip {
-		return found, nil
-	}
-	return inside, err
 }
+
+// library gives the library's own types, never their parents: HTML and SVG are children of plain text there, JAR of ZIP.
+func library(head []byte) string { return withoutParameters(mimetype.Detect(head).String()) }
 
 // named finds the contract's name of a type.
 func named(detected string) Type {

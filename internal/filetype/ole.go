@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"strings"
 	"unicode/utf16"
 )
 
@@ -11,12 +12,14 @@ import (
 // streams.
 const oleMagic = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
-// streams maps a stream's name to the type of the compound file.
+// streams maps a stream's name, in lower case, to the type of the compound file: programs find a stream whatever the case
+// of its letters is ([MS-CFB] section 2.6.4).
 var streams = map[string]string{
-	"WordDocument":        "application/msword",
-	"Workbook":            "application/vnd.ms-excel",
-	"Book":                "application/vnd.ms-excel", // up to Excel 95
-	"PowerPoint Document": "application/vnd.ms-powerpoint",
+	"worddocument":        "application/msword",
+	"workbook":            "application/vnd.ms-excel",
+	"book":                "application/vnd.ms-excel", // up to Excel 95
+	"powerpoint document": "application/vnd.ms-powerpoint",
+	"encryptedpackage":    Protected, // ([MS-OFFCRYPTO] section 2.3.4.4)
 }
 
 const (
@@ -57,7 +60,7 @@ func detectOLE(head []byte, r io.ReaderAt, size int64) (string, error) {
 	found := ole
 	if err == nil {
 		err = c.root(func(name string) {
-			if t, ok := streams[name]; ok {
+			if t, ok := streams[strings.ToLower(name)]; ok {
 				found = t
 			}
 		})

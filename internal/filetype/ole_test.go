@@ -98,8 +98,8 @@ func TestCompoundFiles(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"WordDocument": "application/msword", "Workbook": "application/vnd.ms-excel", "Book": "application/vnd.ms-excel",
-		"PowerPoint Document": "application/vnd.ms-powerpoint", "EncryptedPackage": "application/x-ole-storage",
-		"worddocument": "application/x-ole-storage",
+		"PowerPoint Document": "application/vnd.ms-powerpoint", "EncryptedPackage": filetype.Protected,
+		"worddocument": "application/msword", "WORKBOOK": "application/vnd.ms-excel", "Contents": "application/x-ole-storage",
 	} {
 		for _, gap := range []int{0, 7, 200, 15_000} { // of 15,000 sectors, the header can't name all of the table
 			require.Equal(t, want, detect(t, compound(gap, root(1), stream(name, noEntry, noEntry))).Name,

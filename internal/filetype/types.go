@@ -58,6 +58,8 @@ var aliases = map[string]string{
 	"text/vcard":                "text/x-vcard",
 	"audio/wav":                 "audio/x-wav",
 	"audio/x-m4a":               "audio/mp4",
+	"video/x-m4v":               "application/mp4",
+	"image/apng":                "image/png", // which each program shows that knows PNG
 	"video/mp4":                 "application/mp4",
 }
 

@@ -127,6 +127,10 @@ func TestFileTypes(t *testing.T) {
 			require.NoError(t, err)
 			for question, wrong := range map[string]string{"3": "Letter: " + schemas.WrongType,
 				"resume": "Resume: " + schemas.WrongResumeType} {
+				if found.Name == filetype.Protected {
+					label, _, _ := strings.Cut(wrong, ":")
+					wrong = label + ": " + schemas.ProtectedFile
+				}
 				taken := folder == "accepted" && (question == "3" || slices.Contains(filetype.ForResume(), found.Name))
 				w := b.apply(application(t, "EVERY", []answered{{question, base64.StdEncoding.EncodeToString(content)}}), me...)
 				switch {
@@ -148,7 +152,7 @@ func TestFileTypes(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, map[string]int{"3": 31, "resume": 11, "refused 3": 27, "refused resume": 47}, count)
+	require.Equal(t, map[string]int{"3": 54, "resume": 27, "refused 3": 35, "refused resume": 62}, count)
 }
 
 func unpacked(t *testing.T, path string) []byte {
