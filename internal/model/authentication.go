@@ -61,8 +61,8 @@ type ClientTLS struct {
 // It prints as a placeholder, so that it can't slip into a log. Its JSON has the values: it is what a request for it
 // holds, and what the store seals.
 
-func (*Authentication) String() string   { return hidden }
-func (*Authentication) GoString() string { return hidden }
+func (*Authentication) String() string   { return Hidden }
+func (*Authentication) GoString() string { return Hidden }
 
 // Format returns all of it, values included, as JSON; nil where there is none. Equal ones have equal texts.
 func (a *Authentication) Format() []byte {

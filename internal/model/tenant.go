@@ -16,14 +16,15 @@ import (
 // answer; Reveal gives the key itself.
 type Secret string
 
-const hidden = "(secret)"
+// Hidden stands for a secret in whatever is printed or shown.
+const Hidden = "(secret)"
 
 // Reveal returns the key. Call it where a signature is made or checked, nowhere else.
 func (s Secret) Reveal() string { return string(s) }
 
-func (Secret) String() string               { return hidden }
-func (Secret) GoString() string             { return hidden }
-func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+func (Secret) String() string               { return Hidden }
+func (Secret) GoString() string             { return Hidden }
+func (Secret) MarshalText() ([]byte, error) { return []byte(Hidden), nil }
 
 // Tenant is one customer: the identifier in the webhook's URL and all that follows from it.
 type Tenant struct {

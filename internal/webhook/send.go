@@ -50,7 +50,7 @@ type Delivery struct {
 // Answer is the response to an attempt, of any status: a redirect is an answer and is not followed.
 type Answer struct {
 	Status     int
-	Head       []byte        // the body's first AnswerBound bytes at most
+	Head       []byte        // the body's first AnswerBound bytes at most; it and Header without Credentials
 	RetryAfter time.Duration // 0 to MaxRetryAfter; 0 if not asked for
 	Started    time.Time
 	Duration   time.Duration
@@ -85,13 +85,13 @@ func (a Answer) RefusalOfCredentials() string {
 // error wraps its cause. Started and Duration are set in every case. Once a status came, the attempt has its answer,
 // even if the body behind it breaks off.
 func (n Names) Send(ctx context.Context, client *http.Client, d Delivery) (a Answer, err error) {
-	return exchange(ctx, client, func(ctx context.Context, at time.Time) (*http.Request, error) {
-		return n.request(ctx, d, at)
-	})
+	return exchange(ctx, client, []string{d.Secret, d.OtherSecret},
+		func(ctx context.Context, at time.Time) (*http.Request, error) { return n.request(ctx, d, at) })
 }
 
-// exchange makes a request, sends it and reads the answer.
-func exchange(ctx context.Context, client *http.Client,
+// exchange makes a request, sends it and reads the answer, which shows none of the secrets that sign the request, and no
+// other credential of it.
+func exchange(ctx context.Context, client *http.Client, secrets []string,
 	request func(ctx context.Context, at time.Time) (*http.Request, error)) (a Answer, err error) {
 	a.Started = time.Now()
 	var seen progress
@@ -116,10 +116,12 @@ func exchange(ctx context.Context, client *http.Client,
 		return a, seen.explain(ctx, req.URL.Host, err)
 	}
 	defer resp.Body.Close()
-	a.Status, a.Header = resp.StatusCode, headerLines(resp.Header)
+	credentials := credentialsIn(resp.Request, req, secrets)
+	a.Status, a.Header = resp.StatusCode, credentials.Blank(headerLines(resp.Header), false)
 	a.RetryAfter = RetryAfter(resp.Header.Get("Retry-After"), time.Now())
 	if a.Status != http.StatusSwitchingProtocols { // its body is the bare connection, which no context ends
-		a.Head, _ = io.ReadAll(io.LimitReader(resp.Body, AnswerBound))
+		head, _ := io.ReadAll(io.LimitReader(resp.Body, AnswerBound))
+		a.Head = credentials.Blank(head, len(head) == AnswerBound)
 	}
 	return a, nil
 }

@@ -90,7 +90,7 @@ type Message struct {
 
 // SendMessage makes one attempt at sending a message, as Send does.
 func (n Names) SendMessage(ctx context.Context, client *http.Client, m Message) (Answer, error) {
-	return exchange(ctx, client, func(ctx context.Context, at time.Time) (*http.Request, error) {
+	return exchange(ctx, client, m.Secrets, func(ctx context.Context, at time.Time) (*http.Request, error) {
 		req, err := post(ctx, m.URL, m.Body)
 		if err != nil {
 			return nil, err

@@ -55,7 +55,7 @@ func (c *Console) personOf(s *session) (model.Person, duty, bool) {
 	}
 	role := Roles[g.Role]
 	return model.Person{ID: "console:" + s.subject, Name: s.Name, Email: s.Email, Tenant: g.Tenant,
-		Role: role.API}, role.duties, true
+		Role: role.API, Signatures: role.duties&operates != 0}, role.duties, true
 }
 
 // grantOf returns the first grant that fits a person; nil: none does.

@@ -11,7 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
 )
 
 // portal makes a link as an operator does, and returns what a browser has that followed it.
@@ -60,6 +62,33 @@ func TestPortalsShowNoAddresses(t *testing.T) {
 		w := b.send("", http.MethodHead, path, nil)
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Empty(t, w.Result().Cookies(), path)
+	}
+}
+
+// What a receiver repeats of a request shows those who may not read bodies neither the signature nor where it went, which a
+// portal with bodies shows nobody either.
+func TestRepeatedSignaturesAreForOperators(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	signature := strings.Repeat("0123456789abcdef", 4)
+	for n, tenant := range []string{"acme", "globex"} {
+		d := b.Delivery(t, b.Fixture.Export(t, tenant, uuid(n+1)), "other", model.Retrying)
+		b.Write(t, func(tx *store.Tx) error {
+			return tx.InsertAttempt(&model.Attempt{DeliveryID: d.ID, Status: 500, StartedAt: gatewaytest.Noon,
+				Answer: []byte("you sent " + signature)})
+		})
+	}
+	page := "/exports/acme/" + uuid(1)
+	for _, who := range []string{ops, operator} {
+		require.Contains(t, b.see(who, page, http.StatusOK), "you sent "+signature, who)
+	}
+	without := []string{b.see(viewer, page, http.StatusOK), b.see(recruiter, "/exports/globex/"+uuid(2), http.StatusOK)}
+	for _, form := range []url.Values{{}, {"bodies": {"yes"}}} {
+		without = append(without, b.send("", http.MethodGet, page, nil, b.portal("acme", form)).Body.String())
+	}
+	for _, seen := range without {
+		require.Contains(t, seen, "you sent (secret)")
+		require.NotContains(t, seen, signature[:20])
 	}
 }
 

@@ -20,11 +20,12 @@ func showCauses(r *rest.Request) (any, error) {
 	}
 	causes, more, err := r.DB.ListCauses(r.Context(), model.Place{Tenant: i.Tenant, Integration: i.Name}, since)
 	shown := api.Causes{Items: []api.Cause{}, More: more}
+	answers := answersOf(r, i.Tenant, i.Name)
 	for _, c := range causes {
-		one := attemptOf(c.Sample)
+		one := attemptOf(c.Sample, answers)
 		shown.Items = append(shown.Items, api.Cause{Status: c.Status, Class: one.Class, Reason: c.Error, Why: model.ParseReason(c.Error),
 			Attempts: c.Attempts, Exports: c.Exports, First: c.First, Last: c.Last,
-			Sample: api.CauseSample{UUID: c.SampleKey, Answer: textUpTo(c.Sample.Answer, shortAnswer)}})
+			Sample: api.CauseSample{UUID: c.SampleKey, Answer: answers.text(c.Sample.Answer, shortAnswer)}})
 	}
 	return shown, err
 }

@@ -15,11 +15,8 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-const (
-	// firstAttempt is how long the answer waits for the first attempts. One takes 20 s at most.
-	firstAttempt = 25 * time.Second
-	shortAnswer  = 4 << 10
-)
+// firstAttempt is how long the answer waits for the first attempts. One takes 20 s at most.
+const firstAttempt = 25 * time.Second
 
 // exportCandidate exports a candidate, to a named integration or to every configured one. It answers after the first
 // attempt at each, so that the person who asked sees what is wrong; further attempts follow by themselves.
@@ -143,7 +140,8 @@ func exportedOf(r *rest.Request, e *model.Export, all []*model.Delivery) (any, e
 				return nil, err
 			}
 			if n := len(attempts); n > 0 {
-				to.Status, to.Answer = attempts[n-1].Status, textUpTo(attempts[n-1].Answer, shortAnswer)
+				to.Status = attempts[n-1].Status
+				to.Answer = answersOf(r, e.Tenant, name).text(attempts[n-1].Answer, shortAnswer)
 			}
 		}
 		res.Deliveries = append(res.Deliveries, to)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
@@ -54,10 +52,11 @@ func deliveryOf(d *model.Delivery) api.Delivery {
 	}
 }
 
-func attemptOf(a model.Attempt) api.Attempt {
+func attemptOf(a model.Attempt, of answers) api.Attempt {
 	shown := api.Attempt{
 		Number: a.Number, StartedAt: a.StartedAt, DurationMs: milliseconds(a.Duration), Status: a.Status,
-		Error: a.Error, Why: model.ParseReason(a.Error), Answer: text(a.Answer), Header: text(a.Header), Address: a.Address, Manual: a.Manual,
+		Error: a.Error, Why: model.ParseReason(a.Error), Answer: of.text(a.Answer, maxAnswer),
+		Header: of.text(a.Header, maxAnswer), Address: a.Address, Manual: a.Manual,
 		Phases: api.AttemptPhases{DNS: milliseconds(a.Phases.DNS), Connect: milliseconds(a.Phases.Connect),
 			TLS: milliseconds(a.Phases.TLS), FirstByte: milliseconds(a.Phases.FirstByte)},
 	}
@@ -129,8 +128,9 @@ func findExport(r *rest.Request) (any, error) {
 			return nil, err
 		}
 		one := api.DeliveryDetail{Delivery: waitingOf(e, d, deliveries, waits), History: []api.Attempt{}}
+		answers := answersOf(r, d.Tenant, d.Integration)
 		for _, a := range attempts {
-			one.History = append(one.History, attemptOf(a))
+			one.History = append(one.History, attemptOf(a, answers))
 		}
 		detail.Deliveries = append(detail.Deliveries, one)
 	}
@@ -159,21 +159,4 @@ func findExport(r *rest.Request) (any, error) {
 		detail.Author = &triggered[0].Author
 	}
 	return detail, err
-}
-
-const maxAnswer = 64 << 10
-
-// text returns the answer of a partner, as at most 64 KiB of valid UTF-8.
-func text(answer []byte) string { return textUpTo(answer, maxAnswer) }
-
-func textUpTo(answer []byte, most int) string {
-	s := strings.ToValidUTF8(string(answer), string(utf8.RuneError))
-	if len(s) <= most {
-		return s
-	}
-	end := most
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end]
 }

@@ -37,6 +37,8 @@ type Caller struct {
 	Key     string // the key itself, which no answer and no log has
 	Tenant  string // whose resources exist for the caller; empty: everybody's
 	Role    model.Role
+	// Signatures: sees the signatures of requests to receivers, where those repeat them in an answer.
+	Signatures bool
 }
 
 // Sees reports whether a tenant exists for the caller.
@@ -44,8 +46,8 @@ func (c Caller) Sees(tenant string) bool { return c.Tenant == "" || c.Tenant == 
 
 // The callers without a stored key: at a mount that asks for no key, and in development mode.
 var (
-	trusted = Caller{ID: model.AdminEndpoint, Role: model.Admin}
-	dev     = Caller{ID: devKey, Key: devKey, Role: model.Admin}
+	trusted = Caller{ID: model.AdminEndpoint, Role: model.Admin, Signatures: true}
+	dev     = Caller{ID: devKey, Key: devKey, Role: model.Admin, Signatures: true}
 )
 
 // devKey opens everything in development mode, and nothing elsewhere.
@@ -108,7 +110,8 @@ func (r *Request) authenticate() (Caller, error) {
 		return Caller{}, err
 	}
 	r.touch(k)
-	return Caller{ID: k.ID, Name: k.Label, Key: key, Tenant: k.Tenant, Role: k.Role}, nil
+	return Caller{ID: k.ID, Name: k.Label, Key: key, Tenant: k.Tenant, Role: k.Role,
+		Signatures: k.Role.May(model.Operator)}, nil
 }
 
 // person returns the caller of a request that the console makes.
@@ -117,7 +120,7 @@ func (r *Request) person() (Caller, error) {
 	if !ok {
 		return Caller{}, r.deny(metrics.KeyMissing)
 	}
-	return Caller{ID: p.ID, Name: p.Name, Email: p.Email, Tenant: p.Tenant, Role: p.Role}, nil
+	return Caller{ID: p.ID, Name: p.Name, Email: p.Email, Tenant: p.Tenant, Role: p.Role, Signatures: p.Signatures}, nil
 }
 
 // local returns the caller of a request at Caddy's admin endpoint. Whoever reaches that may do everything; the command
