@@ -61,7 +61,8 @@ type Export struct {
 	Round        int      // 0 for the acceptance; each redelivery or release starts the next
 	Integrations []string // whom the current round is for; empty before its workflow is started: every integration of the tenant
 	WorkflowID   string   // of the current round
-	Group        int64    // ID of the first member of the group that carries round 0; 0: a workflow of its own does
+	Group        int64    // ID of the first member of the group that carries round 0; 0: none does, or none yet
+	Alone        bool     // a workflow of its own carries round 0, and no group may
 	DispatchedAt time.Time
 	Fault        string // why Temporal will never start it; empty: nothing is wrong
 

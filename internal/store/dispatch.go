@@ -14,6 +14,13 @@ import (
 // undispatched are the exports whose workflow is to be started.
 const undispatched = `e.dispatched_at IS NULL AND e.fault = ''`
 
+// stillUndispatched is undispatched for a statement that names its exports, or their group. No index of all that is
+// undispatched fits it: with statistics of a time when nothing waited, PostgreSQL would walk that.
+const stillUndispatched = `e.dispatched_at IS NULL AND coalesce(e.fault, '') = ''`
+
+// memberOf is the condition on an export e that it waits to be started in the group $1.
+const memberOf = `e.group_id = $1 AND e.round = 0 AND ` + stillUndispatched
+
 // undispatchedSince is since when such an export waits: since it came, or since its round began, in which each integration
 // has a delivery from then on.
 const undispatchedSince = `CASE WHEN e.round > 0 THEN coalesce((SELECT min(d.updated_at) FROM deliveries d
@@ -43,12 +50,6 @@ func (db *DB) ListUndispatched(
 		WHERE `+undispatched+` AND e.tenant = $1 AND e.dispatch_after <= $2 ORDER BY e.dispatch_after LIMIT $3`, tenant, rows.Micros(before), limit)
 }
 
-// UndispatchedGroup lists the members of a group whose workflow waits to be started, by ID.
-func (db *DB) UndispatchedGroup(ctx context.Context, group int64) ([]*model.Export, error) {
-	return rows.Query(ctx, db.reads, scanExport,
-		`SELECT `+exportColumns+` FROM exports e WHERE e.group_id = $1 AND `+undispatched+` ORDER BY e.id`, group)
-}
-
 // Group makes a group of those of the exports that still wait for a workflow of their own, each for the integrations
 // that it names, and returns its members by ID, as they then are. The first one's ID is the group's. Exports that
 // another node is just dispatching are left to it. The sweep passes over the group for as long as over an export that
@@ -60,7 +61,7 @@ func (tx *Tx) Group(exports []*model.Export, now time.Time) ([]*model.Export, er
 	}
 	in, args := oneOf(ids)
 	members, err := rows.QueryTx(tx.sql, scanExport, `SELECT `+exportColumns+` FROM exports e
-		WHERE e.id IN (`+in+`) AND `+undispatched+` AND e.round = 0 AND e.group_id IS NULL
+		WHERE e.id IN (`+in+`) AND `+stillUndispatched+` AND e.round = 0 AND e.group_id IS NULL
 		ORDER BY e.id`+tx.sql.SkipLocked(), args...)
 	if err != nil || len(members) == 0 {
 		return nil, err
@@ -85,36 +86,50 @@ func (tx *Tx) Group(exports []*model.Export, now time.Time) ([]*model.Export, er
 	return members, nil
 }
 
-// TakeTurn has the sweeps of all nodes pass over an export whose workflow waits to be started, and over its group, for
-// as long as over an export that has just come. It reports false where a node did so after a time: that one starts it.
-func (tx *Tx) TakeTurn(e *model.Export, before, now time.Time) (bool, error) {
-	waits, err := rows.QueryTx(tx.sql, rows.Value[int64], `SELECT e.id FROM exports e
-		WHERE e.id = $1 AND `+undispatched+` AND e.dispatch_after <= $2`+tx.sql.SkipLocked(), turnOf(e), rows.Micros(before))
-	if err != nil || len(waits) == 0 {
-		return false, err
+// TakeTurn claims an export whose workflow waits to be started, or the group that it is in: the sweeps of all nodes pass
+// over it for as long as over an export that has just come, and no group takes an export that was claimed alone. It
+// returns what is to be started, as it is by now, the members of a group by ID. It returns none where another node
+// claimed it after before, or is about to, or made it a member of a group.
+func (tx *Tx) TakeTurn(e *model.Export, before, now time.Time) ([]*model.Export, error) {
+	key, id := `e.id = $1 AND (e.round > 0 OR coalesce(e.group_id, 0) = 0)`, e.ID
+	if e.InGroup(e.Round) { // nodes lock the same member, whichever they found
+		key, id = `e.id = (SELECT min(e.id) FROM exports e WHERE `+memberOf+` AND e.dispatch_after <= $2)`, e.Group
 	}
-	return true, tx.SetTurn(e, now)
+	taken, err := rows.QueryTx(tx.sql, scanExport, `SELECT `+exportColumns+` FROM exports e
+		WHERE `+key+` AND `+stillUndispatched+` AND e.dispatch_after <= $2`+tx.sql.SkipLocked(), id, rows.Micros(before))
+	if err != nil || len(taken) == 0 {
+		return nil, err
+	}
+	if taken[0].InGroup(taken[0].Round) {
+		taken, err = rows.QueryTx(tx.sql, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE `+memberOf+` ORDER BY e.id`, id)
+		if err != nil {
+			return nil, err
+		}
+	}
+	in, args := oneOf(idsOf(taken), rows.Micros(now))
+	return taken, tx.sql.Run(`UPDATE exports SET dispatch_after = $1,
+		group_id = CASE WHEN round = 0 THEN coalesce(group_id, 0) ELSE group_id END WHERE id IN (`+in+`)`, args...)
 }
 
-// SetTurn sets when an export whose workflow still waits to be started, and its group, should have been started: the
-// sweeps find it three seconds later.
-func (tx *Tx) SetTurn(e *model.Export, at time.Time) error {
-	return tx.sql.Run(`UPDATE exports SET dispatch_after = $1
-		WHERE (id = $2 OR group_id = $2) AND dispatched_at IS NULL AND fault = ''`, rows.Micros(at), turnOf(e))
+// ReturnTurn returns a turn to the sweeps of all nodes, which find those of the exports that still wait at once: in
+// their order of before, or as of a time if they are of a later round.
+func (tx *Tx) ReturnTurn(exports []*model.Export, at time.Time) error {
+	in, args := oneOf(idsOf(exports), rows.Micros(at))
+	return tx.sql.Run(`UPDATE exports SET dispatch_after = CASE WHEN round = 0 THEN received_at ELSE $1 END
+		WHERE id IN (`+in+`) AND dispatched_at IS NULL`, args...)
 }
 
-// turnOf is the export whose row nodes lock to take a turn: the first of a group.
-func turnOf(e *model.Export) int64 {
-	if e.InGroup(e.Round) {
-		return e.Group
+func idsOf(exports []*model.Export) []int64 {
+	ids := make([]int64, len(exports))
+	for n, e := range exports {
+		ids[n] = e.ID
 	}
-	return e.ID
+	return ids
 }
 
 // MarkGroupDispatched notes that Temporal has the workflow of a group.
 func (tx *Tx) MarkGroupDispatched(group int64, at time.Time) error {
-	return tx.sql.Run(`UPDATE exports SET dispatched_at = $1 WHERE group_id = $2 AND round = 0 AND dispatched_at IS NULL
-		AND fault = ''`, rows.Micros(at), group)
+	return tx.sql.Run(`UPDATE exports AS e SET dispatched_at = $2 WHERE `+memberOf, group, rows.Micros(at))
 }
 
 // Redispatch has exports in their first round wait for a workflow of their own, or for a group, again: their workflow,

@@ -34,7 +34,7 @@ func TestDispatchInTurn(t *testing.T) {
 		require.Equal(t, []string{"u-2", "u-1", "u-0"}, waiting(noon, 10))
 		require.Equal(t, []string{"u-2", "u-1"}, waiting(noon, 2))
 		require.Equal(t, []string{"u-2"}, waiting(noon.Add(-90*time.Second), 10))
-		write(t, db, func(tx *store.Tx) error { return tx.PostponeDispatch(all[2].ID, noon.Add(time.Minute)) })
+		write(t, db, func(tx *store.Tx) error { return tx.PostponeDispatch(all[2], noon.Add(time.Minute)) })
 		require.Equal(t, []string{"u-1", "u-0"}, waiting(noon, 10))
 		require.Equal(t, []string{"u-1", "u-0", "u-2"}, waiting(noon.Add(time.Minute), 10))
 
@@ -53,7 +53,7 @@ func TestRedeliveryIsDispatchedAtOnce(t *testing.T) {
 			require.True(t, insert(t, db, e))
 		}
 		write(t, db, func(tx *store.Tx) error {
-			if err := tx.PostponeDispatch(postponed.ID, noon.Add(time.Hour)); err != nil {
+			if err := tx.PostponeDispatch(postponed, noon.Add(time.Hour)); err != nil {
 				return err
 			}
 			return tx.MarkFault(refused.ID, "invalid id")
@@ -134,7 +134,7 @@ func TestWhatIsUndocumented(t *testing.T) {
 		fresh("too late", func(e *model.Export) { e.DocumentsTill = at })
 		dispatched, refused, here := fresh("dispatched", asIs), fresh("refused", asIs), fresh("documents are here", asIs)
 		write(t, db, func(tx *store.Tx) error {
-			if err := tx.PostponeDispatch(postponed.ID, at); err != nil {
+			if err := tx.PostponeDispatch(postponed, at); err != nil {
 				return err
 			}
 			if err := tx.MarkDispatched(dispatched.ID, 0, noon, "hris"); err != nil {

@@ -129,9 +129,15 @@ func (tx *Tx) lockExport(id int64) error {
 	return tx.sql.Run(`UPDATE exports SET round = round WHERE id = $1`, id)
 }
 
-// PostponeDispatch has the sweep skip an export until a time.
-func (tx *Tx) PostponeDispatch(id int64, until time.Time) error {
-	return tx.sql.Run(`UPDATE exports SET dispatch_after = $1 WHERE id = $2`, rows.Micros(until), id)
+// PostponeDispatch has the sweep skip an export until a time. An export that is in a group leaves it for the next
+// round, since the group is not postponed, and may have been started with it.
+func (tx *Tx) PostponeDispatch(e *model.Export, until time.Time) error {
+	if e.InGroup(e.Round) {
+		if err := tx.SkipRound(e); err != nil {
+			return err
+		}
+	}
+	return tx.sql.Run(`UPDATE exports SET dispatch_after = $1 WHERE id = $2`, rows.Micros(until), e.ID)
 }
 
 // MarkFault stores why Temporal will never start this export's workflow.
@@ -200,7 +206,7 @@ func (tx *Tx) SkipRound(e *model.Export) error {
 
 const exportColumns = `e.id, e.tenant, e.key, e.keyed, e.origin, e.sha256, e.size, e.candidate_id, e.attachments,
 	e.receipt, e.received_at,
-	e.documents_till, e.deliver_till, e.round, e.integrations, e.workflow_id, coalesce(e.group_id, 0), e.dispatched_at,
+	e.documents_till, e.deliver_till, e.round, e.integrations, e.workflow_id, coalesce(e.group_id, 0), coalesce(e.group_id = 0, FALSE), e.dispatched_at,
 	e.fault, e.quarantined,
 	e.findings, e.erased_at, coalesce(e.traceparent, '')`
 
@@ -214,7 +220,7 @@ func scanExportAnd(r row, more ...any) (*model.Export, error) {
 	dest := []any{&e.ID, &e.Tenant, &e.Key, &e.Keyed, &e.Origin, &sum, &e.Size, &e.CandidateID, &e.Attachments,
 		&e.Receipt, rows.Time(&e.ReceivedAt),
 		rows.Time(&e.DocumentsTill), rows.Time(&e.DeliverTill), &e.Round, &integrations, &e.WorkflowID, &e.Group,
-		rows.Time(&e.DispatchedAt), &e.Fault, &e.Quarantined, &e.Findings, rows.Time(&e.ErasedAt), &e.Traceparent}
+		&e.Alone, rows.Time(&e.DispatchedAt), &e.Fault, &e.Quarantined, &e.Findings, rows.Time(&e.ErasedAt), &e.Traceparent}
 	if err := r.Scan(append(dest, more...)...); err != nil {
 		return nil, err
 	}

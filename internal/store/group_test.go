@@ -34,6 +34,16 @@ func group(t *testing.T, db *store.DB, all ...*model.Export) (members []*model.E
 	return members
 }
 
+// takeTurn takes the turn of an export at a time, as a sweep does.
+func takeTurn(t *testing.T, db *store.DB, e *model.Export, at time.Time) (taken []*model.Export) {
+	t.Helper()
+	write(t, db, func(tx *store.Tx) (err error) {
+		taken, err = tx.TakeTurn(e, at.Add(-3*time.Second), at)
+		return err
+	})
+	return taken
+}
+
 func TestGroupHoldsWhatStillWaits(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {
@@ -58,14 +68,10 @@ func TestGroupHoldsWhatStillWaits(t *testing.T) {
 			require.Equal(t, []any{all[3].ID, model.GroupWorkflowID(all[3].ID), all[3+n].Integrations, true},
 				[]any{e.Group, e.WorkflowID, e.Integrations, e.DispatchedAt.IsZero()})
 		}
-		found, err := db.UndispatchedGroup(t.Context(), all[3].ID)
-		require.NoError(t, err)
-		require.Equal(t, members, found)
+		require.Equal(t, members, takeTurn(t, db, members[2], noon.Add(2*time.Minute)))
 
 		write(t, db, func(tx *store.Tx) error { return tx.MarkGroupDispatched(all[3].ID, noon.Add(time.Hour)) })
-		found, err = db.UndispatchedGroup(t.Context(), all[3].ID)
-		require.NoError(t, err)
-		require.Empty(t, found)
+		require.Empty(t, takeTurn(t, db, members[2], noon.Add(2*time.Hour)))
 		e, err := db.Export(t.Context(), all[4].ID)
 		require.NoError(t, err)
 		require.Equal(t, noon.Add(time.Hour), e.DispatchedAt)
@@ -107,7 +113,7 @@ func TestTenantsThatWait(t *testing.T) {
 		require.NoError(t, err)
 		write(t, db, func(tx *store.Tx) error {
 			for _, e := range all {
-				if err := tx.PostponeDispatch(e.ID, noon.Add(time.Hour)); err != nil {
+				if err := tx.PostponeDispatch(e, noon.Add(time.Hour)); err != nil {
 					return err
 				}
 			}
@@ -139,7 +145,7 @@ func TestSinceWhenARedeliveryWaits(t *testing.T) {
 			if err := tx.InsertPendingDelivery(model.NewDelivery(e, "hris", next.Round, asked)); err != nil {
 				return err
 			}
-			return tx.PostponeDispatch(e.ID, asked.Add(time.Minute))
+			return tx.PostponeDispatch(e, asked.Add(time.Minute))
 		})
 		since, err := db.OldestWaiting(t.Context())
 		require.NoError(t, err)
@@ -157,21 +163,15 @@ func TestTurnsToStart(t *testing.T) {
 		now := noon.Add(time.Minute)
 		members := group(t, db, waiting(t, db, "acme", 3)...)
 		alone := waiting(t, db, "globex", 1)[0]
-		takes := func(e *model.Export, after time.Duration) (taken bool) {
-			write(t, db, func(tx *store.Tx) (err error) {
-				taken, err = tx.TakeTurn(e, now.Add(after-3*time.Second), now.Add(after))
-				return err
-			})
-			return taken
-		}
+		takes := func(e *model.Export, after time.Duration) bool { return len(takeTurn(t, db, e, now.Add(after))) > 0 }
 		for _, e := range []*model.Export{members[1], alone} {
 			require.True(t, takes(e, 3*time.Second))
 			require.False(t, takes(e, 5*time.Second))
 			require.True(t, takes(e, 6*time.Second))
 		}
 		require.False(t, takes(members[2], 8*time.Second), "another member of the group was taken")
-		write(t, db, func(tx *store.Tx) error { return tx.SetTurn(members[1], now) })
-		require.True(t, takes(members[2], 8*time.Second), "it was not given back")
+		write(t, db, func(tx *store.Tx) error { return tx.ReturnTurn(members, now) })
+		require.True(t, takes(members[2], 8*time.Second), "it was not returned")
 		since, err := db.OldestWaiting(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, map[string]time.Time{"acme": noon, "globex": noon}, since)

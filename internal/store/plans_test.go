@@ -97,8 +97,6 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, err = db.ListUndispatched(ctx, "t", at, 10)
 	note(err)
-	_, err = db.UndispatchedGroup(ctx, 7)
-	note(err)
 	_, err = db.ExportsByID(ctx, []int64{1, 2, 3})
 	note(err)
 	_, err = db.LastStatuses(ctx, []int64{1, 2, 3})

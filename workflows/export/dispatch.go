@@ -89,7 +89,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 					return
 				}
 				if !d.away.Load() {
-					_ = d.start(ctx, batch) // what fails is found, and logged, by the sweep
+					_, _ = d.start(ctx, batch, d.Now()) // what fails is found, and logged, by the sweep
 				}
 				d.release(batch...)
 			}

@@ -30,50 +30,70 @@ const startTimeout = 10 * time.Second
 // it.
 const attributeBytes = 2000
 
-// start starts the workflows of exports that are claimed: one for many, otherwise one for each, or for the group that
-// it is in. The error means that Temporal or the store is away, not that something is wrong with these exports.
-func (d *Dispatcher) start(ctx context.Context, exports []*model.Export) error {
+// start starts the workflows of exports that are claimed in this process: one for many, otherwise one for each that no
+// node claimed after before, or for the group that it is in. It returns how many exports wait no longer. The error means
+// that Temporal or the store is away, not that something is wrong with these exports.
+func (d *Dispatcher) start(ctx context.Context, exports []*model.Export, before time.Time) (n int, err error) {
 	c := d.InForce.Current()
 	if c == nil {
-		return context.Canceled
+		return 0, context.Canceled
 	}
 	if len(exports) >= groupFrom {
 		members, err := d.group(ctx, c, exports)
 		if err != nil || len(members) == 0 {
-			return err
+			return 0, err
 		}
-		return d.startWorkflow(ctx, members, nil, 0)
+		return d.startTaken(ctx, members, nil, 0)
 	}
 	for _, e := range exports {
-		if err := d.startOne(ctx, c, e); err != nil {
-			return err
+		one, err := d.startOne(ctx, c, e, before)
+		if n += one; err != nil {
+			return n, err
 		}
 	}
-	return nil
+	return n, nil
 }
 
-// startOne starts the workflow of an export, or of the group that it is in.
-func (d *Dispatcher) startOne(ctx context.Context, c *config.Config, e *model.Export) error {
-	if e.InGroup(e.Round) {
-		members, err := d.Store.UndispatchedGroup(ctx, e.Group)
-		if err != nil || len(members) == 0 {
-			return err
-		}
-		return d.startWorkflow(ctx, members, nil, 0)
-	}
+// startOne starts the workflow of an export, or of the group that it is in, as it is in the store by now: another node
+// may have made it a member of a group since it was read.
+func (d *Dispatcher) startOne(ctx context.Context, c *config.Config, e *model.Export, before time.Time) (int, error) {
 	tenant, ok := c.Tenant(e.Tenant)
 	if !ok { // the sweep postpones it
-		return nil
+		return 0, nil
+	}
+	var taken []*model.Export
+	err := d.write(ctx, func(tx *store.Tx) (err error) {
+		taken, err = tx.TakeTurn(e, before, d.Now())
+		return err
+	})
+	if err != nil || len(taken) == 0 {
+		return 0, err
+	}
+	if e = taken[0]; e.InGroup(e.Round) {
+		return d.startTaken(ctx, taken, nil, 0)
 	}
 	var former []*model.Delivery
 	if e.Round > 0 {
-		var err error
 		if former, err = d.Store.ListDeliveries(ctx, e.ID); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	to, wait := targets(e, tenant, former, d.Now())
-	return d.startWorkflow(ctx, []*model.Export{e}, to, wait)
+	return d.startTaken(ctx, taken, to, wait)
+}
+
+// startTaken starts the workflow of exports that this node has taken the turn of. It returns how many they are. After an
+// error another node may take the turn, which may reach Temporal.
+func (d *Dispatcher) startTaken(ctx context.Context, exports []*model.Export, to []string, wait time.Duration) (int, error) {
+	err := d.startWorkflow(ctx, exports, to, wait)
+	switch {
+	case err == nil:
+		return len(exports), nil
+	case ctx.Err() != nil: // the gateway stops
+		return 0, err
+	}
+	returned := d.write(ctx, func(tx *store.Tx) error { return tx.ReturnTurn(exports, d.Now().Add(-sweepAge)) })
+	return 0, cmp.Or(returned, err)
 }
 
 // startWorkflow starts the workflow of an export for its integrations, or of the members of a group, and notes that
@@ -109,7 +129,12 @@ func (d *Dispatcher) startWorkflow(ctx context.Context, exports []*model.Export,
 		if slices.ContainsFunc(exports, func(e *model.Export) bool { return !slices.Contains(started.Exports, e.ID) }) {
 			d.Log.Warn("a workflow of that id belongs to another database, or to no gateway; its exports get the next id",
 				zap.String("workflow", first.WorkflowID))
-			return d.write(ctx, func(tx *store.Tx) error { return forEach(exports, tx.SkipRound) })
+			return d.write(ctx, func(tx *store.Tx) error {
+				if err := forEach(exports, tx.SkipRound); err != nil {
+					return err
+				}
+				return tx.ReturnTurn(exports, d.Now().Add(-sweepAge))
+			})
 		}
 		to = started.To // the tenant's integrations may be others by now
 	case errors.As(err, &invalid):

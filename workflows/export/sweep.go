@@ -65,7 +65,7 @@ func (s *sweeper) sweep(ctx context.Context) error {
 	}
 }
 
-// turn dispatches what each tenant has waited for longest, and returns how many exports it dispatched.
+// turn dispatches what each tenant has waited for longest, and returns how many exports wait no longer.
 func (s *sweeper) turn(ctx context.Context) (n int, err error) {
 	before := s.dispatcher.Now().Add(-sweepAge)
 	tenants, err := s.dispatcher.Store.UndispatchedTenants(ctx)
@@ -74,29 +74,28 @@ func (s *sweeper) turn(ctx context.Context) (n int, err error) {
 	}
 	// nodes begin with different ones
 	rand.Shuffle(len(tenants), func(i, j int) { tenants[i], tenants[j] = tenants[j], tenants[i] })
-	run := sideBySide{dispatcher: s.dispatcher, repaired: map[int64]bool{}}
+	run := sideBySide{dispatcher: s.dispatcher, before: before, repaired: map[int64]bool{}}
 	run.group.SetLimit(starters)
 	var few []*model.Export // too few of their tenants for a group
 	for _, tenant := range tenants {
-		if err = s.dispatchTenant(ctx, tenant, before, &run, &few); err != nil || run.failed.Load() || ctx.Err() != nil {
+		if err = s.dispatchTenant(ctx, tenant, &run, &few); err != nil || run.failed.Load() || ctx.Err() != nil {
 			break
 		}
 	}
 	if err == nil {
-		err = run.dispatch(few, func() error { return s.dispatcher.start(ctx, few) })
+		err = run.dispatch(ctx, few)
 	} else {
 		s.dispatcher.release(few...)
 	}
-	return run.n, cmp.Or(err, run.group.Wait())
+	err = cmp.Or(err, run.group.Wait())
+	return int(run.n.Load()), err
 }
 
 // dispatchTenant dispatches the oldest exports of a tenant. It adds those that are too few for a group to few, and
 // dispatches few when it is full.
-func (s *sweeper) dispatchTenant(
-	ctx context.Context, tenant string, before time.Time, run *sideBySide, few *[]*model.Export,
-) error {
+func (s *sweeper) dispatchTenant(ctx context.Context, tenant string, run *sideBySide, few *[]*model.Export) error {
 	d := s.dispatcher
-	waiting, err := d.Store.ListUndispatched(ctx, tenant, before, groupMost)
+	waiting, err := d.Store.ListUndispatched(ctx, tenant, run.before, groupMost)
 	if err != nil {
 		return err
 	}
@@ -107,9 +106,9 @@ func (s *sweeper) dispatchTenant(
 	for _, e := range waiting {
 		switch {
 		case e.InGroup(e.Round) && run.repaired[e.Group], !d.claim(e):
-		case e.InGroup(e.Round), e.Round > 0: // the start of its group was interrupted, or it is never in one
+		case e.InGroup(e.Round), e.Alone, e.Round > 0: // its start was interrupted, or it is never in a group
 			run.repaired[e.Group] = true
-			err = run.dispatch([]*model.Export{e}, func() error { return d.startInTurn(ctx, e) })
+			err = run.dispatch(ctx, []*model.Export{e})
 		default:
 			alone = append(alone, e)
 		}
@@ -119,70 +118,49 @@ func (s *sweeper) dispatchTenant(
 		}
 	}
 	if len(alone) >= groupFrom {
-		return run.dispatch(alone, func() error { return d.start(ctx, alone) })
+		return run.dispatch(ctx, alone)
 	}
 	if *few = append(*few, alone...); len(*few) < groupMost {
 		return nil
 	}
 	full := *few
 	*few = nil
-	return run.dispatch(full, func() error { return d.start(ctx, full) })
+	return run.dispatch(ctx, full)
 }
 
-// startInTurn starts the workflow of an export that no other node is about to start. After an error another node may
-// take the turn, which may reach Temporal.
-func (d *Dispatcher) startInTurn(ctx context.Context, e *model.Export) error {
-	before, taken := d.Now().Add(-sweepAge), false
-	err := d.write(ctx, func(tx *store.Tx) (err error) {
-		taken, err = tx.TakeTurn(e, before, d.Now())
-		return err
-	})
-	if err != nil || !taken {
-		return err
-	}
-	if err := d.start(ctx, []*model.Export{e}); err != nil {
-		return cmp.Or(d.write(ctx, func(tx *store.Tx) error { return tx.SetTurn(e, before) }), err)
-	}
-	return nil
-}
-
-// sideBySide dispatches several groups or exports at a time. The first goes alone, to learn whether Temporal answers;
-// after a failure the rest is left to the next sweep.
+// sideBySide dispatches several groups or exports at a time. Until one was started each goes alone, to learn whether
+// Temporal answers; after a failure the rest is left to the next sweep.
 type sideBySide struct {
 	dispatcher *Dispatcher
+	before     time.Time // what a node claimed later is left to it
 	group      errgroup.Group
-	n          int            // exports
+	n          atomic.Int64   // exports that wait no longer
 	repaired   map[int64]bool // groups
 	failed     atomic.Bool
 }
 
-// dispatch calls fn, which dispatches exports that are claimed, and releases them.
-func (r *sideBySide) dispatch(claimed []*model.Export, fn func() error) error {
-	if len(claimed) == 0 {
-		return nil
-	}
-	first := r.n == 0
-	r.n += len(claimed)
+// dispatch starts the workflows of exports that are claimed, and releases them.
+func (r *sideBySide) dispatch(ctx context.Context, claimed []*model.Export) error {
 	call := func() error {
 		defer r.dispatcher.release(claimed...)
 		if r.failed.Load() {
 			return nil
 		}
-		err := fn()
-		if err != nil {
+		n, err := r.dispatcher.start(ctx, claimed, r.before)
+		if r.n.Add(int64(n)); err != nil {
 			r.failed.Store(true)
 		}
 		return err
 	}
-	if first {
+	if r.n.Load() == 0 {
 		return call()
 	}
 	r.group.Go(call)
 	return nil
 }
 
-// postponeUnknown postpones the exports of tenants that are not in this gateway's configuration by a minute. It returns
-// the others.
+// postponeUnknown postpones the exports of tenants that are not in this gateway's configuration by a minute, and takes
+// them out of their groups. It returns the others.
 func (s *sweeper) postponeUnknown(ctx context.Context, page []*model.Export) ([]*model.Export, error) {
 	c := s.dispatcher.InForce.Current()
 	if c == nil {
@@ -202,7 +180,7 @@ func (s *sweeper) postponeUnknown(ctx context.Context, page []*model.Export) ([]
 	until := s.dispatcher.Now().Add(time.Minute)
 	err := s.dispatcher.write(ctx, func(tx *store.Tx) error {
 		for _, e := range unknown {
-			if err := tx.PostponeDispatch(e.ID, until); err != nil {
+			if err := tx.PostponeDispatch(e, until); err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,146 @@
+package export_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
+	"github.com/hiregate/hiregate/workflows/export"
+)
+
+// interrupted is a Temporal that is away until it is back. It notes the groups that it starts.
+type interrupted struct {
+	groups
+	back  atomic.Bool
+	asked chan struct{}
+}
+
+func newInterrupted() *interrupted {
+	o := &interrupted{asked: make(chan struct{}, 10_000)}
+	o.groups = groups{started: map[string]export.Input{}, starter: starter{start: func(client.StartWorkflowOptions) error {
+		o.asked <- struct{}{}
+		if !o.back.Load() {
+			return serviceerror.NewUnavailable("connection refused")
+		}
+		return nil
+	}}}
+	return o
+}
+
+// The first member of a group gives it its name, and nothing else: the others go on when it is erased before they are started.
+func TestGroupGoesOnWithoutItsFirstMember(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		b := newFixtureOn(t, address)
+		all, ids := b.acceptMany(12)
+		b.advance(time.Minute)
+		temporal := newInterrupted()
+		b.run(temporal, false)
+		<-temporal.asked
+		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+			e, left, err := tx.LockRemainder(ids[0])
+			if err != nil {
+				return err
+			}
+			return tx.EraseNow(e, left, b.Clock())
+		}))
+		temporal.back.Store(true)
+		b.advance(time.Minute)
+		for _, e := range all[1:] {
+			b.becomes(e, started)
+		}
+		temporal.mu.Lock()
+		defer temporal.mu.Unlock()
+		require.Equal(t, ids[1:], temporal.started[model.GroupWorkflowID(ids[0])].Exports)
+	})
+}
+
+// A group may have members of many tenants. Those whose tenant leaves the configuration leave the group, and wait for their tenant.
+func TestMembersOfUnknownTenantsLeaveTheirGroup(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	both := *b.config
+	both.Tenants = map[string]*model.Tenant{"acme": b.config.Tenants["acme"], "gone": {Name: "gone", Integrations: []model.Integration{{
+		Tenant: "gone", Name: "hris", URL: b.partner.URL + "/inbound", Secret: "s", Verify: true}}}}
+	b.InForce.Push(&both)
+	var gone, known []*model.Export
+	for n := range 6 { // too few of each for a group of its own
+		gone = append(gone, b.takeFor("gone", fmt.Sprint("u-", n), `{}`, func(*model.Export) {}))
+		known = append(known, b.accept(fmt.Sprint("u-", n)))
+	}
+	b.advance(time.Minute)
+	temporal := newInterrupted()
+	b.run(temporal, false)
+	<-temporal.asked
+	first := b.becomes(known[0], func(e *model.Export) bool { return e.Group != 0 })
+	require.Equal(t, gone[0].ID, first.Group)
+	without := *b.config
+	b.InForce.Push(&without)
+	b.becomes(gone[0], func(e *model.Export) bool { return e.Group == 0 })
+	temporal.back.Store(true)
+	b.advance(time.Minute)
+	for _, e := range known {
+		b.becomes(e, started)
+	}
+	for _, e := range gone {
+		now, err := b.Store.Export(t.Context(), e.ID)
+		require.NoError(t, err)
+		require.False(t, started(now))
+	}
+	again := both
+	b.InForce.Push(&again)
+	b.advance(2 * time.Minute)
+	for _, e := range gone { // in a round of their own: their group may have been started with them
+		require.Equal(t, model.WorkflowID("gone", e.Key, 1), b.becomes(e, started).WorkflowID)
+	}
+}
+
+// What a node read is old when it comes to it: another node may have made the export a member of a group meanwhile.
+func TestExportThatAnotherNodeGroupedIsNotStartedAlone(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	two := map[string]*model.Export{}
+	for _, key := range []string{"u-1", "u-2"} {
+		two[key] = b.accept(key)
+	}
+	made := make(chan *model.Export, 1) // the one of the two that another node made a member
+	var alone atomic.Int64
+	b.advance(time.Minute)
+	b.run(starter{start: func(o client.StartWorkflowOptions) error {
+		for key, e := range two {
+			if o.ID == model.WorkflowID("acme", key, 0) {
+				alone.Add(1)
+				continue
+			}
+			if len(two) < 2 {
+				continue
+			}
+			delete(two, key) // while the first one is started
+			members := []*model.Export{e}
+			for n := range 8 {
+				members = append(members, b.accept(fmt.Sprint("other-", n)))
+			}
+			if err := b.Store.Write(t.Context(), func(tx *store.Tx) error {
+				_, err := tx.Group(members, b.Clock())
+				return err
+			}); err != nil {
+				return err
+			}
+			made <- e
+		}
+		return nil
+	}}, false)
+	grouped := <-made
+	b.advance(time.Minute)
+	now := b.becomes(grouped, started)
+	require.Equal(t, model.GroupWorkflowID(now.Group), now.WorkflowID)
+	require.EqualValues(t, 1, alone.Load(), "it was started alone as well")
+}
