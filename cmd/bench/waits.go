@@ -60,7 +60,7 @@ func (b *bench) askStore(address string) error {
 		ask  func() error
 	}{
 		{"exports settled, a page", func() error { _, _, err := db.ListSettled(ctx, 0); return err }},
-		{"deliveries that wait", func() error { _, err := db.CountUndelivered(ctx); return err }},
+		{"deliveries that wait", func() error { _, err := db.CountUndelivered(ctx, time.Now()); return err }},
 		{"integrations with held deliveries", func() error { _, err := db.ListHeldPlaces(ctx); return err }},
 		{"backlog", func() error { _, _, err := db.Backlog(ctx); return err }},
 		{"oldest that waits for Temporal", func() error { _, err := db.OldestWaiting(ctx); return err }},

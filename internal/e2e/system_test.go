@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
@@ -61,6 +62,8 @@ type setup struct {
 	// the site's.
 	tenant string
 	routes string // in the site
+	// leaves says what the test leaves overdue at its end; empty: nothing.
+	leaves string
 }
 
 // newSystem starts Temporal and a gateway with these lines in the block of the tenant acme. PARTNER in them stands for
@@ -82,6 +85,7 @@ func newSystemWith(t *testing.T, with setup) *system {
 // newReceiver is newSystemWith without Temporal: exports are accepted, and wait.
 func newReceiver(t *testing.T, with setup) *system {
 	t.Helper()
+	with.leaves = "what waits for Temporal"
 	s := newConfiguration(t, with)
 	s.startGateway()
 	return s
@@ -180,6 +184,44 @@ func (s *system) startGateway() {
 		return resp.StatusCode == http.StatusOK
 	}, patience, 20*time.Millisecond, "the gateway does not come up")
 	require.False(s.t, s.gateway.hasEnded(), "the gateway ended:\n%s", s.gateway.out.String())
+	s.t.Cleanup(s.awaitNothingOverdue) // before the gateway is killed
+}
+
+// awaitNothingOverdue has the test fail if the gateway, where it still runs, names exports that wait for longer than their
+// next step says.
+func (s *system) awaitNothingOverdue() {
+	if s.t.Failed() || s.leaves != "" || s.gateway.hasEnded() {
+		return
+	}
+	var overdue []string
+	assert.Eventually(s.t, func() bool {
+		overdue = s.overdue()
+		return len(overdue) == 0
+	}, patience, 200*time.Millisecond, "exports are overdue at the end of the test")
+	if len(overdue) > 0 {
+		s.t.Log(overdue)
+	}
+}
+
+// overdue returns what `hiregate status` says of exports that wait for longer than their next step says.
+func (s *system) overdue() (sentences []string) {
+	resp, err := http.Get(fmt.Sprintf("http://%s:%d/hiregate/v1/status", cmp.Or(s.adminHost, "127.0.0.1"), s.admin))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer resp.Body.Close()
+	var status struct {
+		Needs []struct{ Kind, Sentence string }
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&status); err != nil {
+		return []string{err.Error()}
+	}
+	for _, need := range status.Needs {
+		if need.Kind == "exports_overdue" || need.Kind == "exports_undispatched" {
+			sentences = append(sentences, need.Sentence)
+		}
+	}
+	return sentences
 }
 
 func (s *system) runGateway() *process {

@@ -125,6 +125,10 @@ func (s *Standing) Need(now time.Time) *model.Need {
 	case state == string(model.Disabled) && n.Count > 0:
 		n.Kind, what = model.NeedDisabled, "it is disabled: "+s.Status.Reason
 		n.Action = fmt.Sprintf("hiregate integration enable %s/%s", i.Tenant, i.Name)
+	case s.Waiting.Overdue > 0 && !s.Gate.Closed():
+		n.Kind, n.Since, n.Count, what = model.NeedOverdue, time.Time{}, s.Waiting.Overdue, "the next attempt of some of its exports "+
+			"should have been made by now; they go on by themselves where the gateway is busy: see what they wait for if they stay"
+		n.Action = fmt.Sprintf("hiregate export list --undelivered --tenant %s --integration %s", i.Tenant, i.Name)
 	case n.Count > 0 && now.Sub(s.Waiting.Oldest) >= waitsLong:
 		n.Kind, n.Since, what = model.NeedUndelivered, s.Waiting.Oldest, "some of its exports wait for more than an hour"
 		n.Action = fmt.Sprintf("hiregate export list --undelivered --tenant %s --integration %s", i.Tenant, i.Name)
@@ -166,7 +170,7 @@ func (r *Runtime) Standings(ctx context.Context, c *config.Config, rated time.Ti
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := db.CountUndelivered(ctx)
+	waiting, err := db.CountUndelivered(ctx, r.now())
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ const (
 	NeedRefusing      NeedKind = "integration_refusing" // it refuses what it gets for its data
 	NeedNotConfigured NeedKind = "integration_not_configured"
 	NeedDisabled      NeedKind = "integration_disabled" // and exports wait for it
+	NeedOverdue       NeedKind = "exports_overdue"      // they wait for longer than their next step says
 	NeedUndelivered   NeedKind = "exports_undelivered"  // for long, whatever they wait for
 	NeedCertificate   NeedKind = "certificate_ending"   // the one that is shown to the integration ends soon, or has ended
 	NeedQuarantine    NeedKind = "exports_quarantined"

@@ -186,7 +186,7 @@ func TestCountUndelivered(t *testing.T) {
 		})
 		require.True(t, insert(t, db, export("globex", "u", "b")))
 		ends := noon.Add(model.DeliveryWindow)
-		counted, err := db.CountUndelivered(t.Context())
+		counted, err := db.CountUndelivered(t.Context(), noon)
 		require.NoError(t, err)
 		require.Equal(t, map[model.Place]store.Waiting{
 			hris:                                 {Count: 2, Held: 1, Oldest: noon.Add(time.Second), Ends: ends.Add(2 * time.Second)},

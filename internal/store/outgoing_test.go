@@ -48,7 +48,7 @@ func TestQuarantine(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, of, 1)
 		require.Equal(t, free.ID, of[0].ExportID)
-		parked, err := db.CountUndelivered(t.Context())
+		parked, err := db.CountUndelivered(t.Context(), noon)
 		require.NoError(t, err)
 		require.Equal(t, int64(1), parked[model.Place{Tenant: "acme", Integration: "hris"}].Held)
 		places, err := db.ListHeldPlaces(t.Context())

@@ -71,8 +71,8 @@ func TestQuestionsAboutManyWaitingExportsReadNoTable(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, settled)
 		for _, ask := range []func() error{
-			func() error { _, err := db.CountUndeliveredOf(t.Context(), 0, next); return err },
-			func() error { _, err := db.CountUndelivered(t.Context()); return err },
+			func() error { _, err := db.CountUndeliveredOf(t.Context(), 0, next, time.UnixMicro(0)); return err },
+			func() error { _, err := db.CountUndelivered(t.Context(), time.UnixMicro(0)); return err },
 			func() error { _, err := db.ListHeldPlaces(t.Context()); return err },
 			func() error { _, err := db.OldestWaiting(t.Context()); return err },
 		} {
@@ -109,7 +109,7 @@ func TestWhatManyExportsWaitForIsStored(t *testing.T) {
 		before := map[model.Place]Waiting{gone: {Count: 1, Oldest: time.UnixMicro(1).UTC()}}
 		update := func(before, now map[model.Place]Waiting) {
 			require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { return tx.UpdateWaiting(before, now) }))
-			stored, err := db.CountUndelivered(t.Context())
+			stored, err := db.CountUndelivered(t.Context(), time.UnixMicro(0))
 			require.NoError(t, err)
 			require.Equal(t, now, stored)
 		}
@@ -126,7 +126,7 @@ func TestWhatManyExportsWaitForIsStored(t *testing.T) {
 			if next == 0 {
 				until = math.MaxInt64
 			}
-			page, err := db.CountUndeliveredOf(t.Context(), after, until)
+			page, err := db.CountUndeliveredOf(t.Context(), after, until, time.UnixMicro(0))
 			require.NoError(t, err)
 			for at, w := range page {
 				counted[at] = counted[at].Add(w)

@@ -33,7 +33,7 @@ var looks = map[string]look{
 	"need_integration_unknown": {"bad", "bad"}, "need_integration_failing": {"bad", "bad"},
 	"need_integration_refusing": {"bad", "bad"}, "need_integration_not_configured": {"warn", "todo"},
 	"need_integration_disabled": {"warn", "off"}, "need_exports_undelivered": {"warn", "wait"},
-	"need_certificate_ending":  {"warn", "todo"},
+	"need_exports_overdue": {"warn", "wait"}, "need_certificate_ending": {"warn", "todo"},
 	"need_exports_quarantined": {"warn", "box"}, "need_exports_undispatched": {"bad", "wait"},
 	"need_exports_refused":    {"bad", "bad"},
 	"need_exports_unreadable": {"bad", "lost"}, "need_namespace_foreign": {"bad", "bad"},

@@ -183,6 +183,8 @@ func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
 	b.export("acme", "broken", quarantined)
 	gone := b.export("acme", "gone")
 	b.Write(t, func(tx *store.Tx) error { return tx.MarkDispatched(gone.ID, 0, gatewaytest.Noon, "removed-block") })
+	overdue := b.export("acme", "overdue")
+	b.Write(t, func(tx *store.Tx) error { return tx.MarkDispatched(overdue.ID, 0, gatewaytest.Noon, "hris") })
 	waiting := b.export("globex", "u-1")
 	b.Write(t, func(tx *store.Tx) error {
 		_, err := tx.BeginRound(waiting.ID, []string{"hris"}, gatewaytest.Noon, gatewaytest.Noon.Add(time.Hour))
@@ -196,6 +198,10 @@ func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
 	b.Clock.Advance(2 * time.Hour)
 	shown := get[answer](b, "/v1/status")
 	require.Equal(t, []model.Need{
+		{Kind: model.NeedOverdue, Tenant: "acme", Integration: "hris", Count: 1, LostAt: gatewaytest.Noon.Add(model.DeliveryWindow),
+			Sentence: "acme/hris: the next attempt of some of its exports should have been made by now; they go on by themselves where " +
+				"the gateway is busy: see what they wait for if they stay; exports wait for it: 1",
+			Action: "hiregate export list --undelivered --tenant acme --integration hris"},
 		{Kind: model.NeedUnknown, Tenant: "acme", Integration: "removed-block", Since: gatewaytest.Noon, Count: 1,
 			LostAt: gatewaytest.Noon.Add(model.DeliveryWindow),
 			Sentence: "acme/removed-block: it is not in this gateway's configuration; what waits for it goes out " +
@@ -218,7 +224,7 @@ func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
 	require.Len(t, shown.Integrations, 5)
 	for _, arguments := range [][]string{{"status", "--check"}, {"status", "--check", "--json"}} {
 		out, _, err := b.cli(arguments...)
-		require.EqualError(t, err, "things that need you: 5")
+		require.EqualError(t, err, "things that need you: 6")
 		require.Contains(t, out, "nobody: exports wait since")
 	}
 

@@ -221,6 +221,9 @@ type Gate struct {
 	OverRate    bool      // its rate allows none at the moment
 }
 
+// Closed reports whether the gate lets no delivery through at the moment.
+func (g Gate) Closed() bool { return g.BreakerOpen || g.Full || g.OverRate }
+
 // state returns how the gate of an integration stands.
 func (g *gates) state(i *model.Integration) (s Gate) {
 	g.mu.Lock()

@@ -256,7 +256,7 @@ func TestRunningGroupReleasesWhatIsHeld(t *testing.T) {
 		ended <- why
 	}()
 	require.Eventually(t, func() bool {
-		held, err := b.Store.CountUndelivered(t.Context())
+		held, err := b.Store.CountUndelivered(t.Context(), b.Clock())
 		require.NoError(t, err)
 		return held[model.Place{Tenant: "acme", Integration: "hris"}].Held == 8
 	}, time.Minute, time.Millisecond)

@@ -57,7 +57,7 @@ func (s *settler) settle(ctx context.Context) error {
 		if next == 0 {
 			until = math.MaxInt64
 		}
-		page, err := d.Store.CountUndeliveredOf(ctx, after, until)
+		page, err := d.Store.CountUndeliveredOf(ctx, after, until, d.Now())
 		if err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ func TestOneNodeSettlesAndCountsWhatWaits(t *testing.T) {
 	require.NoError(t, nodes[0].settle(t.Context()))
 	require.NoError(t, nodes[1].settle(t.Context()))
 	require.Nil(t, nodes[1].stored, "two nodes do the same")
-	counted, err := db.CountUndelivered(t.Context())
+	counted, err := db.CountUndelivered(t.Context(), time.Now())
 	require.NoError(t, err)
 	require.EqualValues(t, waiting, counted[model.Place{Tenant: "acme", Integration: "hris"}].Count)
 	for after := int64(0); ; {
