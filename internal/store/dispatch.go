@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,8 +13,11 @@ import (
 // undispatched are the exports whose workflow is to be started.
 const undispatched = `e.dispatched_at IS NULL AND e.fault = ''`
 
-// stillUndispatched is undispatched for a statement that names its exports, or their group. No index of all that is
-// undispatched fits it: with statistics of a time when nothing waited, PostgreSQL would walk that.
+// undispatchedOfAll is undispatched for a statement about all tenants, and stillUndispatched for one that names its
+// exports or their group. Each is written so that only the index for it fits: with statistics of a time when nothing
+// waited, PostgreSQL takes any index of what is undispatched for small, and would walk it.
+const undispatchedOfAll = `coalesce(e.dispatched_at, 0) = 0 AND e.fault = ''`
+
 const stillUndispatched = `e.dispatched_at IS NULL AND coalesce(e.fault, '') = ''`
 
 // memberOf is the condition on an export e that it waits to be started in the group $1.
@@ -26,19 +28,17 @@ const memberOf = `e.group_id = $1 AND e.round = 0 AND ` + stillUndispatched
 const undispatchedSince = `CASE WHEN e.round > 0 THEN coalesce((SELECT min(d.updated_at) FROM deliveries d
 	WHERE d.export_id = e.id AND d.round = e.round), e.received_at) ELSE e.received_at END`
 
-// UndispatchedTenants lists the tenants that have exports whose workflow is to be started, by name: a step in the index
-// for each, however many exports it has.
-func (db *DB) UndispatchedTenants(ctx context.Context) (tenants []string, err error) {
-	for name := ""; ; tenants = append(tenants, name) {
-		name, err = rows.QueryOne(ctx, db.reads, func(r row) (name string, err error) { return name, r.Scan(&name) },
-			`SELECT e.tenant FROM exports e WHERE `+undispatched+` AND e.tenant > $1 ORDER BY e.tenant LIMIT 1`, name)
-		if errors.Is(err, ErrNotFound) {
-			return tenants, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
+// eachUndispatched is the table of the tenants that have exports whose workflow is to be started, and of NULL: a step in
+// the index for each, however many exports it has.
+const eachUndispatched = `WITH RECURSIVE each_tenant (tenant) AS (
+	SELECT (SELECT e.tenant FROM exports e WHERE ` + undispatched + ` ORDER BY e.tenant LIMIT 1)
+	UNION ALL SELECT (SELECT e.tenant FROM exports e WHERE ` + undispatched + ` AND e.tenant > each_tenant.tenant
+		ORDER BY e.tenant LIMIT 1) FROM each_tenant WHERE each_tenant.tenant IS NOT NULL) `
+
+// UndispatchedTenants lists the tenants that have exports whose workflow is to be started, by name.
+func (db *DB) UndispatchedTenants(ctx context.Context) ([]string, error) {
+	return rows.Query(ctx, db.reads, rows.Value[string],
+		eachUndispatched+`SELECT each_tenant.tenant FROM each_tenant WHERE each_tenant.tenant IS NOT NULL`)
 }
 
 // ListUndispatched lists a tenant's exports whose workflow waits to be started, those that wait longest first: at most
@@ -169,23 +169,23 @@ func (db *DB) ListStored(ctx context.Context, ids []int64) ([]int64, error) {
 func (db *DB) Backlog(ctx context.Context) (n int, oldest time.Time, err error) {
 	_, err = rows.QueryOne(ctx, db.reads, func(r row) (struct{}, error) {
 		return struct{}{}, r.Scan(&n, rows.Time(&oldest))
-	}, `SELECT w.n, `+undispatchedSince+` FROM (SELECT count(*) AS n, min(id) AS oldest FROM exports e WHERE `+undispatched+`) w
+	}, `SELECT w.n, `+undispatchedSince+` FROM (SELECT count(*) AS n, min(e.id) AS oldest FROM exports e WHERE `+undispatchedOfAll+`) w
 		LEFT JOIN exports e ON e.id = w.oldest`)
 	return n, oldest, err
 }
 
-// OldestWaiting tells since when the oldest export of each tenant waits for its workflow, of the 500 whose workflow is to
-// be started first. Tenants of which none waits are left out.
+// oldestOf is among how many exports of a tenant the oldest is looked for. A turn hardly changes their order.
+const oldestOf = 20
+
+// OldestWaiting tells since when the oldest export of each tenant waits for its workflow, of the twenty whose workflow
+// is to be started first. Tenants of which none waits are left out.
 func (db *DB) OldestWaiting(ctx context.Context) (map[string]time.Time, error) {
 	return rows.QueryMap(ctx, db.reads, func(r row) (tenant string, since time.Time, err error) {
 		return tenant, since, r.Scan(&tenant, rows.Time(&since))
-	}, fmt.Sprintf(`WITH RECURSIVE each_tenant (tenant) AS (
-			SELECT min(e.tenant) FROM exports e WHERE `+undispatched+`
-			UNION ALL SELECT (SELECT min(e.tenant) FROM exports e WHERE `+undispatched+` AND e.tenant > each_tenant.tenant)
-			FROM each_tenant WHERE each_tenant.tenant IS NOT NULL)
-		SELECT each_tenant.tenant, (SELECT min(f.since) FROM (SELECT `+undispatchedSince+` AS since FROM exports e
+	}, fmt.Sprintf(eachUndispatched+`SELECT each_tenant.tenant, (SELECT min(f.since) FROM (
+			SELECT `+undispatchedSince+` AS since FROM exports e
 			WHERE `+undispatched+` AND e.tenant = each_tenant.tenant ORDER BY e.dispatch_after LIMIT %d) f)
-		FROM each_tenant WHERE each_tenant.tenant IS NOT NULL`, MaxPage))
+		FROM each_tenant WHERE each_tenant.tenant IS NOT NULL`, oldestOf))
 }
 
 // oneOf gives the placeholders of an IN list of IDs, of which there is at least one, and the arguments of a statement:

@@ -84,7 +84,7 @@ func TestErasureEndsWhatIsOnItsWay(t *testing.T) {
 		n, _, err := db.Backlog(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, n)
-		undocumented, _, err := db.ListUndispatchedUnfetched(t.Context(), store.Cursor{}, erasing, noon, 10)
+		undocumented, _, err := db.ListUndispatchedUnfetched(t.Context(), 0, erasing, noon, 10)
 		require.NoError(t, err)
 		require.Empty(t, undocumented)
 		unfinished, _, err := db.ListUnfinished(t.Context(), 0, erasing)

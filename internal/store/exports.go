@@ -297,26 +297,14 @@ func (db *DB) lostBody(ctx context.Context, e *model.Export) error {
 	return ErrNotFound
 }
 
-// Cursor is a cursor of Undocumented. The zero value is before the first export.
-type Cursor struct {
-	after, id int64 // dispatch_after and id of the last one
-}
-
-// ListUndispatchedUnfetched lists exports that wait for Temporal and have documents to fetch whose URLs have not ended:
-// at most limit of those received before a time, the longest waiting first. next is the cursor of the following page,
-// zero after the last one.
-func (db *DB) ListUndispatchedUnfetched(ctx context.Context, behind Cursor, before, now time.Time,
-	limit int) (found []*model.Export, next Cursor, err error) {
-	found, err = rows.Query(ctx, db.reads, func(r row) (*model.Export, error) {
-		return scanExportAnd(r, &next.after)
-	}, `SELECT `+exportColumns+`, e.dispatch_after FROM exports e
-		WHERE e.dispatched_at IS NULL AND e.fault = '' AND (e.dispatch_after, e.id) > ($1, $2)
-			AND e.attachments > 0 AND e.received_at <= $3 AND e.documents_till > $4
+// ListUndispatchedUnfetched lists exports after an ID that wait for Temporal and have documents to fetch whose URLs have
+// not ended: at most limit of those received before a time, the oldest first. next is the ID to continue after, 0 at the
+// end.
+func (db *DB) ListUndispatchedUnfetched(ctx context.Context, after int64, before, now time.Time,
+	limit int) (found []*model.Export, next int64, err error) {
+	return rows.QueryPage(ctx, db.reads, scanExport, func(e *model.Export) int64 { return e.ID }, limit,
+		`SELECT `+exportColumns+` FROM exports e WHERE `+undispatchedOfAll+` AND e.id > $1
+			AND e.attachments > 0 AND e.received_at <= $2 AND e.documents_till > $3
 			AND (SELECT count(*) FROM documents d WHERE d.export_id = e.id AND d.state <> 'fetching') < e.attachments
-		ORDER BY e.dispatch_after, e.id LIMIT $5`, behind.after, behind.id, rows.Micros(before), rows.Micros(now), limit)
-	if err != nil || len(found) < limit {
-		return found, Cursor{}, err
-	}
-	next.id = found[len(found)-1].ID
-	return found, next, nil
+		ORDER BY e.id`, after, rows.Micros(before), rows.Micros(now))
 }

@@ -319,7 +319,7 @@ func TestUndocumentedGoesThroughAll(t *testing.T) {
 			want = append(want, e.ID)
 		}
 		var got []int64
-		var mark store.Cursor
+		var mark int64
 		for _, size := range []int{2, 2, 1} {
 			page, next, err := db.ListUndispatchedUnfetched(t.Context(), mark, noon, noon, 2)
 			require.NoError(t, err)
@@ -331,7 +331,7 @@ func TestUndocumentedGoesThroughAll(t *testing.T) {
 		}
 		require.Equal(t, want, got)
 		require.Zero(t, mark, "behind the last one it begins again")
-		page, _, err := db.ListUndispatchedUnfetched(t.Context(), store.Cursor{}, noon.Add(-time.Microsecond), noon, 2)
+		page, _, err := db.ListUndispatchedUnfetched(t.Context(), 0, noon.Add(-time.Microsecond), noon, 2)
 		require.NoError(t, err)
 		require.Empty(t, page, "they have not waited long enough")
 	})
@@ -355,7 +355,7 @@ func TestDocumentsAndLinks(t *testing.T) {
 		docs, err := db.ListDocuments(t.Context(), e.ID)
 		require.NoError(t, err)
 		require.Len(t, docs, 2)
-		waiting, _, err := db.ListUndispatchedUnfetched(t.Context(), store.Cursor{}, noon, noon, 10)
+		waiting, _, err := db.ListUndispatchedUnfetched(t.Context(), 0, noon, noon, 10)
 		require.NoError(t, err)
 		require.Len(t, waiting, 1)
 

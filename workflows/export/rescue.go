@@ -32,19 +32,19 @@ func (d *Dispatcher) rescue(ctx context.Context) {
 	var underway errgroup.Group
 	underway.SetLimit(rescueAtOnce)
 	defer underway.Wait()
-	var mark store.Cursor
+	var after int64
 	for pause := rescuePause; wait.For(ctx, pause); {
 		if d.InForce.Current() == nil {
 			continue
 		}
-		waiting, next, err := d.Store.ListUndispatchedUnfetched(ctx, mark, d.Now().Add(-rescueAge), d.Now(), rescuePage)
+		waiting, next, err := d.Store.ListUndispatchedUnfetched(ctx, after, d.Now().Add(-rescueAge), d.Now(), rescuePage)
 		if err != nil {
 			continue
 		}
 		for _, e := range waiting {
 			underway.Go(func() error { d.fetch(ctx, e); return nil })
 		}
-		if mark, pause = next, rescuePause; next == (store.Cursor{}) {
+		if after, pause = next, rescuePause; next == 0 {
 			pause = rescueEvery
 		}
 	}
