@@ -48,10 +48,11 @@ type Dispatcher struct {
 	away    atomic.Bool // Temporal did not answer the last start
 }
 
-// Offer has an export's workflow started soon. It never waits: an export that finds no room is found by the sweep.
+// Offer has an export's workflow started soon. It never waits: an export that finds no room is found by the sweep, and so
+// is one of a later round while others wait. Thousands may be released at once, each with a workflow of its own.
 func (d *Dispatcher) Offer(e *model.Export) {
 	d.ready()
-	if d.away.Load() || !d.claim(e) {
+	if d.away.Load() || e.Round > 0 && d.queue.count() >= groupFrom || !d.claim(e) {
 		return
 	}
 	offered := *e

@@ -375,3 +375,44 @@ func TestExportsOfAnUnknownTenantWait(t *testing.T) {
 	b.advance(2 * time.Minute)
 	b.becomes(gone, started)
 }
+
+// What was released long before, by the thousand, does not keep the new exports of another tenant waiting.
+func TestReleasedExportsTakeTurnsWithNewOnes(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	again := *b.config
+	again.Tenants = map[string]*model.Tenant{"acme": b.config.Tenants["acme"]}
+	const clients, each = 6, 50
+	for client := range clients {
+		tenant := fmt.Sprint("client-", client)
+		again.Tenants[tenant] = &model.Tenant{Name: tenant, Integrations: []model.Integration{{Tenant: tenant, Name: "hris",
+			URL: b.partner.URL + "/inbound", Secret: "s"}}}
+		for n := range each {
+			e := b.takeFor(tenant, fmt.Sprint("u-", n), `{}`, func(*model.Export) {})
+			require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+				if err := tx.MarkDispatched(e.ID, 0, b.Clock(), "hris"); err != nil {
+					return err
+				}
+				_, err := tx.BeginRound(e.ID, []string{"hris"}, b.Clock(), e.DeliverTill)
+				return err
+			}))
+		}
+	}
+	b.InForce.Push(&again)
+	fresh, ids := b.acceptMany(20)
+	b.advance(time.Minute)
+	var before, released atomic.Int64
+	b.run(starter{start: func(o client.StartWorkflowOptions) error {
+		if o.ID == model.GroupWorkflowID(ids[0]) {
+			before.Store(released.Load())
+		} else {
+			released.Add(1)
+		}
+		return nil
+	}}, false)
+	for _, e := range fresh {
+		b.becomes(e, started)
+	}
+	require.LessOrEqual(t, before.Load(), int64(clients*8))
+	require.Eventually(t, func() bool { return released.Load() == clients*each }, time.Minute, time.Millisecond)
+}

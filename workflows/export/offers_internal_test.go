@@ -113,6 +113,18 @@ func TestLaterRoundsAreNotGrouped(t *testing.T) {
 	}
 }
 
+// Thousands may be released at once. They take no room from what comes in.
+func TestReleasedExportsAreOfferedWhileFewWait(t *testing.T) {
+	t.Parallel()
+	d := new(Dispatcher)
+	for n := range 100 {
+		d.Offer(&model.Export{ID: int64(n + 1), Tenant: "acme", Round: 1})
+	}
+	require.Equal(t, groupFrom, d.queue.count())
+	d.Offer(&model.Export{ID: 1000, Tenant: "acme"})
+	require.Equal(t, groupFrom+1, d.queue.count())
+}
+
 func TestOffersHaveRoomForEachTenant(t *testing.T) {
 	t.Parallel()
 	q := newOffers(8)

@@ -21,8 +21,11 @@ import (
 const (
 	sweepEvery = time.Second
 	sweepAge   = 3 * time.Second // the node that accepted a younger export is starting it
-	minBackoff = 500 * time.Millisecond
-	maxBackoff = 10 * time.Second
+	// releasedMost is how many exports of later rounds a tenant has in a turn. Each has a workflow of its own, and thousands
+	// may be released at once: new exports of others must not wait for all of them.
+	releasedMost = groupFrom
+	minBackoff   = 500 * time.Millisecond
+	maxBackoff   = 10 * time.Second
 )
 
 // sweeper finds accepted exports whose workflow was not started: Temporal was away, or their node stopped too early.
@@ -103,9 +106,13 @@ func (s *sweeper) dispatchTenant(ctx context.Context, tenant string, run *sideBy
 		return err
 	}
 	var alone []*model.Export
+	released := 0
 	for _, e := range waiting {
+		if e.Round > 0 {
+			released++
+		}
 		switch {
-		case e.InGroup(e.Round) && run.repaired[e.Group], !d.claim(e):
+		case e.Round > 0 && released > releasedMost, e.InGroup(e.Round) && run.repaired[e.Group], !d.claim(e):
 		case e.InGroup(e.Round), e.Alone, e.Round > 0: // its start was interrupted, or it is never in a group
 			run.repaired[e.Group] = true
 			err = run.dispatch(ctx, []*model.Export{e})
