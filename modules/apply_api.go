@@ -50,7 +50,7 @@ func (h *ApplyAPI) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	h.api = apply.New(apply.API{Gateway: g, Tenant: h.Tenant, Rate: limit, Guards: guards, Address: clientAddress(ctx),
+	h.api = apply.New(apply.API{Gateway: g, Tenant: h.Tenant, Rate: limit, Guards: guards, Address: clientAddress,
 		Log: ctx.Logger()})
 	return nil
 }

@@ -118,7 +118,7 @@ func (h *Console) Provision(ctx caddy.Context) error {
 	}
 	c := console.Console{Gateway: g, URL: here, Title: cmp.Or(h.Title, g.Config.Names.Service),
 		Environment: h.Environment, Log: ctx.Logger(),
-		Address: clientAddress(ctx), Vault: sealing, API: manageapi.NewForPeople(func() *inner.Gateway { return g }, ctx.Logger().Named("manage")),
+		Address: clientAddress, Vault: sealing, API: manageapi.NewForPeople(func() *inner.Gateway { return g }, ctx.Logger().Named("manage")),
 		Issuer: &oidcclient.Provider{Issuer: issuer, ClientID: h.ClientID, Secret: strings.TrimSpace(secret),
 			Client: g.Config.Egress.Client(), Now: g.Now}}
 	if c.Own = h.ClientID == ""; c.Own {

@@ -59,7 +59,7 @@ func (h *ExportReceiver) Provision(ctx caddy.Context) error {
 	}
 	h.receiver = receiver.Receiver{Gateway: g, Tenant: h.TenantFrom, MaxBody: h.MaxBody, MaxAttachments: h.MaxAttachments,
 		Limits:  schemas.Limits{Values: h.MaxValues, Items: max(h.MaxItems, h.MaxAttachments)},
-		Address: clientAddress(ctx), LogUUID: logUUID, Log: ctx.Logger()}
+		Address: clientAddress, LogUUID: logUUID, Log: ctx.Logger()}
 	return nil
 }
 

@@ -31,7 +31,7 @@ func (h *Healthz) Provision(ctx caddy.Context) error {
 	return nil
 }
 
-// ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
+// ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself, however many are in progress.
 func (h *Healthz) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
-	return serve(h.server.Gateway, h.server, w, r)
+	return serveAlways(h.server.Gateway, h.server, w, r)
 }

@@ -71,7 +71,7 @@ func (h *SignIn) Provision(ctx caddy.Context) error {
 	}
 	p := signin.Provider{
 		Gateway: g, Issuer: cmp.Or(h.BaseURL, g.Config.PublicURL+"/signin"), Title: cmp.Or(h.Title, g.Config.Names.Service),
-		Failures: signInFailures, Address: clientAddress(ctx), Log: ctx.Logger(),
+		Failures: signInFailures, Address: clientAddress, Log: ctx.Logger(),
 	}
 	if err := checkIssuer(p.Issuer, g.Config.Dev); err != nil {
 		return err

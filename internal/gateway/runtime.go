@@ -58,6 +58,8 @@ type Runtime struct {
 	Bodies   *inbox.RecentBodies
 	// Unverified bounds what the bodies of requests take before it is known who sent them.
 	Unverified *bodies.Bodies
+	// Requests bounds the requests in progress.
+	Requests *bodies.Requests
 	// Validations is the memory for reading and validating the bodies of exports, in bytes.
 	Validations *fairpool.Pool
 	// Checks and Previews bound the checks of answers that are under way, see check.go.
@@ -119,8 +121,9 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 		return nil, err
 	}
 	r := &Runtime{Settings: s, database: database, files: files, log: log, now: time.Now,
-		Bodies: inbox.NewRecentBodies(), Unverified: bodies.New(), Validations: fairpool.NewPool(ValidationMemory),
-		Checks: fairpool.NewPool(checksAtOnce()), Previews: fairpool.NewPool(previewsAtOnce)}
+		Bodies: inbox.NewRecentBodies(), Unverified: bodies.New(), Requests: bodies.NewRequests(),
+		Validations: fairpool.NewPool(ValidationMemory), Checks: fairpool.NewPool(checksAtOnce()),
+		Previews: fairpool.NewPool(previewsAtOnce)}
 	r.markEvery = time.Minute
 	r.barrier.reason.Store(errUnchecked)
 	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions,
@@ -362,10 +365,11 @@ func (r *Runtime) DocumentsReady() error {
 	return r.Archive.Storable()
 }
 
-// boundBodies bounds unverified bodies as the configuration in force says.
+// boundBodies bounds unverified bodies, and requests, as the configuration in force says.
 func (r *Runtime) boundBodies() {
 	if c := r.InForce.Current(); c != nil {
 		r.Unverified.Configure(c.BodyMemory, c.BodyTime)
+		r.Requests.Configure(c.BodyMemory)
 		metrics.LabelTenants(c.TenantLabels)
 	}
 }

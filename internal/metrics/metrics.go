@@ -19,6 +19,9 @@ var (
 	bodyBytes = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_unverified_body_bytes", Help: "Memory of request bodies whose sender is not verified yet.",
 	})
+	requestsRefused = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "hiregate_requests_refused_total", Help: "Requests that were refused since too many were in progress.",
+	})
 	sameBody = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_received_same_body_total",
 		Help: "Exports accepted with a body that the tenant had sent before under another UUID.",
@@ -125,7 +128,7 @@ var (
 
 // all are the collectors of the package.
 var all = []prometheus.Collector{
-	received, bodyBytes, sameBody, deviations, ackSeconds,
+	received, bodyBytes, requestsRefused, sameBody, deviations, ackSeconds,
 	deliveries, notReceived, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, unreadable, verifications,
 	documents, documentBytes, windowLeft, unfetched, leastLeft, documentsFree, filesStuck, scans, scansPending,
 	dispatched, startedSeconds, startedExports, strays, namespaceForeign, undispatched, undispatchedAge, temporalUp,
@@ -176,6 +179,9 @@ func Received(tenant, event, result string) {
 
 // BodyBytes adds to the memory of unverified bodies.
 func BodyBytes(change int64) { bodyBytes.Add(float64(change)) }
+
+// RequestRefused counts a request that was refused since too many were in progress.
+func RequestRefused() { requestsRefused.Inc() }
 
 // SameBody counts an export that was accepted with a body that had come under another UUID.
 func SameBody(tenant string) { sameBody.WithLabelValues(tenants.value(tenant)).Inc() }

@@ -341,6 +341,8 @@ func Of(ctx caddy.Context, directive string) (*gateway.Gateway, error) {
 		return nil, err
 	}
 	if server, ok := ctx.Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server); ok {
+		// Caddy would read the leftmost address of X-Forwarded-For, where a client can write anything.
+		server.TrustedProxiesStrict = 1
 		server.RegisterConnState(passState)
 		server.RegisterConnContext(boundStreams)
 	}

@@ -60,6 +60,53 @@ func TestFloodsOfFramesEndTheConnection(t *testing.T) {
 	}
 }
 
+// What is begun beyond the bound of an address is refused at once, on new connections as well; other addresses and
+// health checks are not concerned.
+func TestRequestsInProgressAreBounded(t *testing.T) {
+	s := newSite(t)
+	c := s.with("acme")
+	c.servers = "protocols h1 h2c\ntimeouts {\nread_body_idle 10m\n}"
+	c.handlers = "handle_path /manage/* {\nmanage_api\n}\nhandle /healthz* {\nhealthz\n}"
+	s.load(c)
+	other := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	elsewhere := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: other.DialContext}}
+	get := func(client *http.Client, path string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequest(http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d%s", s.port, path), nil)
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer dev-key")
+		res, err := client.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		return res
+	}
+	const clients = "/manage/v1/oauth-clients"
+
+	var begun []*frames
+	for range 2048/50 + 1 {
+		f := s.dialFrames(false)
+		begun = append(begun, f)
+		for n := range uint32(50) {
+			f.beginAt(clients, 2*n+1, hpack.HeaderField{Name: "authorization", Value: "Bearer dev-key"},
+				hpack.HeaderField{Name: "content-type", Value: "application/json"})
+		}
+		go func() { _, _ = io.Copy(io.Discard, f.conn) }()
+	}
+	var refused *http.Response
+	require.Eventually(t, func() bool {
+		refused = get(s.client, clients)
+		return refused.StatusCode == http.StatusServiceUnavailable
+	}, time.Minute, 10*time.Millisecond)
+	require.NotEmpty(t, refused.Header.Get("Retry-After"))
+	require.Equal(t, http.StatusOK, get(s.client, "/healthz/live").StatusCode)
+	require.Equal(t, http.StatusOK, get(elsewhere, clients).StatusCode)
+	for _, f := range begun[:2] { // one of them may hold what was refused
+		require.NoError(t, f.conn.Close())
+	}
+	require.Eventually(t, func() bool { return get(s.client, clients).StatusCode == http.StatusOK }, time.Minute,
+		10*time.Millisecond)
+}
+
 // frames is a client of HTTP/2 that can send what no client should.
 type frames struct {
 	*http2.Framer
@@ -86,13 +133,19 @@ func (s *site) dialFrames(secure bool) *frames {
 	return f
 }
 
-// begin begins a request with a body.
+// begin begins an export.
 func (f *frames) begin(stream uint32) {
+	f.t.Helper()
+	f.beginAt("/hooks/acme", stream)
+}
+
+// beginAt begins a request with a body.
+func (f *frames) beginAt(path string, stream uint32, headers ...hpack.HeaderField) {
 	f.t.Helper()
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
-	for _, field := range []hpack.HeaderField{{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"},
-		{Name: ":authority", Value: f.host}, {Name: ":path", Value: "/hooks/acme"}} {
+	for _, field := range append([]hpack.HeaderField{{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"},
+		{Name: ":authority", Value: f.host}, {Name: ":path", Value: path}}, headers...) {
 		require.NoError(f.t, encoder.WriteField(field))
 	}
 	require.NoError(f.t, f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(),
