@@ -17,6 +17,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"github.com/hiregate/hiregate/internal/bearer"
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
@@ -117,13 +118,16 @@ func (p *Provider) Redeem(ctx context.Context, q url.Values, redirectURI string,
 	if code := q.Get("error"); code != "" || q.Get("code") == "" {
 		return nil, AnswerError(code)
 	}
-	ctx = oidc.ClientContext(ctx, p.client())
+	ctx = oidc.ClientContext(ctx, bearer.Client(p.client()))
 	issued, err := found.config(redirectURI).Exchange(ctx, q.Get("code"), oauth2.VerifierOption(v.Verifier))
 	if err != nil {
 		var refused *oauth2.RetrieveError
 		if errors.As(err, &refused) && refused.Response != nil { // its text contains the upstream's body
 			return nil, fmt.Errorf("exchanging the upstream's code: it was answered %d", refused.Response.StatusCode)
 		}
+		return nil, fmt.Errorf("exchanging the upstream's code: %w", err)
+	}
+	if err := bearer.Check(issued); err != nil {
 		return nil, fmt.Errorf("exchanging the upstream's code: %w", err)
 	}
 	raw, _ := issued.Extra("id_token").(string)

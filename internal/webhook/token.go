@@ -14,6 +14,7 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/hiregate/hiregate/internal/bearer"
 	"github.com/hiregate/hiregate/internal/model"
 )
 
@@ -44,7 +45,7 @@ type tokens struct {
 }
 
 func newTokens(client *http.Client, o *model.OAuth2) *tokens {
-	return &tokens{client: client, config: clientcredentials.Config{ClientID: o.ClientID, ClientSecret: o.ClientSecret,
+	return &tokens{client: bearer.Client(client), config: clientcredentials.Config{ClientID: o.ClientID, ClientSecret: o.ClientSecret,
 		TokenURL: o.TokenURL, Scopes: scopes(o.Scope)}}
 }
 
@@ -125,7 +126,7 @@ func (t *tokens) fetch(replaces bool) (string, error) {
 	t.token, t.fetched, t.ends, t.replaces, t.trusted = token, began, time.Time{}, replaces, false
 	if !token.Expiry.IsZero() {
 		left := token.Expiry.Sub(began)
-		t.ends = began.Add(left - min(tokenEarly, left/2)) // a short life is used as well
+		t.ends = began.Add(max(0, left-min(tokenEarly, left/2))) // a short life is used as well
 	}
 	return token.AccessToken, nil
 }
@@ -146,6 +147,7 @@ func (t *tokens) ask(ctx context.Context) (*oauth2.Token, error) {
 	}
 	if err == nil {
 		t.config.AuthStyle = config.AuthStyle
+		err = bearer.Check(token)
 	}
 	return token, err
 }
@@ -186,6 +188,8 @@ func (t *tokens) explain(ctx context.Context, seen *progress, err error) error {
 	}
 	why := new(SendError)
 	switch {
+	case errors.Is(err, bearer.ErrType):
+		return refused("token endpoint answered with a token that is no bearer token: ask those who run it")
 	case !errors.As(seen.explain(ctx, host, err), &why):
 		return err
 	case why.Kind == KindRefused:

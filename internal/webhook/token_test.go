@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/tls"
 	"io"
@@ -28,6 +29,7 @@ type bearers struct {
 	received int
 	accepts  func(token int) bool // tokens are numbered from 1
 	waits    func()               // before the receiver answers; nil: it answers at once
+	answer   string               // what the token endpoint answers beside the token; empty: that it is a bearer token
 }
 
 func (b *bearers) Client() *http.Client                { return &http.Client{Transport: b} }
@@ -49,7 +51,7 @@ func (b *bearers) RoundTrip(r *http.Request) (*http.Response, error) {
 	body := ""
 	if r.URL.Path == "/token" {
 		b.issued++
-		body = `{"access_token":"` + strconv.Itoa(b.issued) + `","token_type":"Bearer"}`
+		body = `{"access_token":"` + strconv.Itoa(b.issued) + `",` + cmp.Or(b.answer, `"token_type":"Bearer"`) + `}`
 	} else {
 		b.received++
 		if b.waits != nil {
@@ -137,4 +139,30 @@ func TestAttemptsShareARenewal(t *testing.T) {
 		require.True(t, b.attempt(t), "one that replaced a revoked one is renewed as well")
 		require.Equal(t, 3, b.issued)
 	})
+}
+
+// A token is sent as a bearer token only if it is one, which one without a type is.
+func TestTokensOfOtherTypesAreRefused(t *testing.T) {
+	t.Parallel()
+	for kind, good := range map[string]bool{`"bearer"`: true, `"BEARER"`: true, `""`: true, `null`: true, `"mac"`: false,
+		`"DPoP"`: false} {
+		b := &bearers{accepts: func(int) bool { return true }, answer: `"token_type":` + kind}
+		require.Equal(t, good, b.attempt(t), kind)
+		require.Equal(t, good, b.received == 1, kind)
+	}
+	b := &bearers{accepts: func(int) bool { return true }, answer: `"scope":"a"`}
+	require.True(t, b.attempt(t), "one without a type")
+}
+
+// A token whose lifetime can't be read is used, and not kept.
+func TestLifetimesOfTokens(t *testing.T) {
+	t.Parallel()
+	for lifetime, issued := range map[string]int{`3600`: 1, `"3600"`: 1, `99999999999`: 1, `null`: 1, `0`: 1,
+		`3599.5`: 3, `-1`: 3, `-0.5`: 3, `"soon"`: 3, `1e3`: 3, `{}`: 3} {
+		b := &bearers{accepts: func(int) bool { return true }, answer: `"token_type":"Bearer","expires_in":` + lifetime}
+		for range 3 {
+			require.True(t, b.attempt(t), lifetime)
+		}
+		require.Equal(t, issued, b.issued, lifetime)
+	}
 }
