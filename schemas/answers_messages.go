@@ -27,6 +27,7 @@ const (
 	NotPhone      = "at least 7 digits are needed"
 	NotEmail      = "write one e-mail address and nothing else, such as ann@example.com"
 	NotStorable   = "the character U+0000 is not allowed: take it out"
+	NotSeen       = "control characters, and those that change the direction of text, are not allowed: take them out"
 	TooLong       = "at most %d characters are allowed"
 	TooLongForOne = "at most 1 character is allowed"
 	TooPersonal   = "at most 4096 bytes are allowed: shorten the answer"
@@ -83,7 +84,7 @@ func explain(q *model.Question, e gojsonschema.ResultError) string {
 
 var ofFormat = map[string]string{
 	dateFormat: NotDate, emailFormat: NotEmail, phoneFormat: NotPhone, storableFormat: NotStorable,
-	personalFormat: TooPersonal,
+	personalFormat: TooPersonal, seenFormat: NotSeen,
 }
 
 func tooLong(most string) string {

@@ -80,6 +80,9 @@ func questionSchema(q *model.Question) (any, error) {
 			limit = *q.MaxLength
 		}
 		if q.ID == emailID || q.Check == model.CheckEmail {
+			if limit < 0 || limit > maxEmail {
+				limit = maxEmail
+			}
 			return text(q, limit, emailFormat), nil
 		}
 		return text(q, limit), nil
@@ -96,7 +99,7 @@ func choice(offered, repeated bool, count int) object {
 // format.
 func text(q *model.Question, limit int, formats ...string) object {
 	if slices.Contains(personal, q.ID) {
-		formats = append(formats, storableFormat, personalFormat)
+		formats = append(formats, storableFormat, personalFormat, seenFormat)
 	}
 	s := object{"type": "string"}
 	if len(formats) > 0 {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // maxCleanName is the longest file name that common file systems take, in bytes.
@@ -16,7 +18,7 @@ func cleanName(name string) string {
 	name = strings.ToValidUTF8(name, "_")
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	name = strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) || isDirection(c) {
+		if model.IsUnseen(c) { // with a direction, a name can show a false extension
 			return -1
 		}
 		return c
@@ -30,11 +32,6 @@ func cleanName(name string) string {
 	}
 	extension := extensionOf(name)
 	return truncate(name[:len(name)-len(extension)], maxCleanName-len(extension)) + extension
-}
-
-// isDirection reports whether a character turns the direction of text, with which a name can show a false extension.
-func isDirection(c rune) bool {
-	return '\u202a' <= c && c <= '\u202e' || '\u2066' <= c && c <= '\u2069'
 }
 
 // extensionOf returns the extension with its dot; empty if the text after the last dot does not look like one.

@@ -17,12 +17,13 @@ import (
 	"golang.org/x/text/cases"
 )
 
-// maxText is the length of a name, an e-mail address or a client's id, in characters; maxURI the length of an address,
-// in bytes.
+// maxText is the length of a name or a client's id in characters, maxEmail that of an e-mail address that mail can be
+// sent to (RFC 5321 section 4.5.3.1.3); maxURI the length of an address, in bytes.
 const (
-	maxText = 255
-	maxURI  = 2 << 10
-	maxURIs = 50
+	maxText  = 255
+	maxEmail = 254
+	maxURI   = 2 << 10
+	maxURIs  = 50
 )
 
 // Fold returns the form in which an e-mail address is looked up: browsers send the A-labels of a domain (RFC 5890) from
@@ -41,7 +42,7 @@ func Fold(email string) string {
 // Validate returns what is wrong with a user, or nil. The error is a sentence that says what to do.
 func (u *User) Validate() error {
 	address, err := mail.ParseAddress(u.Email)
-	if err != nil || address.Address != u.Email || utf8.RuneCountInString(u.Email) > maxText {
+	if err != nil || address.Address != u.Email || utf8.RuneCountInString(u.Email) > maxEmail {
 		return errors.New("email is not an e-mail address: write it bare, such as ada@example.com")
 	}
 	for member, text := range map[string]string{"email": u.Email, "name": u.Name, "givenName": u.GivenName,

@@ -102,7 +102,7 @@ func (v *visitor) page(status int, name, title string, data any) error {
 		h.Set("Refresh", shown.Every)
 	}
 	v.w.WriteHeader(status)
-	_, err = v.w.Write(b.Bytes())
+	_, err = v.w.Write(showUnseen(b.Bytes()))
 	return err
 }
 

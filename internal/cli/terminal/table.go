@@ -3,6 +3,7 @@
 package terminal
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Table prints aligned columns for people; --json output goes through [WriteJSON] instead.
@@ -231,12 +234,34 @@ func FormatAge(age time.Duration) string {
 // form, one object an item: it can be read while it is still being written, and by line-based tools. Times in it are
 // RFC 3339 in UTC.
 func WriteJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	var line bytes.Buffer
+	e := json.NewEncoder(&line)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	err := e.Encode(v)
+	if err == nil {
+		_, err = w.Write(escapeUnseen(line.Bytes()))
+	}
+	if err != nil {
 		return fmt.Errorf("writing JSON: %w", err)
 	}
 	return nil
+}
+
+// escapeUnseen writes the characters of JSON as \u escapes that a terminal would obey and encoding/json leaves.
+func escapeUnseen(line []byte) []byte {
+	unseen := func(r rune) bool { return r != '\n' && model.IsUnseen(r) }
+	if bytes.IndexFunc(line, unseen) < 0 {
+		return line
+	}
+	var out bytes.Buffer
+	for _, r := range string(line) {
+		if unseen(r) {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.Bytes()
 }
 
 // WriteJSONLines writes each item with WriteJSON.
@@ -270,10 +295,15 @@ func FormatDuration(d time.Duration) string {
 	}
 }
 
-// Printable escapes all but graphic characters: others could move the cursor, break the line or hide text. What is
-// escaped already stays as it is.
+// needed are ZWNJ, ZWJ, LRM and RLM: names in Persian, Hindi, Hebrew or Arabic have them.
+const needed = "\u200c\u200d\u200e\u200f"
+
+// Printable escapes all but graphic characters and those that names need: others could move the cursor, break the line,
+// turn the direction of text or hide it. What is escaped already stays as it is.
 func Printable(s string) string {
-	hidden := func(r rune) bool { return !unicode.IsGraphic(r) || r == unicode.ReplacementChar }
+	hidden := func(r rune) bool {
+		return !unicode.IsGraphic(r) && !strings.ContainsRune(needed, r) || r == unicode.ReplacementChar
+	}
 	if strings.IndexFunc(s, hidden) < 0 {
 		return s
 	}

@@ -137,6 +137,18 @@ func TestWriteJSONIsOneLineAnObject(t *testing.T) {
 	require.True(t, json.Valid(lines[1]))
 }
 
+// What a terminal would obey is escaped, and says the same to a program.
+func TestWriteJSONEscapesWhatATerminalObeys(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	const name = "Zoë\u202efdp\u2066\x1b[31m\x7f\u009b1m\u200d"
+	require.NoError(t, WriteJSON(&out, []string{name}))
+	require.Equal(t, `["Zoë\u202efdp\u2066\u001b[31m\u007f\u009b1m`+"\u200d\"]\n", out.String())
+	var read []string
+	require.NoError(t, json.Unmarshal(out.Bytes(), &read))
+	require.Equal(t, []string{name}, read)
+}
+
 var errClosed = errors.New("closed")
 
 type closedWriter struct{}
@@ -148,4 +160,7 @@ func TestPrintable(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, `say "hi" \u202e`, Printable("say \"hi\" \u202e"))
 	require.Equal(t, `a\tb`, Printable(`a\tb`))
+	require.Equal(t, `\x1b[31m\u0085\u2066`, Printable("\x1b[31m\u0085\u2066"))
+	const needed = "می\u200cخواهم \u05d0\u200f\u200e नि\u200dरज"
+	require.Equal(t, needed, Printable(needed), "names need these")
 }
