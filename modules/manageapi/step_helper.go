@@ -40,9 +40,22 @@ func showHelper(r *rest.Request) (any, error) {
 	return api.StepHelper{ID: s.ID, Integrations: s.Helper.Integrations}, nil
 }
 
+// checkHelperRights refuses a person who does not administer what a helper exports to: it exports each candidate who
+// comes to its step from then on. An API key needs only the role of the route.
+func checkHelperRights(c rest.Caller) error {
+	if c.Person && !c.Role.May(model.Admin) {
+		return problem.New(http.StatusForbidden, "a helper exports each candidate who comes to its step, so only "+
+			"administrators change, add or remove one, and a step that has one: ask an administrator")
+	}
+	return nil
+}
+
 // putHelper attaches a helper to a step: from then on, each entering exports the candidate.
 func putHelper(r *rest.Request) (any, error) {
 	t := r.Tenant
+	if err := checkHelperRights(r.Caller); err != nil {
+		return nil, err
+	}
 	in, err := rest.Decode[api.StepHelper](r)
 	if err != nil {
 		return nil, err
@@ -73,6 +86,9 @@ func putHelper(r *rest.Request) (any, error) {
 
 func deleteHelper(r *rest.Request) (any, error) {
 	t := r.Tenant
+	if err := checkHelperRights(r.Caller); err != nil {
+		return nil, err
+	}
 	_, err := changeStep(r, t, func(s *model.Step) error {
 		if s.Helper == nil {
 			return noHelper

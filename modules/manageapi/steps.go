@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -147,12 +148,33 @@ func replaceSteps(r *rest.Request, tx *store.Tx, t *model.Tenant, items []model.
 			return nil, err
 		}
 	}
+	if !maps.EqualFunc(helpersOf(before), helpersOf(kept), slices.Equal) {
+		if err := checkHelperRights(r.Caller); err != nil {
+			return nil, err
+		}
+	}
 	for _, s := range gone {
 		if err := tx.DeleteStep(s); err != nil {
 			return nil, err
 		}
 	}
 	return kept, nil
+}
+
+// helpersOf returns the integrations of the helpers by the id of their step; under an empty id those of the step that
+// new job applications enter.
+func helpersOf(inOrder []*model.Step) map[string][]string {
+	all := map[string][]string{}
+	for n, s := range inOrder {
+		if s.Helper == nil {
+			continue
+		}
+		all[s.ID] = s.Helper.Integrations
+		if n == 0 {
+			all[""] = s.Helper.Integrations
+		}
+	}
+	return all
 }
 
 // checkHelper says which integration of a step's helper the tenant does not have. One that the helper named before may

@@ -37,6 +37,7 @@ type Caller struct {
 	Key     string // the key itself, which no answer and no log has
 	Tenant  string // whose resources exist for the caller; empty: everybody's
 	Role    model.Role
+	Person  bool // who is signed in to the console
 	// Signatures: sees the signatures of requests to receivers, where those repeat them in an answer.
 	Signatures bool
 }
@@ -120,7 +121,8 @@ func (r *Request) person() (Caller, error) {
 	if !ok {
 		return Caller{}, r.deny(metrics.KeyMissing)
 	}
-	return Caller{ID: p.ID, Name: p.Name, Email: p.Email, Tenant: p.Tenant, Role: p.Role, Signatures: p.Signatures}, nil
+	return Caller{ID: p.ID, Name: p.Name, Email: p.Email, Tenant: p.Tenant, Role: p.Role, Person: true,
+		Signatures: p.Signatures}, nil
 }
 
 // local returns the caller of a request at Caddy's admin endpoint. Whoever reaches that may do everything; the command
