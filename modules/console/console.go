@@ -314,6 +314,7 @@ var (
 	errForeign    = &failure{status: http.StatusForbidden, Text: "Foreign"}
 	errStranger   = &failure{status: http.StatusForbidden, Text: "Stranger"}
 	errSignIn     = &failure{status: http.StatusBadRequest, Text: "SignInFailed"}
+	errDeclined   = &failure{status: http.StatusForbidden, Text: "SignInDeclined"}
 	errPortal     = &failure{status: http.StatusForbidden, Text: "PortalEnded"}
 	errUpstream   = &failure{status: http.StatusBadGateway, Text: "UpstreamFailed"}
 	errOwnAccount = &failure{status: http.StatusForbidden, Text: "OwnAccount"}

@@ -225,3 +225,18 @@ func TestNobodyChangesTheirOwnAccount(t *testing.T) {
 		require.Equal(t, http.StatusSeeOther, at.ask(http.MethodPost, "/people/ada/disable", url.Values{}).Code, name)
 	}
 }
+
+// Whoever changes their mind at the provider, or is turned away there, gets a page from which they can sign in again.
+func TestSigningInIsCancelled(t *testing.T) {
+	t.Parallel()
+	b := newStaffFixture(t)
+	for code, want := range map[string]int{"access_denied": http.StatusForbidden, "server_error": http.StatusBadGateway} {
+		u := browser{}
+		to, err := url.Parse(u.ask(b.fixture, http.MethodGet, "/sign-in", nil).Header().Get("Location"))
+		require.NoError(t, err)
+		w := u.ask(b.fixture, http.MethodGet, "/callback?error="+code+"&state="+to.Query().Get("state"), nil)
+		require.Equal(t, want, w.Code, code)
+		require.Equal(t, want == http.StatusForbidden, strings.Contains(w.Body.String(), "Sign in again"), code)
+		require.False(t, b.in(u))
+	}
+}

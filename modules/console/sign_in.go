@@ -2,6 +2,7 @@ package console
 
 import (
 	"crypto/subtle"
+	"errors"
 	"net/http"
 	"net/url"
 	"path"
@@ -112,7 +113,11 @@ func (c *Console) callback(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = c.Issuer.Complete(r.Context(), them)
 	}
-	if err != nil {
+	switch declined := oidcclient.AnswerError(""); {
+	case errors.As(err, &declined) && declined == "access_denied":
+		c.fail(w, r, nil, errDeclined)
+		return
+	case err != nil:
 		c.signInFailed(w, r, err)
 		return
 	}
