@@ -64,6 +64,8 @@ type Runtime struct {
 	Validations *fairpool.Pool
 	// Checks and Previews bound the checks of answers that are under way, see check.go.
 	Checks, Previews *fairpool.Pool
+	// Pages bounds the pages of the console that are being made. The people share them.
+	Pages *fairpool.Pool
 	// Directory holds the stored tenants.
 	Directory *tenants.Directory
 	// Signatures notes what the requests at the hooks are signed with.
@@ -123,7 +125,7 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	r := &Runtime{Settings: s, database: database, files: files, log: log, now: time.Now,
 		Bodies: inbox.NewRecentBodies(), Unverified: bodies.New(), Requests: bodies.NewRequests(),
 		Validations: fairpool.NewPool(ValidationMemory), Checks: fairpool.NewPool(checksAtOnce()),
-		Previews: fairpool.NewPool(previewsAtOnce)}
+		Previews: fairpool.NewPool(previewsAtOnce), Pages: fairpool.NewPool(pagesAtOnce())}
 	r.markEvery = time.Minute
 	r.barrier.reason.Store(errUnchecked)
 	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions,

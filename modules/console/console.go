@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/oidcclient"
+	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/vault"
 )
@@ -40,11 +42,12 @@ type Console struct {
 	Address     func(*http.Request) string // where a request comes from
 	Log         *zap.Logger
 
-	guard  *http.CrossOriginProtection
-	cookie string // of the session; those of visits begin with it
-	mount  string // the path of URL, escaped
-	mux    *http.ServeMux
-	counts *sync.Map // needCounts by the tenant that visitors see; empty: all
+	guard    *http.CrossOriginProtection
+	cookie   string // of the session; those of visits begin with it
+	mount    string // the path of URL, escaped
+	mux      *http.ServeMux
+	counts   *sync.Map     // needCounts by the tenant that visitors see; empty: all
+	patience time.Duration // how long a page waits for a place
 }
 
 // The addresses of sign-in, below the console's.
@@ -64,7 +67,7 @@ func New(c Console) (*Console, error) {
 	sum := sha256.Sum256([]byte(c.URL))
 	c.cookie = "__Host-console-" + hex.EncodeToString(sum[:4]) // sites of one host don't share it
 	c.mount, c.guard, c.mux = u.EscapedPath(), http.NewCrossOriginProtection(), http.NewServeMux()
-	c.counts = new(sync.Map)
+	c.counts, c.patience = new(sync.Map), pagePatience
 	c.mux.HandleFunc("GET "+signInPath, gateway.IdleHead(c.signIn))
 	c.mux.HandleFunc("GET "+callbackPath, gateway.IdleHead(c.callback))
 	c.mux.HandleFunc("POST "+signOutPath, c.signOut)
@@ -267,9 +270,20 @@ func (v *visitor) answer(to route) error {
 	if of = cmp.Or(of, v.Form.Get("tenant")); foreign() {
 		return errNotFound
 	}
+	places := v.console.Gateway.Runtime.Pages
+	if !places.Acquire(v.Context(), v.person.ID, 1, v.console.patience) {
+		v.w.Header().Set("Retry-After", problem.Seconds(busyFor))
+		return errBusy
+	}
+	defer places.Release(v.person.ID, 1)
 	v.version = v.PostFormValue("version")
 	return to.serve(v)
 }
+
+const (
+	pagePatience = 10 * time.Second // how long a page waits while too many of the same person are made
+	busyFor      = 5 * time.Second  // then they may try again
+)
 
 // unreadable returns why a form can't be read.
 func unreadable(err error) *failure {
@@ -318,6 +332,7 @@ var (
 	errPortal     = &failure{status: http.StatusForbidden, Text: "PortalEnded"}
 	errUpstream   = &failure{status: http.StatusBadGateway, Text: "UpstreamFailed"}
 	errOwnAccount = &failure{status: http.StatusForbidden, Text: "OwnAccount"}
+	errBusy       = &failure{status: http.StatusServiceUnavailable, Text: "TooManyPages"}
 	errAway       = &failure{status: http.StatusServiceUnavailable, Text: "Away"}
 	errBroken     = &failure{status: http.StatusInternalServerError, Text: "Broken"}
 )
