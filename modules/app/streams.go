@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
 
@@ -118,7 +119,13 @@ func (c *framesConn) Read(p []byte) (int, error) {
 			break
 		}
 		length := int(c.head[0])<<16 | int(c.head[1])<<8 | int(c.head[2])
-		if carriesNothing(http2.FrameType(c.head[3]), http2.Flags(c.head[4]), length) && !c.left.Allow() {
+		kind := http2.FrameType(c.head[3])
+		if kind == http2.FrameHeaders {
+			// The requests that this connection began are served first, and other connections have their turn. Otherwise the
+			// requests of all connections would be begun before one is refused, and wait together for the processor.
+			runtime.Gosched()
+		}
+		if carriesNothing(kind, http2.Flags(c.head[4]), length) && !c.left.Allow() {
 			_ = c.Close()
 			return 0, errIdleFrames
 		}
