@@ -13,7 +13,7 @@ import (
 // Documents is the directive documents: it serves documents under the public URLs in exports,
 // <public_url>/documents/<token>. It has no options.
 type Documents struct {
-	server documents.Server
+	server *documents.Server
 }
 
 // CaddyModule implements caddy.Module.
@@ -27,11 +27,11 @@ func (h *Documents) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	h.server = documents.Server{Gateway: g, Log: ctx.Logger()}
+	h.server = &documents.Server{Gateway: g, Log: ctx.Logger()}
 	return nil
 }
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
 func (h *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
-	return serve(h.server.Gateway, &h.server, w, r)
+	return serve(h.server.Gateway, h.server, w, r)
 }

@@ -179,9 +179,10 @@ func choose(docs []*model.Document, parsed *schemas.Document) map[int]bool {
 // DocumentMember begins the member of an attachment that holds its Document object. It follows other members.
 const DocumentMember = `,"document":`
 
-// inline writes a document as a further member of its attachment. A document whose file is gone is left out.
+// inline writes a document as a further member of its attachment. A document whose file is gone is left out; one whose
+// file is damaged is store.ErrUnreadable.
 func (a *Archive) inline(out *store.KeptBody, d *model.Document) error {
-	content, _, err := a.Files.Open(d.Blob)
+	content, err := a.Files.OpenWhole(d.Blob, d.Size, d.SHA256)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

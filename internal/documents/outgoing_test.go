@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -56,7 +58,7 @@ func (b *fixture) sized(sizes ...int64) (*model.Export, [][]byte) {
 		contents = append(contents, bytes.Repeat([]byte{byte('a' + n)}, int(size)))
 		blob, err := b.Files.PutNew(b.t.Context(), bytes.NewReader(contents[n]), documents.MaxSize)
 		require.NoError(b.t, err)
-		docs[n].Blob, docs[n].Size = blob.Name, blob.Size
+		docs[n].Blob, docs[n].SHA256, docs[n].Size = blob.Name, blob.SHA256[:], blob.Size
 	}
 	// Fetched once, and never changed: a new export takes them over.
 	again := inbox.NewExport("acme", "", e.Body, b.clock())
@@ -78,8 +80,8 @@ func (b *fixture) sized(sizes ...int64) (*model.Export, [][]byte) {
 	require.NoError(b.t, err)
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
 		for n, d := range fresh {
-			d.State, d.Blob, d.Size, d.Declared, d.FileName, d.FetchedAt = model.Fetched, docs[n].Blob, docs[n].Size,
-				"text/plain", fmt.Sprint(n, ".txt"), noon
+			d.State, d.Blob, d.SHA256, d.Size, d.Declared, d.FileName, d.FetchedAt = model.Fetched, docs[n].Blob, docs[n].SHA256,
+				docs[n].Size, "text/plain", fmt.Sprint(n, ".txt"), noon
 			if _, err := tx.UpdateDocument(d); err != nil {
 				return err
 			}
@@ -118,6 +120,20 @@ func TestInlineChangesNothingElse(t *testing.T) {
 	require.Equal(t, original, back)
 	require.NotEqual(t, body, b.outgoing(e, model.Rehost), "the modes share a body")
 	require.Equal(t, original, string(b.outgoing(e, model.Passthrough)))
+}
+
+// A file that was damaged on the disk does not go out within a body.
+func TestDamagedFileIsNotPutIntoABody(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	e, contents := b.sized(100, 1<<20)
+	docs, err := b.Store.ListDocuments(t.Context(), e.ID)
+	require.NoError(t, err)
+	contents[1][1<<19] ^= 1
+	require.NoError(t, os.WriteFile(filepath.Join(b.folder, docs[1].Blob[:2], docs[1].Blob), contents[1], 0o600))
+	own := *e
+	_, err = b.OutgoingBody(t.Context(), &own, model.Inline)
+	require.ErrorIs(t, err, store.ErrUnreadable)
 }
 
 // What an attempt will take is known before it reads anything, in every mode, and however often it is asked.

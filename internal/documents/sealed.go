@@ -59,7 +59,46 @@ func (k fileKey) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
 	if len(stanzas) != 1 || stanzas[0].Type != stanza {
 		return nil, age.ErrIncorrectIdentity
 	}
-	return k.keys.OpenFileKey(context.Background(), k.name, stanzas[0].Body)
+	key, err := k.keys.OpenFileKey(context.Background(), k.name, stanzas[0].Body)
+	if err != nil {
+		return nil, &unavailable{err}
+	}
+	return key, nil
+}
+
+// unavailable marks an error in reading a sealed file that does not mean that the file is damaged.
+type unavailable struct{ error }
+
+// Unwrap has errors.Is and errors.As find the cause.
+func (u *unavailable) Unwrap() error { return u.error }
+
+// unsealing reads a sealed file, and marks the errors of the disk or the bucket.
+type unsealing struct{ opened }
+
+// ReadAt implements io.ReaderAt.
+func (u unsealing) ReadAt(p []byte, off int64) (int, error) {
+	n, err := u.opened.ReadAt(p, off)
+	if err != nil && err != io.EOF {
+		err = &unavailable{err}
+	}
+	return n, err
+}
+
+// damaged is the error in opening what is sealed: errDamaged, unless it is unavailable.
+func damaged(err error) error {
+	if err == nil || err == io.EOF || errors.As(err, new(*unavailable)) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errDamaged, err)
+}
+
+// unsealedContent reads what is sealed, and marks what was damaged.
+type unsealedContent struct{ io.ReaderAt }
+
+// ReadAt implements io.ReaderAt.
+func (u unsealedContent) ReadAt(p []byte, off int64) (int, error) {
+	n, err := u.ReaderAt.ReadAt(p, off)
+	return n, damaged(err)
 }
 
 var errNoKeys = errors.New("nothing is there to open it with: the gateway is only starting")
@@ -112,11 +151,11 @@ func (f *Files) opened(name string, file opened, size int64) (Content, int64, er
 	if f.Keys == nil {
 		return nil, 0, errNoKeys
 	}
-	content, size, err := age.DecryptReaderAt(file, size, fileKey{f.Keys, name})
+	content, size, err := age.DecryptReaderAt(unsealing{file}, size, fileKey{f.Keys, name})
 	if err != nil {
-		return nil, 0, fmt.Errorf("opening what is sealed: %w", err)
+		return nil, 0, fmt.Errorf("opening what is sealed: %w", damaged(err))
 	}
-	whole := io.NewSectionReader(content, 0, size)
+	whole := io.NewSectionReader(unsealedContent{content}, 0, size)
 	// in pieces, so that each is opened once
 	return readerContent{bufio.NewReaderSize(whole, pieceSize), whole, file}, size, nil
 }

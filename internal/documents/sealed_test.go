@@ -128,7 +128,7 @@ func TestSealedFileThatWasChangedIsAnError(t *testing.T) {
 		changed := bytes.Clone(whole)
 		changed[at] ^= 1
 		require.NoError(t, os.WriteFile(path, changed, 0o600))
-		require.Error(t, all(), "byte %d was changed", at)
+		require.ErrorIs(t, all(), store.ErrUnreadable, "byte %d was changed", at)
 	}
 	require.NoError(t, os.WriteFile(path, append(bytes.Clone(whole), whole...), 0o600))
 	require.Error(t, all())

@@ -21,7 +21,7 @@ func (r *Runtime) Enable(ctx context.Context, i *model.Integration) (store.Integ
 	if err != nil || status.State == model.Configured {
 		return status, err
 	}
-	if !i.Verify {
+	if !i.Verify || i.Damaged {
 		return status, nil
 	}
 	// A verification that waits for its next attempt makes it now; without one, one is started.

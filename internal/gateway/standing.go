@@ -203,7 +203,7 @@ func (r *Runtime) Standings(ctx context.Context, c *config.Config, rated time.Ti
 }
 
 // Unknown reports whether the integration is not in the configuration.
-func (s *Standing) Unknown() bool { return s.Integration.URL == "" }
+func (s *Standing) Unknown() bool { return s.Integration.URL == "" && !s.Integration.Damaged }
 
 // stray is an integration that exports wait for, and that is not in the configuration.
 func stray(at model.Place, waiting store.Waiting) *Standing {

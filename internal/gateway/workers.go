@@ -190,7 +190,7 @@ func (r *Runtime) verify(ctx context.Context, c *config.Config) error {
 			i := &t.Integrations[n]
 			status := statuses.Of(i)
 			open[model.Place{Tenant: i.Tenant, Integration: i.Name}] = status.Deliverable(i)
-			if i.Verify && status.State == model.NotConfigured {
+			if i.Verify && !i.Damaged && status.State == model.NotConfigured {
 				unverified = append(unverified, i)
 			}
 		}

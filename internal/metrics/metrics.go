@@ -69,6 +69,10 @@ var (
 		Name: "hiregate_documents_total", Help: "Documents by what became of fetching them: fetched, expired (their " +
 			"window ended), given_up.",
 	}, []string{"tenant", "result"})
+	documentsUnreadable = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "hiregate_documents_unreadable_total",
+		Help: "Documents that were to be downloaded and whose file is damaged, gone or can't be read, by tenant.",
+	}, []string{"tenant"})
 	documentBytes = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_document_bytes_total", Help: "Bytes of the documents that were fetched.",
 	})
@@ -130,7 +134,7 @@ var (
 var all = []prometheus.Collector{
 	received, bodyBytes, requestsRefused, sameBody, deviations, ackSeconds,
 	deliveries, notReceived, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, unreadable, verifications,
-	documents, documentBytes, windowLeft, unfetched, leastLeft, documentsFree, filesStuck, scans, scansPending,
+	documents, documentsUnreadable, documentBytes, windowLeft, unfetched, leastLeft, documentsFree, filesStuck, scans, scansPending,
 	dispatched, startedSeconds, startedExports, strays, namespaceForeign, undispatched, undispatchedAge, temporalUp,
 	databaseUp, databaseBytes, walBytes, commits, writes, roundTrips, writesWaiting,
 	erased, deleted, retentionDue, retentionLate,
@@ -243,6 +247,11 @@ func DocumentLost(tenant string, expired bool) {
 		result = "expired"
 	}
 	documents.WithLabelValues(tenants.value(tenant), result).Inc()
+}
+
+// DocumentUnreadable counts a document that was to be downloaded and whose file can't be read.
+func DocumentUnreadable(tenant string) {
+	documentsUnreadable.WithLabelValues(tenants.value(tenant)).Inc()
 }
 
 // DocumentsUnfetched sets how many documents are still to be fetched, and how long until the first of their URLs

@@ -76,6 +76,8 @@ var Reasons = []struct{ Code, Sentence string }{
 	{"former_secret", "exports are signed with its former secret until VERIFY is answered 200 with the new one: {cause}"},
 	{"verify_not_sent", "VERIFY was not sent yet"},
 	{"verify_due", "it was enabled; VERIFY was not sent since"},
+	{"integration_damaged", "what is stored of its address and secrets is damaged: save it again with all of them " +
+		"(hiregate integration set), or restore the database from a backup"},
 	{"disabled_because", "an operator disabled it, because: {why}"},
 	{"disabled", "an operator disabled it"},
 	{"answered_gone", "it answered 410"},

@@ -121,8 +121,10 @@ type Integration struct {
 	Verify       bool            // false only for a system of the operator's own, in the Caddyfile
 	// StandardWebhooks adds the signature set of the Standard Webhooks specification to the contract's.
 	StandardWebhooks bool
-	Traceparent      bool            // each attempt carries its span in the header traceparent (W3C Trace Context)
-	Authentication   *Authentication // beside the signature; nil: none
+	// Damaged is set where what is stored of it was damaged: it then has no address and no secrets, and gets no exports.
+	Damaged        bool
+	Traceparent    bool            // each attempt carries its span in the header traceparent (W3C Trace Context)
+	Authentication *Authentication // beside the signature; nil: none
 }
 
 // DefaultInFlight is the cap of attempts in flight to one integration, so that a hanging partner can't take the slots

@@ -162,7 +162,8 @@ func TestContentIsErasedWhenItsTimeIsOver(t *testing.T) {
 			return n
 		}
 		there := func() bool {
-			err := b.Store.LoadBody(t.Context(), &model.Export{ID: e.ID, Size: e.Size})
+			loaded := *e
+			err := b.Store.LoadBody(t.Context(), &loaded)
 			require.True(t, err == nil || errors.Is(err, store.ErrNotFound), err)
 			return err == nil
 		}

@@ -37,8 +37,8 @@ func packBody(scratch, body []byte) []byte {
 var ErrUnreadable = errors.New("what is stored can't be read")
 
 // UnreadableReason is why a delivery fails of whose export what is stored can't be read.
-const UnreadableReason = "what is stored of this export can't be read: restore the database from a backup and redeliver " +
-	"it, or have the candidate exported again"
+const UnreadableReason = "what is stored of this export can't be read: restore the database, or its documents, from a " +
+	"backup and redeliver it, or have the candidate exported again"
 
 // unreadable is a reason for ErrUnreadable.
 type unreadable string

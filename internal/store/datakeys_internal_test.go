@@ -1,6 +1,7 @@
 package store
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"testing"
@@ -27,7 +28,7 @@ func keptExport(key string) *model.Export {
 	id := model.NewID(secretsNoon)
 	body := []byte(`{"candidate":"Ada Lovelace ` + key + `"}`)
 	return &model.Export{
-		ID: id, Tenant: "acme", Key: key, Keyed: true, Origin: model.Received, Size: int64(len(body)), Body: body, Receipt: model.NewReceipt(id), WorkflowID: key,
+		ID: id, Tenant: "acme", Key: key, Keyed: true, Origin: model.Received, SHA256: sha256.Sum256(body), Size: int64(len(body)), Body: body, Receipt: model.NewReceipt(id), WorkflowID: key,
 		ReceivedAt: secretsNoon, DocumentsTill: secretsNoon, DeliverTill: secretsNoon, Link: []byte("https://service.example/Lovelace"), ExportContext: []byte{},
 	}
 }
@@ -43,7 +44,8 @@ func putExport(t *testing.T, db *DB, e *model.Export) *model.Export {
 
 func requireExport(t *testing.T, db *DB, want *model.Export) {
 	t.Helper()
-	got := &model.Export{ID: want.ID, Size: want.Size}
+	got, err := db.Export(t.Context(), want.ID)
+	require.NoError(t, err)
 	require.NoError(t, db.LoadBody(t.Context(), got))
 	require.Equal(t, string(want.Body), string(got.Body))
 	require.Equal(t, want.Link, got.Link)

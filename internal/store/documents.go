@@ -18,11 +18,11 @@ func (tx *Tx) InsertDocument(d model.Document) error {
 	}
 	return tx.sql.Run(`
 		INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, next_at, blob, sha256,
-		size, declared, detected, file_name, created_at, fetched_at, sealed)
-		VALUES ($1, $2, $3, $4, $5, '', 0, NULL, '', NULL, 0, '', '', $7, $6, NULL, $8)
+		size, declared, detected, file_name, created_at, fetched_at, sealed, checksum)
+		VALUES ($1, $2, $3, $4, $5, '', 0, NULL, '', NULL, 0, '', '', $7, $6, NULL, $8, $9)
 		ON CONFLICT (export_id, position) DO NOTHING`,
 		d.ExportID, d.Tenant, d.Position, of.SourceURL, string(model.Fetching), rows.Micros(d.CreatedAt), of.FileName,
-		of.sealed)
+		of.sealed, checksum(documentParts(d.ExportID, d.Position)))
 }
 
 // about is the personal part of a document's row: in columns of its own, or sealed.
@@ -57,14 +57,19 @@ func (k *dataKeys) about(d *model.Document) (about, error) {
 // keptDocument is a document as it lies in its row.
 type keptDocument struct {
 	model.Document
-	sealed []byte
+	sealed, checksum []byte
 }
 
-func (d *keptDocument) fields() []any { return append(documentFields(&d.Document), &d.sealed) }
+func (d *keptDocument) fields() []any {
+	return append(documentFields(&d.Document), &d.sealed, &d.checksum)
+}
 
 // document opens the sealed part of a document.
 func (db *DB) document(ctx context.Context, kept *keptDocument) (*model.Document, error) {
 	d := &kept.Document
+	if err := compare(kept.checksum, documentParts(d.ExportID, d.Position)); err != nil {
+		return nil, fmt.Errorf("reading document %d: %w", d.ID, err)
+	}
 	if kept.sealed == nil {
 		return d, nil
 	}
@@ -96,7 +101,7 @@ func (tx *Tx) UpdateDocument(d *model.Document) (bool, error) {
 
 const documentColumns = `d.id, d.export_id, d.tenant, d.position, d.source_url, d.state, d.reason, d.tries, d.next_at,
 	d.blob, d.sha256, d.size,
-	d.declared, d.detected, d.file_name, d.created_at, d.fetched_at, d.refusals, d.sealed`
+	d.declared, d.detected, d.file_name, d.created_at, d.fetched_at, d.refusals, d.sealed, d.checksum`
 
 func documentFields(d *model.Document) []any {
 	return []any{&d.ID, &d.ExportID, &d.Tenant, &d.Position, &d.SourceURL, &d.State, &d.Reason, &d.Tries,
@@ -160,8 +165,8 @@ func (db *DB) CountUnfetched(ctx context.Context) (n int64, till time.Time, err 
 
 // InsertLink adds a public URL of a document, known by its hash, until a time.
 func (tx *Tx) InsertLink(hash [32]byte, documentID int64, till time.Time) error {
-	return tx.sql.Run(`INSERT INTO document_links (hash, document_id, till) VALUES ($1, $2, $3)`,
-		hash[:], documentID, rows.Micros(till))
+	return tx.sql.Run(`INSERT INTO document_links (hash, document_id, till, checksum) VALUES ($1, $2, $3, $4)`,
+		hash[:], documentID, rows.Micros(till), checksum(linkParts(hash, documentID)))
 }
 
 // ExtendLinks moves the end of the public URLs of an export's documents, never to an earlier time.
@@ -185,16 +190,23 @@ func (db *DB) LinkSource(ctx context.Context, hash [32]byte) (LinkSource, error)
 		WHERE l.hash = $1`, hash[:])
 }
 
-// DocumentByLink reads the document of a public URL, and when that URL ends.
+// DocumentByLink reads the document of a public URL, and when that URL ends. The error is ErrUnreadable when the row of
+// the URL or of the document is damaged; then the document has only its ID and its tenant.
 func (db *DB) DocumentByLink(ctx context.Context, hash [32]byte) (d *model.Document, till time.Time, err error) {
+	var stored []byte
 	kept, err := rows.QueryOne(ctx, db.reads, func(r row) (*keptDocument, error) {
 		var d keptDocument
-		return &d, r.Scan(append(d.fields(), rows.Time(&till))...)
-	}, `SELECT `+documentColumns+`, l.till FROM document_links l JOIN documents d ON d.id = l.document_id
+		return &d, r.Scan(append(d.fields(), rows.Time(&till), &stored)...)
+	}, `SELECT `+documentColumns+`, l.till, l.checksum FROM document_links l JOIN documents d ON d.id = l.document_id
 		WHERE l.hash = $1`, hash[:])
 	if err != nil {
 		return nil, till, err
 	}
-	d, err = db.document(ctx, kept)
+	if err = compare(stored, linkParts(hash, kept.ID)); err == nil {
+		d, err = db.document(ctx, kept)
+	}
+	if err != nil {
+		d = &model.Document{ID: kept.ID, Tenant: kept.Tenant}
+	}
 	return d, till, err
 }

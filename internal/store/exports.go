@@ -46,7 +46,7 @@ func (tx *Tx) InsertExport(e *model.Export) (bool, error) {
 
 // insertBody keeps the body of an export, and the headers it came with.
 func (tx *Tx) insertBody(e *model.Export) error {
-	const insert = `INSERT INTO export_bodies (export_id, body, link, export_context) VALUES ($1, $2, $3, $4)`
+	const insert = `INSERT INTO export_bodies (export_id, body, link, export_context, checksum) VALUES ($1, $2, $3, $4, $5)`
 	sealed, err := e.Sealed, error(nil)
 	if sealed == nil {
 		sealed, err = tx.db.dataKeys.sealBody(e)
@@ -55,9 +55,10 @@ func (tx *Tx) insertBody(e *model.Export) error {
 		return err
 	}
 	if sealed != nil {
-		return tx.sql.Run(insert, e.ID, sealed, nil, nil)
+		return tx.sql.Run(insert, e.ID, sealed, nil, nil, checksum(exportParts(e, nil, nil)))
 	}
-	return tx.sql.Run(insert, e.ID, packBody(nil, e.Body), e.Link, e.ExportContext)
+	return tx.sql.Run(insert, e.ID, packBody(nil, e.Body), e.Link, e.ExportContext,
+		checksum(exportParts(e, e.Link, e.ExportContext)))
 }
 
 // AcceptedExport finds an accepted export by its key.
@@ -261,27 +262,37 @@ func (db *DB) ExportByReceipt(ctx context.Context, receipt string) (*model.Expor
 	return e, err
 }
 
-// LoadBody reads an export's body and the headers it came with into it. The error is ErrNotFound when its content was
-// erased, and ErrUnreadable when it is damaged.
+// LoadBody reads the body of an export, which was read before, and the headers it came with into it. The error is
+// ErrNotFound when its content was erased, and ErrUnreadable when any of it is damaged.
 func (db *DB) LoadBody(ctx context.Context, e *model.Export) error {
-	type parts struct{ body, link, exportContext []byte }
+	type parts struct{ body, link, exportContext, checksum []byte }
 	p, err := rows.QueryOne(ctx, db.reads, func(r row) (p parts, err error) {
-		err = r.Scan(&p.body, octets{&p.link}, octets{&p.exportContext})
+		err = r.Scan(&p.body, octets{&p.link}, octets{&p.exportContext}, &p.checksum)
 		return p, err
-	}, `SELECT body, link, export_context FROM export_bodies WHERE export_id = $1`, e.ID)
+	}, `SELECT body, link, export_context, checksum FROM export_bodies WHERE export_id = $1`, e.ID)
 	if errors.Is(err, ErrNotFound) {
 		return db.lostBody(ctx, e)
 	}
 	if err != nil {
 		return err
 	}
-	if len(p.body) > 0 && p.body[0] == keyedBody {
-		return db.openBody(ctx, e, p.body)
+	if err := compare(p.checksum, exportParts(e, p.link, p.exportContext)); err != nil {
+		return fmt.Errorf("reading export %d: %w", e.ID, err)
 	}
-	e.Link, e.ExportContext = p.link, p.exportContext
-	if e.Body, err = unwrapSized(p.body, e.Size); err != nil {
+	loaded := *e
+	if len(p.body) > 0 && p.body[0] == keyedBody {
+		err = db.openBody(ctx, &loaded, p.body)
+	} else {
+		loaded.Link, loaded.ExportContext = p.link, p.exportContext
+		loaded.Body, err = unwrapSized(p.body, e.Size)
+	}
+	if err == nil && sha256.Sum256(loaded.Body) != e.SHA256 {
+		err = errChanged
+	}
+	if err != nil {
 		return fmt.Errorf("reading the body of export %d: %w", e.ID, err)
 	}
+	*e = loaded
 	return nil
 }
 

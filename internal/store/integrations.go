@@ -89,6 +89,10 @@ func (db *DB) IsIntegrationRemoved(ctx context.Context, tenant, name string) (bo
 	return state == model.Removed, err
 }
 
+// DamagedReason is why an integration whose row was damaged gets no exports.
+const DamagedReason = "what is stored of its address and secrets is damaged: save it again with all of them " +
+	"(hiregate integration set), or restore the database from a backup"
+
 // with is the status of an integration with its present setting, of which the database may know nothing. One that is
 // declared in the configuration is there, also where a stored one of its name and setting was removed before.
 func (s IntegrationStatus) with(i *model.Integration) IntegrationStatus {
@@ -103,6 +107,9 @@ func (s IntegrationStatus) with(i *model.Integration) IntegrationStatus {
 	}
 	declaredAgain := s.State == model.Removed && i.Row.Version == 0
 	switch {
+	case i.Damaged:
+		return IntegrationStatus{State: model.NotConfigured, Reason: DamagedReason, UpdatedAt: s.UpdatedAt,
+			RemovedAt: s.RemovedAt, kept: s.kept}
 	case s.ByOperator:
 		return s
 	case bytes.Equal(s.kept.setting, present) && !declaredAgain:

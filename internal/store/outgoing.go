@@ -43,19 +43,26 @@ func (tx *Tx) InsertOutgoing(exportID int64, mode model.DocumentMode, body *Kept
 	if err := tx.lockContent(exportID); err != nil {
 		return false, err
 	}
-	return tx.sql.Changed(`INSERT INTO outgoing_bodies (export_id, documents, body) VALUES ($1, $2, $3)
+	return tx.sql.Changed(`INSERT INTO outgoing_bodies (export_id, documents, body, checksum) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (export_id, documents) DO NOTHING`,
-		exportID, string(mode), []byte(*body))
+		exportID, string(mode), []byte(*body), checksum(outgoingParts(exportID, mode, *body)))
 }
 
 func outgoingRow(exportID int64, mode model.DocumentMode) string {
 	return fmt.Sprint(exportID, "/", mode)
 }
 
-// Outgoing reads the body of an export as it goes out in a document mode; ErrNotFound when it was not made yet.
+// Outgoing reads the body of an export as it goes out in a document mode; ErrNotFound when it was not made yet, and
+// ErrUnreadable when it is damaged.
 func (db *DB) Outgoing(ctx context.Context, exportID int64, mode model.DocumentMode) ([]byte, error) {
-	kept, err := rows.QueryOne(ctx, db.reads, rows.Value[[]byte],
-		`SELECT body FROM outgoing_bodies WHERE export_id = $1 AND documents = $2`, exportID, string(mode))
+	var stored []byte
+	kept, err := rows.QueryOne(ctx, db.reads, func(r row) (kept []byte, err error) {
+		err = r.Scan(&kept, &stored)
+		return kept, err
+	}, `SELECT body, checksum FROM outgoing_bodies WHERE export_id = $1 AND documents = $2`, exportID, string(mode))
+	if err == nil {
+		err = compare(stored, outgoingParts(exportID, mode, kept))
+	}
 	if err != nil {
 		return nil, err
 	}

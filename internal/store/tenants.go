@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -73,14 +75,14 @@ func (tx *Tx) UpsertIntegration(i *model.Integration, now time.Time) error {
 	return tx.upsertDirectory(&i.Row, now, `
 		INSERT INTO integrations (version, created_at, updated_at, tenant, name, url, secret, documents,
 		standard_webhooks, in_flight, retry, former_secret, rotated_at, traceparent, rate, burst,
-		authentication)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ON CONFLICT DO NOTHING`, `
+		authentication, checksum)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT DO NOTHING`, `
 		UPDATE integrations SET version = $1, created_at = $2, updated_at = $3, url = $6, secret = $7, documents = $8,
 		standard_webhooks = $9, in_flight = $10, retry = $11, former_secret = $12, rotated_at = $13, traceparent = $14,
-		rate = $15, burst = $16, authentication = $17
-		WHERE tenant = $4 AND name = $5 AND created_at = $2 AND version = $18`,
+		rate = $15, burst = $16, authentication = $17, checksum = $18
+		WHERE tenant = $4 AND name = $5 AND created_at = $2 AND version = $19`,
 		i.Tenant, i.Name, url, secret, string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "),
-		former, rows.Micros(i.RotatedAt), i.Traceparent, perSecond, burst, authentication)
+		former, rows.Micros(i.RotatedAt), i.Traceparent, perSecond, burst, authentication, i.Setting())
 }
 
 // upsertDirectory inserts or updates a row whose first columns are version and times.
@@ -177,7 +179,7 @@ func listTenants(ctx context.Context, db rows.Reader, o opener) ([]*model.Tenant
 	err = rows.EachPage(ctx, db, scanIntegration, func(last integrationRow) []any { return []any{last.Tenant, last.Name} },
 		MaxPage, `SELECT tenant, name, url, secret, former_secret, authentication,
 		documents, standard_webhooks, in_flight, retry, rotated_at, traceparent, rate, burst, version, created_at,
-		updated_at FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
+		updated_at, checksum FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
 		func(page []integrationRow) error {
 			for _, kept := range page {
 				i, err := kept.open(o)
@@ -202,6 +204,7 @@ type (
 	integrationRow struct {
 		model.Integration
 		secret, former, url, authentication []byte
+		checksum                            []byte
 	}
 )
 
@@ -260,7 +263,7 @@ func scanIntegration(r row) (one integrationRow, err error) {
 	var limit rateRow
 	if err := r.Scan(&i.Tenant, &i.Name, &one.url, &one.secret, &one.former, &one.authentication, &i.Documents,
 		&i.StandardWebhooks, &i.InFlight, &gaps, rows.Time(&i.RotatedAt), &i.Traceparent, &limit.perSecond, &limit.burst, &i.Row.Version,
-		rows.Time(&i.Row.CreatedAt), rows.Time(&i.Row.UpdatedAt)); err != nil {
+		rows.Time(&i.Row.CreatedAt), rows.Time(&i.Row.UpdatedAt), &one.checksum); err != nil {
 		return one, err
 	}
 	i.Verify, i.Row.Tenant, i.Rate = true, i.Tenant, limit.rate()
@@ -274,8 +277,18 @@ func scanIntegration(r row) (one integrationRow, err error) {
 	return one, nil
 }
 
-// open returns the integration with its secrets and its address.
+// open returns the integration with its secrets and its address; without them, and marked as such, one whose row was
+// damaged: its exports must not go to somebody else's address, and the other integrations go on.
 func (k integrationRow) open(o opener) (*model.Integration, error) {
+	i, err := k.opened(o)
+	if errors.Is(err, ErrUnreadable) || err == nil && k.checksum != nil && !bytes.Equal(k.checksum, i.Setting()) {
+		k.Damaged = true
+		return &k.Integration, nil
+	}
+	return i, err
+}
+
+func (k integrationRow) opened(o opener) (*model.Integration, error) {
 	secret, err := secretRow{k.Integration.Tenant, k.Name, k.secret}.openSecret(integrationSecrets, o)
 	if err != nil {
 		return nil, err
@@ -295,11 +308,11 @@ func (k integrationRow) open(o opener) (*model.Integration, error) {
 	if k.authentication != nil {
 		of := secretRow{k.Integration.Tenant, k.Name, k.authentication}
 		authentication, err := of.openSecret(integrationAuthentications, o)
-		if err == nil {
-			k.Authentication, err = model.ParseAuthentication(authentication)
-		}
 		if err != nil {
 			return nil, err
+		}
+		if k.Authentication, err = model.ParseAuthentication(authentication); err != nil {
+			return nil, fmt.Errorf("reading the authentication of an integration: %w: %w", errChanged, err)
 		}
 	}
 	return &k.Integration, nil

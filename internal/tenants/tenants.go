@@ -89,9 +89,27 @@ func (d *Directory) Refresh(ctx context.Context) error {
 	s := &snapshot{version: version, byName: make(map[string]*model.Tenant, len(all)), ordered: all}
 	for _, t := range all {
 		s.byName[t.Name] = t
+		d.reportDamage(t)
 	}
 	d.kept.Store(s)
 	return nil
+}
+
+// reportDamage logs the integrations of a tenant whose rows were damaged since the last refresh.
+func (d *Directory) reportDamage(t *model.Tenant) {
+	before, known := d.Tenant(t.Name)
+	for _, i := range t.Integrations {
+		if !i.Damaged {
+			continue
+		}
+		if known {
+			if was, ok := before.Integration(i.Name); ok && was.Damaged {
+				continue
+			}
+		}
+		d.Log.Error("what is stored of an integration is damaged, so its exports are held: save it again, or restore the "+
+			"database from a backup", zap.String("tenant", t.Name), zap.String("integration", i.Name))
+	}
 }
 
 // Run refreshes until ctx ends.

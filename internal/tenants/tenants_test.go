@@ -2,13 +2,16 @@ package tenants_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+	_ "modernc.org/sqlite" // to damage what is stored
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -76,6 +79,36 @@ func TestDirectoryFollowsTheDatabase(t *testing.T) {
 		again, _ := d.Tenant("acme")
 		require.Same(t, same, again, "what did not change was read anew")
 	})
+}
+
+// An integration whose row is damaged is reported once, and the others are there.
+func TestDamagedIntegrationIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "hiregate.db")
+	d := open(t, "sqlite://"+file)
+	core, logged := observer.New(zap.InfoLevel)
+	d.Log = zap.New(core)
+	put(t, d, "acme", "globex")
+	require.NoError(t, d.Refresh(t.Context()))
+	require.Zero(t, logged.Len())
+	raw, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(5000)")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, raw.Close()) })
+	_, err = raw.ExecContext(t.Context(), `UPDATE integrations SET url = X'01' || CAST('https://hr.example/in/globex' AS BLOB)
+		WHERE tenant = 'acme'`)
+	require.NoError(t, err)
+	for _, name := range []string{"initech", "umbrella"} {
+		put(t, d, name)
+		require.NoError(t, d.Refresh(t.Context()))
+		for tenant, damaged := range map[string]bool{"acme": true, "globex": false} {
+			one, ok := d.Tenant(tenant)
+			require.True(t, ok)
+			require.Equal(t, damaged, one.Integrations[0].Damaged)
+			require.Equal(t, damaged, one.Integrations[0].URL == "")
+		}
+	}
+	require.Equal(t, 1, logged.Len())
+	require.Equal(t, map[string]any{"tenant": "acme", "integration": "hris"}, logged.All()[0].ContextMap())
 }
 
 func TestNodeLearnsWhatAnotherOneChanged(t *testing.T) {

@@ -3,15 +3,16 @@ package documents
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/sample"
@@ -22,6 +23,8 @@ import (
 type Server struct {
 	Gateway *gateway.Gateway
 	Log     *zap.Logger
+
+	reported sync.Map // IDs of the documents whose last download found that they can't be read
 }
 
 // ServeHTTP answers 200 with the document, 404 for an unknown URL, 410 for one that has expired or whose document will
@@ -45,6 +48,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch now := s.Gateway.Now(); {
 	case errors.Is(err, store.ErrNotFound):
 		unknown.Write(w)
+	case errors.Is(err, store.ErrUnreadable):
+		s.report(d, err)
+		unread.Write(w)
 	case err != nil:
 		problem.Unavailable(w)
 	case !now.Before(till):
@@ -77,7 +83,11 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request, hash [32]byte) (*m
 	return s.Gateway.Runtime.Store().DocumentByLink(r.Context(), hash)
 }
 
-var unknown = problem.New(http.StatusNotFound, "there is no document at this address")
+var (
+	unknown = problem.New(http.StatusNotFound, "there is no document at this address")
+	unread  = problem.New(http.StatusServiceUnavailable,
+		"this document can't be read now: ask again later").RetryAfter(time.Minute)
+)
 
 // serveSample serves the document of test exports.
 func (s *Server) serveSample(w http.ResponseWriter, r *http.Request) {
@@ -88,23 +98,33 @@ func (s *Server) serveSample(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, d *model.Document) {
-	content, size, err := s.Gateway.Runtime.Archive.Files.Open(d.Blob)
-	if err == nil && size != d.Size {
-		err = fmt.Errorf("it has %d bytes instead of %d", size, d.Size)
-		content.Close()
-	}
+	content, err := s.Gateway.Runtime.Archive.Files.OpenWhole(d.Blob, d.Size, d.SHA256)
 	if err != nil {
-		s.Log.Error("a document's file can't be read: restore the document store from a backup",
-			zap.Int64("document", d.ID), zap.Error(err))
-		problem.New(http.StatusServiceUnavailable,
-			"this document can't be read now: ask again later").RetryAfter(time.Minute).Write(w)
+		s.report(d, err)
+		unread.Write(w)
 		return
 	}
 	defer content.Close()
-	if err := documents.Serve(w, r, content, size, d.MediaType(), d.FileName); err != nil {
-		if r.Context().Err() == nil {
+	if err := documents.Serve(w, r, content, d.Size, d.MediaType(), d.FileName); err != nil {
+		switch {
+		case errors.Is(err, store.ErrUnreadable):
+			s.report(d, err)
+		case r.Context().Err() == nil:
 			s.Log.Warn("a document was cut off", zap.Int64("document", d.ID), zap.Error(err))
 		}
 		panic(http.ErrAbortHandler) // otherwise a compressing middleware would end it as complete
 	}
+	if r.Method == http.MethodGet {
+		s.reported.Delete(d.ID)
+	}
+}
+
+// report says that a document can't be read: once, however often it is asked for.
+func (s *Server) report(d *model.Document, err error) {
+	if _, reported := s.reported.LoadOrStore(d.ID, true); reported {
+		return
+	}
+	metrics.DocumentUnreadable(d.Tenant)
+	s.Log.Error("a stored document can't be read: restore the document store, or the database, from a backup",
+		zap.String("tenant", d.Tenant), zap.Int64("document", d.ID), zap.Error(err))
 }

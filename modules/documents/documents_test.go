@@ -254,13 +254,44 @@ func TestFileGoneFromTheDisk(t *testing.T) {
 	path, blob := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(d *model.Document) { d.FileName = "Zoë.pdf" })
 	require.NoError(t, os.Remove(filepath.Join(b.Folder, "documents", blob[:2], blob)))
 	b.requireProblem(t, path, http.StatusServiceUnavailable, unread, "Retry-After", "60")
-	entries := b.Logged.FilterMessage("a document's file can't be read: restore the document store from a backup").All()
-	require.NotEmpty(t, entries)
+	entries := b.Logged.FilterMessage(
+		"a stored document can't be read: restore the document store, or the database, from a backup").All()
+	require.Len(t, entries, 1)
 	for _, entry := range entries {
 		require.NotContains(t, fmt.Sprint(entry.ContextMap()), path[len("/documents/"):], "the address is a credential")
 		require.NotContains(t, fmt.Sprint(entry.ContextMap()), "Zoë")
 	}
 	require.Equal(t, http.StatusMethodNotAllowed, b.ask("POST", path).Code)
+}
+
+// A file that was damaged on the disk is not served as if it were whole: the connection breaks before its end, and the log
+// says so once.
+func TestDamagedFileIsNotServedAsAWhole(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	for _, size := range []int{10, 1 << 20} {
+		for _, at := range []int{0, size / 2, size - 1} {
+			content := bytes.Repeat([]byte("x"), size)
+			path, blob := b.add(t, content, b.Clock.Now().Add(time.Hour), func(*model.Document) {})
+			file := filepath.Join(b.Folder, "documents", blob[:2], blob)
+			changed := bytes.Clone(content)
+			changed[at] ^= 1
+			require.NoError(t, os.WriteFile(file, changed, 0o600))
+			b.Logged.TakeAll()
+			for _, accept := range []string{"application/json", "application/octet-stream"} {
+				w := httptest.NewRecorder()
+				r := httptest.NewRequest(http.MethodGet, "https://gate.example.com"+path, nil)
+				r.Header.Set("Accept", accept)
+				require.PanicsWithValue(t, http.ErrAbortHandler, func() { b.ServeHTTP(w, r) })
+				whole, err := strconv.Atoi(w.Header().Get("Content-Length"))
+				require.NoError(t, err)
+				require.Less(t, w.Body.Len(), whole)
+			}
+			require.Equal(t, 1, b.Logged.FilterLevelExact(zapcore.ErrorLevel).Len())
+			require.NoError(t, os.WriteFile(file, content, 0o600))
+			require.Equal(t, content, b.ask(http.MethodGet, path, "application/octet-stream").Body.Bytes(), "it was restored")
+		}
+	}
 }
 
 // Half of a document must not look like all of it, also to what is between us and its reader, and may have dropped
@@ -282,7 +313,7 @@ func TestDocumentThatIsCutOffLooksBroken(t *testing.T) {
 		require.PanicsWithValue(t, http.ErrAbortHandler, func() { b.ServeHTTP(w, r) }, accept)
 		require.NoError(t, <-truncated)
 		require.Less(t, w.Body.Len(), 1<<20, accept)
-		require.Equal(t, n+1, b.Logged.FilterMessage("a document was cut off").Len())
+		require.Equal(t, n+1, b.Logged.FilterLevelExact(zapcore.ErrorLevel).Len())
 	}
 }
 

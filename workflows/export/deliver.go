@@ -115,6 +115,9 @@ func (a *Activities) step(ctx context.Context, e *model.Export, d *model.Deliver
 	if !e.ErasedAt.IsZero() { // while its workflow was being started
 		return fail(d, model.ClassOurFault, store.ErasedReason), nil
 	}
+	if d.Tenant != e.Tenant {
+		return nextState{}, fmt.Errorf("a delivery is of another tenant than its export: %w", store.ErrUnreadable)
+	}
 	c := a.InForce.Current()
 	if c == nil {
 		return a.waitFor("stopping", workflows.Jittered(5*time.Second)), nil

@@ -3,6 +3,7 @@ package export_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -72,6 +73,9 @@ func newFixtureOn(t *testing.T, address string) *fixture {
 			return
 		}
 		w.WriteHeader(int(b.status.Load()))
+		if r.Method == http.MethodGet {
+			_, _ = io.WriteString(w, "a document")
+		}
 	}))
 	t.Cleanup(b.partner.Close)
 	db, err := store.Open(t.Context(), address, store.Options{})

@@ -2,6 +2,7 @@ package export_test
 
 import (
 	"database/sql"
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,6 +37,12 @@ func TestUnreadableExportFailsAlone(t *testing.T) {
 		"cut off":                `UPDATE export_bodies SET body = substr(body, 1, 20) WHERE export_id = $1`,
 		"of no form":             `UPDATE export_bodies SET body = X'FF00' WHERE export_id = $1`,
 		"gone":                   `DELETE FROM export_bodies WHERE export_id = $1`,
+		"another byte at its end": `UPDATE export_bodies SET
+			body = CAST(substr(body, 1, length(body) - 1) || X'7E' AS BLOB) WHERE export_id = $1`,
+		"another Link":           `UPDATE export_bodies SET link = X'78' WHERE export_id = $1`,
+		"another Export-Context": `UPDATE export_bodies SET export_context = X'78' WHERE export_id = $1`,
+		"another hash":           `UPDATE exports SET sha256 = zeroblob(32) WHERE id = $1`,
+		"no UUID":                `UPDATE exports SET keyed = FALSE WHERE id = $1`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -64,6 +71,77 @@ func TestUnreadableExportFailsAlone(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, map[string]store.Counted{"acme": {Count: 1, Since: noon}}, counts)
 			require.EqualValues(t, 7, b.asked.Load())
+		})
+	}
+}
+
+// An export whose UUID or tenant was damaged goes to nobody under another one.
+func TestExportWithADamagedAddressGoesToNobody(t *testing.T) {
+	t.Parallel()
+	for column, to := range map[string]string{"key": "u-9", "tenant": "globex"} {
+		t.Run(column, func(t *testing.T) {
+			t.Parallel()
+			b := newFixture(t)
+			globex := *b.integration()
+			globex.Tenant = "globex"
+			b.config.Tenants["globex"] = &model.Tenant{Name: "globex", Integrations: []model.Integration{globex}}
+			require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+				return tx.UpsertIntegrationStatus(&globex, store.IntegrationStatus{State: model.Configured, UpdatedAt: noon})
+			}))
+			e := b.accept("u-1")
+			b.damage(e, `UPDATE exports SET `+column+` = '`+to+`' WHERE id = $1`)
+			res, _, class := b.deliver(e)
+			require.Empty(t, class)
+			require.Equal(t, model.ClassOurFault, res.Class)
+			require.Zero(t, b.asked.Load())
+		})
+	}
+	t.Run("of its delivery", func(t *testing.T) {
+		t.Parallel()
+		b := newFixture(t)
+		b.status.Store(http.StatusInternalServerError)
+		e := b.accept("u-1")
+		b.deliver(e)
+		b.damage(e, `UPDATE deliveries SET tenant = 'globex' WHERE export_id = $1`)
+		res, _, class := b.deliver(e)
+		require.Empty(t, class)
+		require.Equal(t, model.ClassOurFault, res.Class)
+		require.EqualValues(t, 1, b.asked.Load())
+	})
+}
+
+// A body that was damaged after it was made is not sent again, in whichever mode.
+func TestDamagedBodyIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	for mode, statement := range map[model.DocumentMode]string{
+		model.Rehost: `UPDATE outgoing_bodies SET body = CAST(substr(body, 1, length(body) - 1) || X'7E' AS BLOB)
+			WHERE export_id = $1`,
+		model.Inline: `UPDATE outgoing_bodies SET body = CAST(X'01' || substr(body, 3) AS BLOB) WHERE export_id = $1`,
+	} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			b := newFixture(t)
+			b.integration().Documents = mode
+			b.partner.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				b.asked.Add(1)
+				if r.Method == http.MethodPost {
+					w.WriteHeader(http.StatusInternalServerError)
+					return
+				}
+				_, _ = w.Write([]byte("hello"))
+			})
+			e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"}]}]}}`,
+				func(e *model.Export) { e.Attachments = 1 })
+			_, err := b.FetchDocuments(t.Context(), part(e))
+			require.NoError(t, err)
+			_, _, class := b.deliver(e)
+			require.Equal(t, string(model.ClassPartnerFault), class)
+			before := b.asked.Load()
+			b.damage(e, statement)
+			res, _, class := b.deliver(e)
+			require.Empty(t, class)
+			require.Equal(t, model.ClassOurFault, res.Class)
+			require.Equal(t, before, b.asked.Load())
 		})
 	}
 }

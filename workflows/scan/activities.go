@@ -76,7 +76,7 @@ func (a *Activities) Scan(ctx context.Context, in Input) (Result, error) {
 	if d == nil {
 		return Result{}, nil
 	}
-	content, _, err := a.Archive.Files.Open(d.Blob)
+	content, err := a.Archive.Files.OpenWhole(d.Blob, d.Size, d.SHA256)
 	if errors.Is(err, fs.ErrNotExist) {
 		a.Log.Error("a document's file is gone: restore the document store from a backup", zap.Int64("document", d.Key))
 		return Result{}, workflows.RetryAfter("file_gone", 0, workflows.Jittered(time.Minute))
