@@ -1,6 +1,8 @@
 package documents
 
 import (
+	"bufio"
+	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -9,10 +11,13 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/gabriel-vasile/mimetype"
+
+	"github.com/hiregate/hiregate/internal/filetype"
 )
 
 const (
@@ -32,9 +37,9 @@ type Fetched struct {
 }
 
 // Fetch fetches one document of at most MaxSize bytes from its public URL and stores it under a name of NewName. The
-// answer is the contract's Document object or the file itself: an application/json object with a content in base64 is
-// decoded, JSON of another kind is requested once more, and all else is stored unchanged. It ends after two minutes and
-// follows no redirect; client guards the address. Every error is a *FetchError, and then nothing is stored.
+// answer is the contract's Document object or the file itself: an object with a content in base64 is decoded, one of
+// another kind is requested once more, and all else is stored unchanged. It ends after two minutes and follows no
+// redirect; client guards the address. Every error is a *FetchError, and then nothing is stored.
 func Fetch(ctx context.Context, client *http.Client, rawURL string, into *Files, name string) (Fetched, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
@@ -75,8 +80,8 @@ func withoutRedirects(client *http.Client) *http.Client {
 	return &c
 }
 
-// fetch makes one request. With objects, JSON is decoded as a Document object as it arrives; JSON of another kind is an
-// *ObjectError.
+// fetch makes one request. With objects, what begins like a Document object is decoded as it arrives; what is none after
+// all is an *ObjectError.
 func fetch(ctx context.Context, client *http.Client, request *http.Request, into *Files, name string, objects bool) (
 	Fetched, error) {
 	response, err := client.Do(request)
@@ -87,18 +92,23 @@ func fetch(ctx context.Context, client *http.Client, request *http.Request, into
 	if response.StatusCode != http.StatusOK {
 		return Fetched{}, statusError(response.StatusCode)
 	}
-	declared := mediaType(response.Header.Get("Content-Type"))
-	isObject := objects && declared == "application/json"
+	plain, err := decompressed(response)
+	if err != nil {
+		return Fetched{}, err
+	}
+	body := bufio.NewReader(plain)
+	isObject := false
+	if objects {
+		if isObject, err = beginsObject(body); err != nil {
+			return Fetched{}, err
+		}
+	}
 	limit := int64(MaxSize)
 	if isObject {
 		limit = maxRaw
 	}
 	if response.ContentLength > limit {
 		return Fetched{}, ErrTooLarge
-	}
-	body, err := decompressed(response)
-	if err != nil {
-		return Fetched{}, err
 	}
 	file, err := into.temporary(name)
 	if err != nil {
@@ -112,8 +122,11 @@ func fetch(ctx context.Context, client *http.Client, request *http.Request, into
 			func(content io.Reader) error { return file.fill(ctx, content, MaxSize) })
 		fetched.Declared = mediaType(media)
 	} else {
-		fetched.Declared = declared
+		fetched.Declared = mediaType(response.Header.Get("Content-Type"))
 		err = file.fill(ctx, body, limit)
+	}
+	if err == nil && file.size == 0 {
+		err = &FetchError{Class: ClassEmpty}
 	}
 	if err != nil {
 		return Fetched{}, err
@@ -121,10 +134,56 @@ func fetch(ctx context.Context, client *http.Client, request *http.Request, into
 	if fetched.Blob, err = file.keep(ctx); err != nil {
 		return Fetched{}, err
 	}
+	fetched.Detected = into.lookInside(fetched.Blob)
 	if fetched.FileName == "" {
 		fetched.FileName = fileName(request.URL, response.Header, fetched.Declared, fetched.Detected)
 	}
 	return fetched, nil
+}
+
+// byteOrderMark begins what some writers of UTF-8 write.
+const byteOrderMark = "\xef\xbb\xbf"
+
+// beginsObject reports whether an answer begins like a JSON object, whatever its Content-Type says: services send
+// Document objects under any. It reads over a byte order mark in front of one.
+func beginsObject(body *bufio.Reader) (bool, error) {
+	const most = 512 // bytes: more white space than that is not looked behind
+	head, err := body.Peek(most)
+	if err != nil && err != io.EOF {
+		return false, err
+	}
+	text, marked := bytes.CutPrefix(head, []byte(byteOrderMark))
+	rest, opened := bytes.CutPrefix(bytes.TrimLeft(text, jsonSpace), []byte("{"))
+	// RTF begins with a brace as well. Without a member it is no Document object.
+	if !opened || !bytes.HasPrefix(bytes.TrimLeft(rest, jsonSpace), []byte(`"`)) {
+		return false, nil
+	}
+	if marked {
+		_, _ = body.Discard(len(byteOrderMark)) // it is there
+	}
+	return true, nil
+}
+
+const jsonSpace = " \t\r\n"
+
+// lookInside returns the type of a file that was stored: where the head of it does not tell, the directory that is in it
+// does.
+func (f *Files) lookInside(b Blob) string {
+	switch b.Detected {
+	case "application/x-ole-storage", "application/zip", "application/octet-stream":
+	default:
+		return b.Detected
+	}
+	content, size, err := f.Open(b.Name)
+	if err != nil { // its type is not worth another try
+		return b.Detected
+	}
+	defer content.Close()
+	found, err := filetype.Detect(content, size)
+	if err != nil {
+		return b.Detected
+	}
+	return found.Name
 }
 
 // limited is a reader that fails with ErrTooLarge after so many bytes.
@@ -181,10 +240,8 @@ func mediaType(contentType string) string {
 // fileName finds a name for a document that came without one; otherwise the first known media type names it. A last
 // path segment without an extension is no name: it is an id, and often the secret part of the URL.
 func fileName(u *url.URL, header http.Header, types ...string) string {
-	if _, parameters, err := mime.ParseMediaType(header.Get("Content-Disposition")); err == nil {
-		if name := cleanName(parameters["filename"]); name != "" {
-			return name
-		}
+	if name := cleanName(dispositionName(header.Get("Content-Disposition"))); name != "" {
+		return name
 	}
 	if name := cleanName(path.Base(u.Path)); extensionOf(name) != "" {
 		return name
@@ -195,6 +252,29 @@ func fileName(u *url.URL, header http.Header, types ...string) string {
 		}
 	}
 	return "document"
+}
+
+var (
+	extendedName = regexp.MustCompile(`(?i)filename\*=[^;]*`)
+	simpleName   = regexp.MustCompile(`(?i)filename=(.*)`)
+	// laterParameter matches what follows a name that is not quoted as it should be.
+	laterParameter = regexp.MustCompile(`;\s*[\w*-]+\s*=.*$|;\s*$`)
+)
+
+// dispositionName returns the file name in a Content-Disposition; empty: it has none. Services write names without
+// quotes, or with wrong ones: then it is what stands up to the next parameter.
+func dispositionName(header string) string {
+	_, parameters, err := mime.ParseMediaType(header)
+	if err != nil { // one parameter is malformed, and the better name may be another one
+		_, parameters, err = mime.ParseMediaType("attachment; " + extendedName.FindString(header))
+	}
+	name := parameters["filename"]
+	if err != nil || name == "" {
+		if found := simpleName.FindStringSubmatch(header); found != nil {
+			name = laterParameter.ReplaceAllString(found[1], "")
+		}
+	}
+	return strings.Trim(name, " \t\"'")
 }
 
 // sourceError is an error of the other side, or on the way to it.

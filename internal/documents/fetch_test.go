@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,7 +47,20 @@ func answer(contentType, body string) http.HandlerFunc {
 func TestFetchDocumentObject(t *testing.T) {
 	t.Parallel()
 	files := newFiles(t)
-	for _, contentType := range []string{"application/json", "Application/JSON; charset=utf-8"} {
+	answers := 0
+	for _, contentType := range []string{"application/json", "Application/JSON; charset=utf-8", "text/json", "text/plain",
+		"text/html; charset=utf-8", "application/octet-stream", "application/pdf", "nonsense/", ""} {
+		for _, before := range []string{"", "\xef\xbb\xbf", " \r\n\t", "\xef\xbb\xbf "} {
+			answers++
+			fetched, err := fetchFrom(t, files, "/documents/secret", answer(contentType, before+sample))
+			require.NoError(t, err)
+			require.Equal(t, pdf, read(t, files, fetched.Name), "%q %q", contentType, before)
+			require.Equal(t, []string{"application/pdf", "application/pdf", "resume.pdf"},
+				[]string{fetched.Declared, fetched.Detected, fetched.FileName})
+		}
+	}
+	require.Len(t, stored(t, files), answers, "what came over the wire is not kept")
+	for _, contentType := range []string{"application/json"} {
 		fetched, err := fetchFrom(t, files, "/documents/secret", answer(contentType, sample))
 		require.NoError(t, err)
 		require.Equal(t, pdf, read(t, files, fetched.Name))
@@ -55,8 +69,6 @@ func TestFetchDocumentObject(t *testing.T) {
 		require.Equal(t, "application/pdf", fetched.Detected)
 		require.Equal(t, "resume.pdf", fetched.FileName)
 	}
-	require.Len(t, stored(t, files), 2, "what came over the wire is not kept")
-
 	fetched, err := fetchFrom(t, files, "/documents/secret", answer("application/json", `{"content":"JVBERi0xLjQK"}`))
 	require.NoError(t, err)
 	require.Empty(t, fetched.Declared, "the type of the answer is not that of the file")
@@ -71,14 +83,14 @@ func TestFetchTheFileItself(t *testing.T) {
 		{"text/plain; charset=utf-8", "hi", "text/plain"},
 		{"text/plain; charset", "hi", "text/plain"},
 		{"nonsense/", "hi", ""},
-		{"application/pdf", "", "application/pdf"},
-		{"application/octet-stream", sample, "application/octet-stream"}, // only application/json is looked into
+		{"application/rtf", `{\rtf1 {"content":"x"}}`, "application/rtf"},
+		{"text/plain", `{"content":"not base64"}`, "text/plain"},
+		{"text/plain", "\xef\xbb\xbfhi", "text/plain"},
 		{"application/json", `{"name":"not a Document object"}`, "application/json"},
 		{"application/json", `{"content":"text"} and more`, "application/json"},
 		{"application/json", `{"content":"not base64"}`, "application/json"},
 		{"application/json", `[1,2]`, "application/json"},
 		{"application/json", `half a {`, "application/json"},
-		{"application/json", ``, "application/json"},
 	} {
 		fetched, err := fetchFrom(t, files, "/cv.pdf", answer(c.contentType, c.body))
 		require.NoError(t, err, c.body)
@@ -96,6 +108,7 @@ func TestFetchRequest(t *testing.T) {
 			r.Header.Get("Accept-Encoding") != "identity" || r.UserAgent() != "hiregate" {
 			t.Errorf("%s %s %v", r.Method, r.RequestURI, r.Header)
 		}
+		_, _ = io.WriteString(w, pdf)
 	})
 	require.NoError(t, err)
 }
@@ -108,7 +121,16 @@ func TestFetchFileName(t *testing.T) {
 		{"/files/x.pdf", `attachment; filename="cv.pdf"`, "cv.pdf"},
 		{"/files/x.pdf", `attachment; filename="cv.pdf"; filename*=UTF-8''r%C3%A9sum%C3%A9.pdf`, "résumé.pdf"},
 		{"/files/x.pdf", `inline; filename="../../etc/passwd"`, "passwd"},
-		{"/files/x.pdf", `attachment; filename=not a token.pdf`, "x.pdf"},
+		{"/files/x.pdf", `attachment; filename=not a token.pdf`, "not a token.pdf"},
+		{"/files/x.pdf", `attachment; filename=Lebenslauf Müller (1).pdf; size=7`, "Lebenslauf Müller (1).pdf"},
+		{"/files/x.pdf", `attachment; filename="cv "new".pdf"`, `cv "new".pdf`},
+		{"/files/x.pdf", `attachment; filename="cv; new.pdf`, "cv; new.pdf"},
+		{"/files/x.pdf", `attachment; filename='cv.pdf'`, "cv.pdf"},
+		{"/files/x.pdf", `attachment; filename= my 'cv'.pdf ;`, "my 'cv'.pdf"},
+		{"/files/x.pdf", `attachment; FileName=my cv.pdf`, "my cv.pdf"},
+		{"/files/x.pdf", `attachment; filename=my cv.pdf; filename*=UTF-8''r%C3%A9sum%C3%A9.pdf`, "résumé.pdf"},
+		{"/files/x.pdf", `attachment; filename=my cv.pdf; filename*=nonsense`, "my cv.pdf"},
+		{"/files/x.pdf", `attachment; a b`, "x.pdf"},
 		{"/files/x.pdf", `attachment`, "x.pdf"},
 		{"/files/..%2F..%2Fx.pdf", "", "x.pdf"},
 		{"/documents/c2VjcmV0LXNlY3JldC1zZWNyZXQ", "", "document.pdf"},
@@ -140,6 +162,35 @@ func TestFetchNamesByTheTypeThatIsDeclared(t *testing.T) {
 		fetched, err := fetchFrom(t, files, "/documents/secret", answer(c.contentType, c.body))
 		require.NoError(t, err)
 		require.Equal(t, c.want, fetched.FileName, c.contentType)
+	}
+}
+
+// A file that is named by its type alone has the extension of what it is, also where its head does not tell.
+func TestFetchNamesByWhatIsInside(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	raw, err := os.ReadFile("../../testdata/files/accepted/resume.doc")
+	require.NoError(t, err)
+	for _, contentType := range []string{"", "application/octet-stream", "binary/octet-stream"} {
+		fetched, err := fetchFrom(t, files, "/documents/secret", answer(contentType, string(raw)))
+		require.NoError(t, err)
+		require.Equal(t, []string{"application/msword", "document.doc"}, []string{fetched.Detected, fetched.FileName})
+	}
+}
+
+// A file without bytes is none: it is asked for again, and then given up.
+func TestFetchNothing(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	for _, c := range []struct{ contentType, body string }{
+		{"application/pdf", ""}, {"application/json", ""}, {"", ""}, {"application/json", `{"content":""}`},
+		{"text/plain", `{"content":"","fileName":"cv.pdf"}`},
+	} {
+		_, err := fetchFrom(t, files, "/documents/secret", answer(c.contentType, c.body))
+		e := failure(t, files, err)
+		require.Equal(t, ClassEmpty, e.Class)
+		require.Equal(t, GiveUpAfterTries, e.Verdict())
+		require.Contains(t, e.Error(), "has no bytes")
 	}
 }
 

@@ -13,6 +13,7 @@ const (
 	ClassURL        = "url"        // not an address that can be fetched
 	ClassRefused    = "refused"    // egress does not allow the address
 	ClassTooLarge   = "too_large"  // over MaxSize
+	ClassEmpty      = "empty"      // no bytes
 	ClassRedirect   = "redirect"   // 3xx
 	ClassStatus     = "status"     // any other status but 200
 	ClassTimeout    = "timeout"    // did not end in time
@@ -55,6 +56,9 @@ func (e *FetchError) Error() string {
 	case ClassTooLarge:
 		return fmt.Sprintf("the document at %s is larger than %d MiB and was not stored: ask for a smaller file", e.Host,
 			MaxSize>>20)
+	case ClassEmpty:
+		return fmt.Sprintf("%s answered with a document that has no bytes: look at the file at its service, and have the "+
+			"candidate exported again", e.Host)
 	case ClassRedirect:
 		return fmt.Sprintf("%s answered %d, and redirects are not followed: its service has to send the address that "+
 			"has the document", e.Host, e.Status)
@@ -98,6 +102,8 @@ func (e *FetchError) Verdict() Verdict {
 	switch e.Class {
 	case ClassURL, ClassRefused, ClassTooLarge:
 		return GiveUp
+	case ClassEmpty:
+		return GiveUpAfterTries
 	case ClassStatus:
 		if e.Status == http.StatusGone {
 			return GiveUp

@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"crypto/sha256"
 	"errors"
 	"io"
 	"mime"
@@ -17,9 +18,9 @@ import (
 const pdf = "%PDF-1.4\n%%EOF\n"
 
 // serve runs a server that gives out the PDF, and asks it.
-func serve(t *testing.T, method, accept string) (*http.Response, string) {
+func serve(t *testing.T, method, accept string, more ...string) (*http.Response, string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := Serve(w, r, strings.NewReader(pdf), int64(len(pdf)), "application/pdf", "resume.pdf"); err != nil {
+		if err := Serve(w, r, WholeOf([]byte(pdf)), "application/pdf", "resume.pdf"); err != nil {
 			t.Error(err)
 		}
 	}))
@@ -29,12 +30,70 @@ func serve(t *testing.T, method, accept string) (*http.Response, string) {
 	if accept != "" {
 		request.Header.Set("Accept", accept)
 	}
+	for n := 0; n < len(more); n += 2 {
+		request.Header.Add(more[n], more[n+1])
+	}
 	response, err := server.Client().Do(request)
 	require.NoError(t, err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	return response, string(body)
+}
+
+// Each representation has an entity tag of its own, and is not sent to who has it.
+func TestServeWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	const raw = "application/octet-stream"
+	object, _ := serve(t, http.MethodGet, "")
+	file, _ := serve(t, http.MethodGet, raw)
+	tags := map[string]string{"": object.Header.Get("ETag"), raw: file.Header.Get("ETag")}
+	require.NotEqual(t, tags[""], tags[raw])
+	for accept, tag := range tags {
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			for _, known := range []string{tag, "W/" + tag, `"x", ` + tag, "*"} {
+				response, body := serve(t, method, accept, "If-None-Match", known)
+				require.Equal(t, http.StatusNotModified, response.StatusCode, known)
+				require.Equal(t, []string{tag, "private, no-store", "Accept"},
+					[]string{response.Header.Get("ETag"), response.Header.Get("Cache-Control"), response.Header.Get("Vary")})
+				require.Empty(t, body)
+			}
+			response, _ := serve(t, method, accept, "If-None-Match", tags[raw]+"x")
+			require.Equal(t, http.StatusOK, response.StatusCode)
+		}
+	}
+	response, _ := serve(t, http.MethodGet, "", "If-None-Match", tags[raw])
+	require.Equal(t, http.StatusOK, response.StatusCode, "it is the tag of the other representation")
+}
+
+// A part of the file can be asked for, as when a download was interrupted; a part of the Document object can't.
+func TestServeRanges(t *testing.T) {
+	t.Parallel()
+	const raw = "application/octet-stream"
+	file, _ := serve(t, http.MethodGet, raw)
+	require.Equal(t, "bytes", file.Header.Get("Accept-Ranges"))
+	tag := file.Header.Get("ETag")
+	for _, c := range []struct {
+		header []string
+		status int
+		body   string
+	}{
+		{[]string{"Range", "bytes=0-3"}, http.StatusPartialContent, pdf[:4]},
+		{[]string{"Range", "bytes=9-"}, http.StatusPartialContent, pdf[9:]},
+		{[]string{"Range", "bytes=-3"}, http.StatusPartialContent, pdf[len(pdf)-3:]},
+		{[]string{"Range", "bytes=0-3", "If-Range", tag}, http.StatusPartialContent, pdf[:4]},
+		{[]string{"Range", "bytes=0-3", "If-Range", `"x"`}, http.StatusOK, pdf},
+		{[]string{"Range", "bytes=0-3", "If-None-Match", tag}, http.StatusNotModified, ""},
+		{[]string{"Range", "pages=1"}, http.StatusRequestedRangeNotSatisfiable, "invalid range\n"},
+		{[]string{"Range", "bytes=99-"}, http.StatusRequestedRangeNotSatisfiable,
+			"invalid range: failed to overlap\n"},
+	} {
+		response, body := serve(t, http.MethodGet, raw, c.header...)
+		require.Equal(t, c.status, response.StatusCode, c.header)
+		require.Equal(t, c.body, body, c.header)
+	}
+	response, body := serve(t, http.MethodGet, "", "Range", "bytes=0-3")
+	require.Equal(t, []any{http.StatusOK, sample, ""}, []any{response.StatusCode, body, response.Header.Get("Accept-Ranges")})
 }
 
 func TestServe(t *testing.T) {
@@ -65,14 +124,14 @@ func TestServe(t *testing.T) {
 func TestServeCutsOffWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk gone")
-	for name, content := range map[string]io.Reader{
+	for name, content := range map[string]io.Reader{ // of the megabyte that is promised
 		"short":  zeros(100),
 		"broken": io.MultiReader(zeros(100), iotest.ErrReader(broken)),
 	} {
 		for _, accept := range []string{"application/json", "application/octet-stream"} {
 			failed := make(chan error, 1)
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				failed <- Serve(w, r, content, 1<<20, "", "")
+				failed <- Serve(w, r, newWhole(readerContent{content, nil, nil}, 1<<20, nil), "", "")
 			}))
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
 			require.NoError(t, err)
@@ -93,7 +152,8 @@ func TestServeSendsNoMoreThanPromised(t *testing.T) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.Header.Set("Accept", "application/octet-stream")
-	require.NoError(t, Serve(w, r, zeros(100), 10, "", ""))
+	sum := sha256.Sum256(make([]byte, 10))
+	require.NoError(t, Serve(w, r, newWhole(readerContent{zeros(100), nil, nil}, 10, sum[:]), "", ""))
 	require.Equal(t, 10, w.Body.Len())
 	require.Equal(t, "attachment", w.Header().Get("Content-Disposition"))
 }
@@ -104,13 +164,13 @@ func TestServedDocumentsCanBeFetched(t *testing.T) {
 	kept, err := files.PutNew(t.Context(), strings.NewReader(pdf), MaxSize)
 	require.NoError(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		content, size, err := files.Open(kept.Name)
+		content, err := files.OpenWhole(kept.Name, kept.Size, kept.SHA256[:])
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		defer content.Close()
-		if err := Serve(w, r, content, size, kept.Detected, "Lebenslauf Müller.pdf"); err != nil {
+		if err := Serve(w, r, content, kept.Detected, "Lebenslauf Müller.pdf"); err != nil {
 			t.Error(err)
 		}
 	}))

@@ -34,7 +34,17 @@ func (f *Files) OpenWhole(name string, size int64, sum []byte) (*Whole, error) {
 		_ = content.Close() // it was only read
 		return nil, fmt.Errorf("%w: it has %d bytes instead of %d", errDamaged, found, size)
 	}
-	return &Whole{content: content, size: size, sha256: sum, left: size, sum: sha256.New()}, nil
+	return newWhole(content, size, sum), nil
+}
+
+// WholeOf returns a content that is in memory.
+func WholeOf(raw []byte) *Whole {
+	sum, content := sha256.Sum256(raw), bytes.NewReader(raw)
+	return newWhole(readerContent{content, content, io.NopCloser(content)}, content.Size(), sum[:])
+}
+
+func newWhole(content Content, size int64, sum []byte) *Whole {
+	return &Whole{content: content, size: size, sha256: sum, left: size, sum: sha256.New()}
 }
 
 // Read implements io.Reader.

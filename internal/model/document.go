@@ -1,6 +1,9 @@
 package model
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // DocumentState is the state of a document.
 type DocumentState string
@@ -36,10 +39,11 @@ type Document struct {
 }
 
 // MediaType is the type to serve the document as: the one that its sender declared, or else the one found in its
-// content.
+// content. A declared type that says nothing, as object stores give every file, counts as none.
 func (d *Document) MediaType() string {
-	if d.Declared != "" {
-		return d.Declared
+	switch d.Declared {
+	case "application/octet-stream", "binary/octet-stream":
+		return cmp.Or(d.Detected, d.Declared)
 	}
-	return d.Detected
+	return cmp.Or(d.Declared, d.Detected)
 }

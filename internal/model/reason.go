@@ -90,6 +90,8 @@ var Reasons = []struct{ Code, Sentence string }{
 	{"document_refused", "nothing was fetched from {host}, because egress refuses its address: if it is to be reached, " +
 		"allow it with egress allow"},
 	{"document_too_large", "the document at {host} is larger than {most} MiB and was not stored: ask for a smaller file"},
+	{"document_empty", "{host} answered with a document that has no bytes: look at the file at its service, and have the " +
+		"candidate exported again"},
 	{"document_redirected", "{host} answered {status}, and redirects are not followed: its service has to send the " +
 		"address that has the document"},
 	{"document_gone", "{host} answered {status} instead of the document: the URL is wrong or has ended; have the " +

@@ -3,7 +3,6 @@ package sample
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/documents"
@@ -23,12 +22,12 @@ const (
 )
 
 // Resume returns the document of a test export.
-func Resume() (content io.Reader, size int64, mimeType, fileName string) {
+func Resume() (content []byte, mimeType, fileName string) {
 	raw, err := files.ReadFile("documents/resume.pdf")
 	if err != nil {
 		panic(err) // it is a part of the program
 	}
-	return bytes.NewReader(raw), int64(len(raw)), documentType, documentName
+	return raw, documentType, documentName
 }
 
 // Export makes the export that a test of an integration sends, as a received one with the UUID id would go out in a
@@ -66,8 +65,8 @@ func inlined(body []byte, url string) ([]byte, error) {
 	var out bytes.Buffer
 	err = parsed.RewriteTo(&out, body, []string{url}, func(int) error {
 		out.WriteString(documents.DocumentMember)
-		content, size, mimeType, fileName := Resume()
-		return documents.EncodeObject(&out, content, size, mimeType, fileName)
+		content, mimeType, fileName := Resume()
+		return documents.EncodeObject(&out, bytes.NewReader(content), int64(len(content)), mimeType, fileName)
 	})
 	return out.Bytes(), err
 }

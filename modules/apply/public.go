@@ -5,16 +5,14 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/compliance"
-	"github.com/hiregate/hiregate/internal/digest"
+	"github.com/hiregate/hiregate/internal/etag"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
@@ -114,13 +112,12 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	sum := digest.Of(tenant, strconv.FormatInt(state.Jobs, 10), strconv.FormatInt(state.Versions, 10),
+	tag := etag.Of(tenant, strconv.FormatInt(state.Jobs, 10), strconv.FormatInt(state.Versions, 10),
 		strconv.FormatInt(state.UpdatedAt, 10), a.Gateway.Config.Names.Service)
-	tag := fmt.Sprintf(`"%.16x"`, sum)
 	h := w.Header()
 	h.Set("ETag", tag)
 	h.Set("Cache-Control", "public, no-cache")
-	if matches(r.Header.Values("If-None-Match"), tag) {
+	if etag.ListedWeakly(r.Header.Values("If-None-Match"), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -166,16 +163,6 @@ func (a *API) writeFeed(ctx context.Context, w io.Writer, tenant string, page []
 	}
 	out.WriteString("]}\n")
 	return out.Flush()
-}
-
-// matches reports whether If-None-Match names a tag; a cache may have weakened it.
-func matches(header []string, tag string) bool {
-	for _, one := range strings.Split(strings.Join(header, ","), ",") {
-		if one = strings.TrimPrefix(strings.TrimSpace(one), "W/"); one == "*" || one == tag {
-			return true
-		}
-	}
-	return false
 }
 
 // feedTenant returns the tenant whose feed is requested.

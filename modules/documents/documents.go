@@ -91,8 +91,8 @@ var (
 
 // serveSample serves the document of test exports.
 func (s *Server) serveSample(w http.ResponseWriter, r *http.Request) {
-	content, size, mimeType, fileName := sample.Resume()
-	if err := documents.Serve(w, r, content, size, mimeType, fileName); err != nil {
+	content, mimeType, fileName := sample.Resume()
+	if err := documents.Serve(w, r, documents.WholeOf(content), mimeType, fileName); err != nil {
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -105,7 +105,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, d *model.Document
 		return
 	}
 	defer content.Close()
-	if err := documents.Serve(w, r, content, d.Size, d.MediaType(), d.FileName); err != nil {
+	if err := documents.Serve(w, r, content, d.MediaType(), d.FileName); err != nil {
 		switch {
 		case errors.Is(err, store.ErrUnreadable):
 			s.report(d, err)

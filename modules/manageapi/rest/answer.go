@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/etag"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/trigger"
@@ -110,7 +111,7 @@ func unavailable() *problem.Problem {
 func (r *Request) encoded(v any) (*answer, error) {
 	a := &answer{status: r.Status, etag: r.ETag, location: r.Location}
 	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.ETag != "" &&
-		listsTagWeakly(r.Header.Values("If-None-Match"), r.ETag) {
+		etag.ListedWeakly(r.Header.Values("If-None-Match"), r.ETag) {
 		a.status = http.StatusNotModified
 		return a, nil
 	}

@@ -3,9 +3,9 @@ package rest
 import (
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/hiregate/hiregate/internal/digest"
+	"github.com/hiregate/hiregate/internal/etag"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 )
@@ -32,12 +32,12 @@ func (r *Request) Expect(tag string) error {
 		case tag == "":
 			return problem.New(http.StatusPreconditionFailed,
 				"there is nothing at this address that If-Match could match: leave If-Match out to make it")
-		case !listsTag(match, tag):
+		case !etag.Listed(match, tag):
 			return problem.New(http.StatusPreconditionFailed, "it was changed since you read it: read it again, and send "+
 				"the ETag of that answer as If-Match")
 		}
 	}
-	if none := r.Header.Values("If-None-Match"); len(none) > 0 && tag != "" && listsTagWeakly(none, tag) {
+	if none := r.Header.Values("If-None-Match"); len(none) > 0 && tag != "" && etag.ListedWeakly(none, tag) {
 		return problem.New(http.StatusPreconditionFailed, "it is there already: leave If-None-Match out to change it")
 	}
 	return nil
@@ -46,20 +46,4 @@ func (r *Request) Expect(tag string) error {
 // conditional reports whether the request names what it expects to be there.
 func (r *Request) conditional() bool {
 	return len(r.Header.Values("If-Match")) > 0 || len(r.Header.Values("If-None-Match")) > 0
-}
-
-// listsTag reports whether a header's list of entity tags has one, or is "*". It compares strongly, as If-Match wants
-// it (RFC 9110 section 8.8.3.2): a weak tag never matches.
-func listsTag(header []string, tag string) bool {
-	for _, one := range strings.Split(strings.Join(header, ","), ",") {
-		if one = strings.TrimSpace(one); one == "*" || one == tag {
-			return true
-		}
-	}
-	return false
-}
-
-// listsTagWeakly is listsTag for If-None-Match, where a tag that was weakened on the way is as good.
-func listsTagWeakly(header []string, tag string) bool {
-	return listsTag([]string{strings.ReplaceAll(strings.Join(header, ","), `W/"`, `"`)}, tag)
 }
