@@ -28,6 +28,7 @@ type DB struct {
 	reads   *readers
 	writer  *writer
 	holders holders
+	damage  damage
 	ending  context.Context // ends once Close has waited long enough for reads
 	end     context.CancelFunc
 	grace   time.Duration
@@ -122,16 +123,16 @@ func (db *DB) Query(ctx context.Context, each func(Row) error, q string, args ..
 	defer context.AfterFunc(db.ending, cancel)()
 	rows, err := db.reads.query(bounded, q, db.dialect.arguments(args))
 	if err != nil {
-		return unavailable(ctx, "reading", err)
+		return unavailable(ctx, "reading", db.noted(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		if err := each(rows); err != nil {
-			return unavailable(ctx, "reading a row", err)
+			return unavailable(ctx, "reading a row", db.noted(err))
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return unavailable(ctx, "reading rows", err)
+		return unavailable(ctx, "reading rows", db.noted(err))
 	}
 	return nil
 }

@@ -59,6 +59,11 @@ type dialect interface {
 	present() error
 	// lost reports whether the connection must be replaced after an error.
 	lost(error) bool
+	// damaged reports whether an error says that the content of the database is damaged.
+	damaged(error) bool
+	// examine reads the whole database, where its server does not do so by itself. Its error is one of damage, or says why
+	// the database could not be read.
+	examine(context.Context) error
 	// conflict reports whether another node caused an error, so that the same may succeed a moment later.
 	conflict(error) bool
 

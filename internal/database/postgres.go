@@ -229,6 +229,8 @@ const (
 	noPrivilege         = "42501"
 	serializationFailed = "40001"
 	deadlock            = "40P01"
+	dataCorrupted       = "XX001"
+	indexCorrupted      = "XX002"
 )
 
 func sqlState(err error) string {
@@ -262,6 +264,14 @@ func (*postgres) conflict(err error) bool {
 	code := sqlState(err)
 	return code == deadlock || code == serializationFailed
 }
+
+func (*postgres) damaged(err error) bool {
+	code := sqlState(err)
+	return code == dataCorrupted || code == indexCorrupted
+}
+
+// examine has nothing to do: only PostgreSQL's own tools read all of a database.
+func (*postgres) examine(context.Context) error { return nil }
 
 func (p *postgres) explainConnection(err error) error {
 	switch sqlState(err) {

@@ -179,6 +179,27 @@ func doubtful(code int) bool {
 	return false
 }
 
+func (sqlite) damaged(err error) bool {
+	code := sqliteCode(err)
+	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB || errors.Is(err, ErrDamaged)
+}
+
+func (s sqlite) examine(ctx context.Context) error { return checkIntegrity(ctx, s.path) }
+
+// checkIntegrity reads the whole SQLite database at a path, and fails with ErrDamaged when it is not whole.
+func checkIntegrity(ctx context.Context, path string) error {
+	db := sql.OpenDB(&sqliteConnector{sqliteFile(path) + "?mode=ro", "PRAGMA " + busyTimeout})
+	defer db.Close()
+	var result string
+	if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&result); err != nil {
+		return err
+	}
+	if result != "ok" {
+		return fmt.Errorf("%w: %s", ErrDamaged, result)
+	}
+	return nil
+}
+
 func lockHolder(path string) string {
 	raw, err := os.ReadFile(path)
 	if err != nil {

@@ -45,7 +45,7 @@ func (db *DB) Write(ctx context.Context, key string, fn func(*Tx) error) error {
 		err = w.outcome(ctx)
 	}
 	w.end()
-	return err
+	return db.noted(err)
 }
 
 var errLate = fmt.Errorf("writing: %w: others have had the database for too long", ErrUnavailable)

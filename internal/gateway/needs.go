@@ -15,14 +15,15 @@ import (
 type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]model.Need, error)
 
 // needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
-var needSources = []needSource{foreignNamespace, unreadable, undispatched, refused, quarantined}
+var needSources = []needSource{damaged, foreignNamespace, unreadable, undispatched, refused, quarantined}
 
-// Needs returns what needs a person, apart from what single integrations need.
+// Needs returns what needs a person, apart from what single integrations need. Where the database is damaged, what can't
+// be read of it is left out.
 func (r *Runtime) Needs(ctx context.Context, now time.Time) ([]model.Need, error) {
 	var all []model.Need
 	for _, find := range needSources {
 		needs, err := find(r, ctx, now)
-		if err != nil {
+		if err != nil && r.Damage().Since.IsZero() {
 			return nil, err
 		}
 		slices.SortStableFunc(needs, func(a, b model.Need) int { return strings.Compare(a.Tenant, b.Tenant) })

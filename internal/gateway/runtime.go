@@ -263,6 +263,7 @@ func (r *Runtime) startFor(ctx context.Context, c *config.Config) error {
 	r.running.Go(func() { r.reseal(background) })
 	r.running.Go(func() { r.renew(background) })
 	r.running.Go(func() { r.watch(background) })
+	r.running.Go(func() { r.watchDamage(background) })
 	return nil
 }
 

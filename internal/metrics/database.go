@@ -10,6 +10,9 @@ var (
 	databaseUp = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_database_up", Help: "1 if the database could be written when it was last tried, else 0.",
 	})
+	databaseDamaged = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_database_damaged", Help: "1 if the database said in the last hour that it is damaged, or is; else 0.",
+	})
 	databaseBytes = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_database_bytes", Help: "Size of the database, without its write-ahead log.",
 	})
@@ -43,6 +46,9 @@ var (
 
 // Database sets whether the database can be written.
 func Database(up bool) { databaseUp.Set(number(up)) }
+
+// DatabaseDamaged sets whether the database is known to be damaged.
+func DatabaseDamaged(damaged bool) { databaseDamaged.Set(number(damaged)) }
 
 // DatabaseSize sets the sizes of the database and of SQLite's write-ahead log in bytes.
 func DatabaseSize(bytes, wal int64) {

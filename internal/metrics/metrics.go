@@ -136,7 +136,7 @@ var all = []prometheus.Collector{
 	deliveries, notReceived, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, unreadable, verifications,
 	documents, documentsUnreadable, documentBytes, windowLeft, unfetched, leastLeft, documentsFree, filesStuck, scans, scansPending,
 	dispatched, startedSeconds, startedExports, strays, namespaceForeign, undispatched, undispatchedAge, temporalUp,
-	databaseUp, databaseBytes, walBytes, commits, writes, roundTrips, writesWaiting,
+	databaseUp, databaseDamaged, databaseBytes, walBytes, commits, writes, roundTrips, writesWaiting,
 	erased, deleted, retentionDue, retentionLate,
 	applications, invalidAnswers, applicationBytes, tokens, formExpired,
 	signIns, tokenRequests, keysRefused,

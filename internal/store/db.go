@@ -120,6 +120,15 @@ func (db *DB) Size(ctx context.Context) (bytes int64, err error) {
 	return rows.QueryOne(ctx, db.reads, rows.Value[int64], db.sql.Size())
 }
 
+// Damage is database.Damage.
+type Damage = database.Damage
+
+// Damage is database.DB.Damage.
+func (db *DB) Damage() Damage { return db.sql.Damage() }
+
+// Examine is database.DB.Examine.
+func (db *DB) Examine(ctx context.Context, now time.Time) error { return db.sql.Examine(ctx, now) }
+
 // Write is database.DB.Write without a key: fn may run more than once and must only assign to what it captures.
 func (db *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	return db.WriteOrdered(ctx, "", fn)

@@ -12,12 +12,14 @@ import (
 
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
 )
 
 // patience is how long to wait for the answer of a part.
 const patience = 3 * time.Second
 
-// Health is the answer: whether exports can be accepted, and what is reachable, by name.
+// Health is the answer: whether exports can be accepted, and what is reachable, by name. The check integrity is there
+// where the database said that it is damaged.
 type Health struct {
 	// Status is ok; degraded: exports are accepted, and wait or lack documents; unavailable: they can't be accepted;
 	// stopping: the process ends.
@@ -107,6 +109,16 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, all bool) Health {
 		go func() { temporal <- s.Gateway.Runtime.TemporalReady(ctx) }()
 	}
 	h := Health{Status: "ok", Checks: map[string]Check{}}
+	var damage store.Damage
+	if held {
+		damage = s.Gateway.Runtime.Damage()
+	}
+	switch {
+	case damage.Confirmed:
+		h.Checks["integrity"] = Check{Reason: "the database is damaged: put a backup in its place; see the log"}
+	case !damage.Since.IsZero() && all:
+		h.Checks["integrity"] = Check{Reason: "the database said that it is damaged: see the log"}
+	}
 	h.Checks["database"] = check(answerOf(ctx, database), "the database can't be written")
 	if all {
 		err := answerOf(ctx, temporal)
@@ -126,7 +138,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, all bool) Health {
 	for name, one := range h.Checks {
 		switch {
 		case one.OK:
-		case name == "database":
+		case name == "database", name == "integrity" && damage.Confirmed:
 			h.Status = "unavailable"
 		case h.Status == "ok":
 			h.Status = "degraded"

@@ -2,6 +2,7 @@ package manageapi_test
 
 import (
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
 // attempts counts attempts at an integration, which begin a second after the other and end at once.
@@ -268,4 +270,19 @@ func TestStatusCountsUnreadableExports(t *testing.T) {
 		return err
 	})
 	require.Empty(t, needs())
+}
+
+// A database that says that it is damaged is the first thing that needs a person, also where the rest of the status
+// can't be read any more.
+func TestStatusNamesADamagedDatabase(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	storetest.Damage(t, filepath.Join(b.Folder, "hiregate.db"), "integration_health")
+	require.NoError(t, b.Runtime.Store().Ping(t.Context())) // what is in memory is read again
+	_, err := b.Runtime.Store().ListHealth(t.Context())
+	require.ErrorContains(t, err, "malformed")
+	out, _, err := b.cli("status")
+	require.NoError(t, err)
+	require.Contains(t, out, "the database")
+	require.Contains(t, out, "database disk image is malformed")
 }
