@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/hiregate/hiregate/internal/filelock"
+	"github.com/hiregate/hiregate/internal/platform"
 )
 
 // fileLock is the lock of a SQLite file, with the information on its own file at the time: to read it again would be
@@ -48,6 +49,9 @@ func acquireLock(path string) (*fileLock, error) {
 		return nil, fmt.Errorf("the folder %s can't be written by this user: change its owner, or choose another "+
 			"path for the database", filepath.Dir(path))
 	case err != nil:
+		if limit := platform.FilesExhausted(err); limit != "" {
+			err = fmt.Errorf("%w; %s", err, limit)
+		}
 		return nil, fmt.Errorf("locking the database: %w", err)
 	}
 	if err := filelock.Try(f); err != nil {

@@ -19,6 +19,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/platform"
 )
 
 const (
@@ -188,6 +190,9 @@ func (p *postgres) absent(err error, waited string) error {
 	if errors.Is(err, errReplica) {
 		return fmt.Errorf("PostgreSQL at %s is a replica, which takes no writes%s: write the primary's host and port in the "+
 			"address of the database", p.server, waited)
+	}
+	if limit := platform.FilesExhausted(err); limit != "" {
+		return fmt.Errorf("PostgreSQL at %s could not be asked%s: %s: %w", p.server, waited, limit, err)
 	}
 	return fmt.Errorf("no PostgreSQL answers at %s%s: start it, or correct the host and port in the address of the "+
 		"database: %w", p.server, waited, err)

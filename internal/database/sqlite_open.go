@@ -6,6 +6,8 @@ import (
 	"os"
 
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/hiregate/hiregate/internal/platform"
 )
 
 // claimFile locks a file that is new or a database of ours. It changes nothing in another program's file.
@@ -59,6 +61,13 @@ func sqliteExplained(err error) error {
 			"writable for the user of the gateway",
 		sqlite3.SQLITE_FULL:  "make room on the disk",
 		sqlite3.SQLITE_IOERR: "look whether its disk is whole and there",
+	}
+	if sqliteCode(err) == sqlite3.SQLITE_CANTOPEN { // which names no cause
+		file, opening := os.Open(os.DevNull)
+		if limit := platform.FilesExhausted(opening); limit != "" {
+			return fmt.Errorf("%w; %s", err, limit)
+		}
+		file.Close()
 	}
 	if remedy := remedies[sqliteCode(err)]; remedy != "" {
 		return fmt.Errorf("%w; %s", err, remedy)

@@ -19,6 +19,8 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/minio/minio-go/v7/pkg/encrypt"
+
+	"github.com/hiregate/hiregate/internal/platform"
 )
 
 const (
@@ -172,7 +174,11 @@ func (b *bucket) options() minio.PutObjectOptions {
 }
 
 func (b *bucket) prepare() error {
-	if err := b.check(); err != nil {
+	err := b.check()
+	if limit := platform.FilesExhausted(err); limit != "" {
+		return fmt.Errorf("the document store can't be used: %s: %w", limit, err)
+	}
+	if err != nil {
 		return fmt.Errorf("the document store can't be used; look whether the bucket is there, give the gateway the right "+
 			"to list, read, write and delete in it, and name a folder that it can write to in TMPDIR: %w", err)
 	}

@@ -40,6 +40,9 @@ func (f folder) prepare() error {
 }
 
 func (f folder) unusable(err error) error {
+	if limit := platform.FilesExhausted(err); limit != "" {
+		return fmt.Errorf("the document store %s can't be used: %s: %w", string(f), limit, err)
+	}
 	return fmt.Errorf("the document store %s can't be used; give user id %d the right to write there, or "+
 		"name another folder: %w",
 		string(f), os.Getuid(), err)

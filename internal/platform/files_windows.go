@@ -1,0 +1,4 @@
+package platform
+
+// openFilesLimit is empty: Windows has no such limit.
+func openFilesLimit() string { return "" }
