@@ -12,6 +12,7 @@ import (
 	"github.com/hiregate/hiregate/internal/cli/admin"
 	"github.com/hiregate/hiregate/internal/cli/apply"
 	"github.com/hiregate/hiregate/internal/cli/check"
+	"github.com/hiregate/hiregate/internal/cli/database"
 	"github.com/hiregate/hiregate/internal/cli/dev"
 	"github.com/hiregate/hiregate/internal/cli/documents"
 	"github.com/hiregate/hiregate/internal/cli/listen"
@@ -27,7 +28,7 @@ var groups = []struct {
 }{
 	{"operate", "Exports and where they go:", []func() *cobra.Command{
 		admin.Status, admin.Export, admin.Redelivery, admin.Integration, admin.Tenant, admin.APIKey, admin.Audit,
-		admin.Healthcheck, documents.Command,
+		admin.Healthcheck, documents.Command, database.Command,
 	}},
 	{"hire", "Recruiting data:", []func() *cobra.Command{
 		admin.Candidate, admin.Application, admin.Document, admin.Job, admin.Step, admin.Compliance,
@@ -65,7 +66,7 @@ var overview = &cobra.Command{
 // exits ends the help of the root.
 const exits = `
 Our commands exit with 0: done; 1: failed or not received; 2: the command line is wrong, and nothing was asked;
-3: what was to be checked could not be reached.
+3: what was to be checked could not be reached; 4: hiregate run found that the database's log is damaged.
 
 Documentation: https://github.com/hiregate/hiregate/tree/main/docs
 That of Caddy and its commands: https://caddyserver.com/docs/command-line
@@ -141,6 +142,7 @@ func register(group string, command func() *cobra.Command) {
 			exitByCode(cmd)
 			if registered != nil { // below the root already
 				extendValidate(registered.Root())
+				extendRun(registered.Root())
 			}
 			registered = cmd
 		},

@@ -22,11 +22,19 @@ func claimFile(path string) (*fileLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkTables(path); err != nil {
+	if err := checkFiles(path); err != nil {
 		lock.Close()
 		return nil, err
 	}
 	return lock, nil
+}
+
+// checkFiles refuses a database whose log is damaged, before SQLite opens it, or whose tables are another program's.
+func checkFiles(path string) error {
+	if err := checkLog(path); err != nil {
+		return err
+	}
+	return checkTables(path)
 }
 
 // checkTables refuses a file whose tables are another program's. It reads without changing so much as the journal mode.

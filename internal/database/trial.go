@@ -94,7 +94,7 @@ func (s sqlite) try(ctx context.Context, known steps) (t Trial, err error) {
 		}
 		return t, errors.Join(file.Close(), os.Remove(file.Name()))
 	}
-	if err := checkTables(s.path); err != nil {
+	if err := checkFiles(s.path); err != nil {
 		return t, err
 	}
 	db := sql.OpenDB(&sqliteConnector{sqliteFile(s.path) + "?mode=rw", "PRAGMA busy_timeout = 5000"})

@@ -24,6 +24,8 @@ import (
 var (
 	// ErrUnavailable is database.ErrUnavailable.
 	ErrUnavailable = database.ErrUnavailable
+	// ErrDamagedLog is database.ErrDamagedLog.
+	ErrDamagedLog = database.ErrDamagedLog
 	// ErrNotFound says that there is no such row.
 	ErrNotFound = rows.ErrNotFound
 	// ErrTaken says that a value that must be unique belongs to another row.

@@ -10,6 +10,8 @@ const (
 	ExitFailed = 1 // what was asked for was not done, or not received
 	ExitUsage  = 2 // the command line is wrong: nothing was asked
 	ExitUnable = 3 // what was to be checked could not be reached: nothing is known about it
+	// ExitDamaged is of `hiregate run`: a person has to decide first, so a supervisor must not start it again.
+	ExitDamaged = 4
 )
 
 // usageError is an error of what was typed: the command was not begun.
