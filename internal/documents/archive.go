@@ -42,7 +42,7 @@ type Archive struct {
 
 	places     places
 	stuck      atomic.Int64          // files that the last sweep could not remove
-	unstorable atomic.Pointer[error] // what Watch found
+	unstorable atomic.Pointer[fault] // nil: documents can be stored, as far as is known
 	unstored   unstored
 }
 

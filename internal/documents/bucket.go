@@ -3,6 +3,7 @@ package documents
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -43,6 +44,9 @@ type Bucket struct {
 	// Encryption at rest, by the server: AES256, or the id of a key of its KMS. Default: its own.
 	Encryption string
 }
+
+// ErrAway says that the object storage did not answer, or answered that it can't now: the same may succeed later.
+var ErrAway = errors.New("the object storage is away")
 
 const amazon = "https://s3.amazonaws.com"
 
@@ -154,7 +158,20 @@ func (b *bucket) try(ctx context.Context, limit time.Duration, request func(cont
 		case <-time.After(rand.N(bucketPause << n)):
 		}
 	}
+	if away(err) {
+		return fmt.Errorf("%w: %w", ErrAway, err)
+	}
 	return translate(err)
+}
+
+// away reports whether an error of a request is that the server did not answer, or could not answer now. A certificate
+// that we don't trust stays one.
+func away(err error) bool {
+	if err == nil || errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.RecordHeaderError)) {
+		return false
+	}
+	status := minio.ToErrorResponse(err).StatusCode
+	return status == 0 || status >= http.StatusInternalServerError && !final(status)
 }
 
 // final reports whether an answer of the server stays as it is, whoever asks again.

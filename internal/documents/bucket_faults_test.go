@@ -139,3 +139,28 @@ func TestBucketThatIsFullOrForbidden(t *testing.T) {
 	require.EqualValues(t, 1, tries.Load())
 	require.ErrorIs(t, full.Check(), ErrFull)
 }
+
+// A server that does not answer, or can't now, is away: the gateway starts all the same. What it answers for good, and
+// what is wrong on our side, ends the start.
+func TestBucketThatIsAway(t *testing.T) {
+	t.Parallel()
+	endpoint, _ := s3(t)
+	answering := func(status int) *Files {
+		return openBucket(t, faulty(t, endpoint, func(w http.ResponseWriter, _ *http.Request) bool {
+			refuse(w, status, "Refused")
+			return true
+		}))
+	}
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	untrusted := httptest.NewTLSServer(nil)
+	t.Cleanup(untrusted.Close)
+	for name, f := range map[string]*Files{"nobody listens": openBucket(t, closed.URL), "503": answering(503), "500": answering(500)} {
+		require.ErrorIs(t, f.Prepare(), ErrAway, name)
+	}
+	for name, f := range map[string]*Files{"403": answering(403), "404": answering(404), "507": answering(507), "untrusted": openBucket(t, untrusted.URL)} {
+		err := f.Prepare()
+		require.Error(t, err, name)
+		require.NotErrorIs(t, err, ErrAway, name)
+	}
+}

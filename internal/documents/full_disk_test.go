@@ -59,7 +59,8 @@ func fillDisk(t *testing.T, room func(bytes uint64)) {
 	require.Len(t, told, 1, "after a minute")
 	require.EqualValues(t, 3, told[0].ContextMap()["failures"])
 
-	require.NoError(t, b.Storable(), "nobody looked")
+	_, err := b.Storable()
+	require.NoError(t, err, "nobody looked")
 	b.advance(time.Hour)
 	late := b.accept("late")
 	require.Equal(t, 1, b.fetch(late).Missing)
@@ -69,7 +70,8 @@ func fillDisk(t *testing.T, room func(bytes uint64)) {
 	require.Eventually(t, func() bool { return metricstest.Gauge(t, "hiregate_documents_unfetched") == 3 }, time.Minute, time.Millisecond)
 	stop()
 	watching.Wait()
-	require.ErrorIs(t, b.Storable(), documents.ErrFull)
+	_, err = b.Storable()
+	require.ErrorIs(t, err, documents.ErrFull)
 	require.Equal(t, (model.DocumentWindow - time.Hour - time.Minute).Seconds(),
 		metricstest.Gauge(t, "hiregate_documents_unfetched_window_seconds"), "of the first one")
 	require.Positive(t, metricstest.Gauge(t, "hiregate_documents_free_bytes"))

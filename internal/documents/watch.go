@@ -25,7 +25,7 @@ func (a *Archive) Watch(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for n := 0; ; n++ {
-		if n%remoteEvery == 0 || !a.Files.remote() || a.Storable() != nil {
+		if n%remoteEvery == 0 || !a.Files.remote() || a.unstorable.Load() != nil {
 			a.check()
 		}
 		if err := a.countUnfetched(ctx); err != nil && ctx.Err() == nil {
@@ -42,19 +42,32 @@ func (a *Archive) Watch(ctx context.Context) {
 
 // check looks whether a document could be stored, and how much space is free.
 func (a *Archive) check() {
-	err := a.Files.Check()
-	switch before := a.unstorable.Swap(&err); {
-	case err != nil && (before == nil || *before == nil):
-		a.Log.Error("documents can't be stored: they are fetched again until their URLs end, and then lost",
-			zap.Error(err))
-	case err == nil && before != nil && *before != nil:
-		a.Log.Info("documents can be stored again")
-	}
+	a.NoteStorable(a.Files.Check())
 	if free, err := a.Files.Free(); err == nil {
 		metrics.DocumentsFree(free)
 	} else {
 		metrics.DocumentsFreeUnknown()
 	}
+}
+
+// NoteStorable notes whether a document could be stored: nil, or why not.
+func (a *Archive) NoteStorable(err error) {
+	before := a.unstorable.Load()
+	switch {
+	case err != nil && before == nil:
+		a.unstorable.Store(&fault{err, a.Now()})
+		a.Log.Error("documents can't be stored: they are fetched again until their URLs end, and then lost",
+			zap.Error(err))
+	case err == nil && before != nil:
+		a.unstorable.Store(nil)
+		a.Log.Info("documents can be stored again")
+	}
+}
+
+// fault is why no document could be stored, since a time.
+type fault struct {
+	error
+	since time.Time
 }
 
 func (a *Archive) countUnfetched(ctx context.Context) error {
@@ -71,12 +84,12 @@ func (a *Archive) countUnfetched(ctx context.Context) error {
 }
 
 // Storable returns the reason why no document could be stored at the last check, which was at most ten seconds ago, or five
-// minutes if it is a bucket's; nil: one could.
-func (a *Archive) Storable() error {
-	if err := a.unstorable.Load(); err != nil {
-		return *err
+// minutes if it is a bucket's, and since when that is so; nil: one could.
+func (a *Archive) Storable() (since time.Time, err error) {
+	if f := a.unstorable.Load(); f != nil {
+		return f.since, f.error
 	}
-	return nil
+	return time.Time{}, nil
 }
 
 // unstored logs the documents that could not be stored, once a minute for each tenant.

@@ -113,3 +113,22 @@ func attachments(t *testing.T, body []byte) (urls []string) {
 	}
 	return urls
 }
+
+// A gateway starts while its bucket is away: it accepts exports, says so, and stores documents when the bucket is back.
+func TestStartWhileTheBucketIsAway(t *testing.T) {
+	t.Parallel()
+	b := startBucket(t)
+	b.kill()
+	s := newReceiver(t, setup{documents: b.option()})
+	s.accepted(minimal("c-1"))
+	documents := func() bool {
+		var health struct{ Checks map[string]struct{ OK bool } }
+		require.NoError(t, json.Unmarshal([]byte(body(t, s.url("/healthz"))), &health))
+		return health.Checks["documents"].OK
+	}
+	require.False(t, documents())
+	out, _ := run(t, []string{"HIREGATE_ADMIN=" + loopback(s.admin)}, hiregate(t), "status")
+	require.Contains(t, out, "documents can't be stored since")
+	b.start()
+	require.Eventually(t, documents, patience, 200*time.Millisecond)
+}

@@ -15,7 +15,7 @@ import (
 type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]model.Need, error)
 
 // needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
-var needSources = []needSource{damaged, foreignNamespace, unreadable, undispatched, refused, quarantined}
+var needSources = []needSource{damaged, unstorable, foreignNamespace, unreadable, undispatched, refused, quarantined}
 
 // Needs returns what needs a person, apart from what single integrations need. Where the database is damaged, what can't
 // be read of it is left out.
@@ -30,6 +30,16 @@ func (r *Runtime) Needs(ctx context.Context, now time.Time) ([]model.Need, error
 		all = append(all, needs...)
 	}
 	return all, nil
+}
+
+// unstorable finds that documents can't be stored.
+func unstorable(r *Runtime, _ context.Context, _ time.Time) ([]model.Need, error) {
+	since, err := r.Archive.Storable()
+	if err == nil {
+		return nil, nil
+	}
+	return []model.Need{{Kind: model.NeedUnstorable, Since: since, Sentence: "documents can't be stored since " +
+		since.UTC().Format(time.RFC3339) + ", and are lost when their URLs end: " + err.Error(), Action: "hiregate healthcheck"}}, nil
 }
 
 // foreignNamespace finds that the namespace of Temporal belongs to another database.

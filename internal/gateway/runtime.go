@@ -197,8 +197,10 @@ func (r *Runtime) startFor(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if err := r.files.Prepare(); err != nil {
-		return err
+	// A bucket that is away comes back, as Temporal does: until then exports are accepted without documents.
+	away := r.files.Prepare()
+	if away != nil && !errors.Is(away, documents.ErrAway) {
+		return away
 	}
 	if err := r.Directory.Refresh(ctx); err != nil {
 		return err
@@ -207,11 +209,12 @@ func (r *Runtime) startFor(ctx context.Context, c *config.Config) error {
 		return err
 	}
 	r.build(db)
+	r.Archive.NoteStorable(away)
 	log := r.log.Named("traces")
 	if err := tracing.Start(func(err error) { log.Warn("traces could not be exported", zap.Error(err)) }); err != nil {
 		log.Error("no traces are made: check the OTEL_ variables and restart the gateway", zap.Error(err))
 	}
-	if db.Exclusive() {
+	if db.Exclusive() && away == nil {
 		// What was begun since it was opened is not left by another process: a configuration that is being replaced takes it
 		// in.
 		if err := r.Archive.Sweep(ctx, r.database.opened); err != nil {
@@ -365,7 +368,8 @@ func (r *Runtime) DocumentsReady() error {
 	if !r.started {
 		return nil
 	}
-	return r.Archive.Storable()
+	_, err := r.Archive.Storable()
+	return err
 }
 
 // boundBodies bounds unverified bodies, and requests, as the configuration in force says.

@@ -20,6 +20,7 @@ const (
 	NeedRefused       NeedKind = "exports_refused"      // although they were signed right
 	NeedUnreadable    NeedKind = "exports_unreadable"   // what is stored of them is damaged
 	NeedForeign       NeedKind = "namespace_foreign"    // of Temporal; it concerns all tenants
+	NeedUnstorable    NeedKind = "documents_unstorable" // it concerns all tenants
 	NeedDamaged       NeedKind = "database_damaged"     // it said so; it concerns all tenants
 )
 
