@@ -7,6 +7,7 @@ set -euo pipefail
 needs='
 openssl          openssl          the tests compare signatures with those of openssl dgst
 postgres         postgresql       the tests of the store run on PostgreSQL as well
+pgbouncer        pgbouncer        the gateway refuses a pooler that keeps no sessions
 dockerd          docker.io        the last stage of the image is built and run
 docker-compose   docker-compose   docker-compose.yml is checked
 clamd            clamav-daemon    documents are scanned by it

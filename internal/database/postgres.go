@@ -158,7 +158,7 @@ func (p *postgres) wait(ctx context.Context, log *zap.Logger) error {
 	var err error
 	for began, logged := time.Now(), false; ; {
 		last := p.look(ctx)
-		if last == nil || errors.Is(last, errEncoding) {
+		if last == nil || errors.Is(last, errUnfit) {
 			return last
 		}
 		if err == nil || ctx.Err() == nil { // what a look said that was broken off is not the reason
@@ -182,7 +182,9 @@ func (p *postgres) wait(ctx context.Context, log *zap.Logger) error {
 
 var (
 	errReplica  = errors.New("it is a replica, which takes no writes")
-	errEncoding = errors.New("hiregate needs a database in UTF8")
+	errUnfit    = errors.New("it can't be used as it is set up") // however long we wait
+	errEncoding = fmt.Errorf("hiregate needs a database in UTF8: %w", errUnfit)
+	errPooled   = fmt.Errorf("hiregate needs sessions of its own: %w", errUnfit)
 )
 
 // absent explains an error of look that may end by itself. waited says how long it did not, such as ", for 30s".
@@ -207,8 +209,8 @@ func (p *postgres) look(ctx context.Context) error {
 	defer c.Close(ctx)
 	var replica bool
 	var encoding string
-	if err := c.QueryRow(ctx, `SELECT pg_is_in_recovery(), current_setting('server_encoding')`).Scan(&replica,
-		&encoding); err != nil {
+	if err := c.QueryRow(ctx, `SELECT pg_is_in_recovery(), current_setting('server_encoding')`,
+		pgx.QueryExecModeSimpleProtocol).Scan(&replica, &encoding); err != nil {
 		return err
 	}
 	if encoding != "UTF8" {
@@ -219,12 +221,13 @@ func (p *postgres) look(ctx context.Context) error {
 	if replica {
 		return errReplica
 	}
-	return nil
+	return p.checkSession(ctx, c.PgConn())
 }
 
 // The classes and codes of SQLSTATE that mean something to us; see "PostgreSQL Error Codes" in its manual.
 const (
 	connectionException = "08"
+	protocolViolation   = "08P01"
 	operatorShutdown    = "57P0" // shut down, crashed, starting up, database dropped
 	tooManyConnections  = "53300"
 	readOnlyTransaction = "25006"

@@ -38,7 +38,7 @@ func Try(ctx context.Context, address string, files fs.FS) (Trial, error) {
 
 func (p *postgres) try(ctx context.Context, known steps) (t Trial, err error) {
 	if err := p.look(ctx); err != nil {
-		if unreachable(err) && !errors.Is(err, errEncoding) {
+		if unreachable(err) && !errors.Is(err, errUnfit) {
 			return t, p.absent(err, "")
 		}
 		return t, p.explainConnection(err)
