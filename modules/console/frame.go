@@ -130,6 +130,10 @@ func (f frame) Set(name, value string) template.URL {
 	if q.Del(name); value != "" {
 		q.Set(name, value)
 	}
+	if name == "tenant" { // these are names within the former one
+		q.Del("integration")
+		q.Del("candidate")
+	}
 	if len(q) == 0 {
 		return template.URL(f.Self)
 	}
