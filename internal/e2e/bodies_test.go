@@ -26,7 +26,7 @@ var strangers = &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
 // 512 MiB, and acknowledges the exports of another tenant.
 func TestStrangersTakeLittleMemory(t *testing.T) {
 	const announced, begun, connections, streams, half, exports = 2500, 2500, 1200, 50, 32 << 20, 200
-	s := newSystemWith(t, setup{
+	s := newReceiver(t, setup{
 		// nobody is cut off before the test has ended
 		global:  "servers {\nprotocols h1 h2c\ntimeouts {\nread_body_idle 10m\n}\n}",
 		options: "body_time 1h\ntenant globex {\nsecret " + inboundSecret + "\n}",
