@@ -49,7 +49,7 @@ type UpstreamOIDC struct {
 	ClientSecret string `json:"client_secret"`
 	// TrustEmail are domains whose addresses count as verified where the provider does not say whether they are.
 	TrustEmail []string `json:"trust_email,omitempty"`
-	// Domains are those of the addresses whose accounts are linked to users. Default: all.
+	// Domains limit which accounts are linked to users: those with an address in one of them. Default: all.
 	Domains []string `json:"domains,omitempty"`
 	// ProvisionOff refuses accounts whose address no user has, instead of inserting a user.
 	ProvisionOff bool `json:"provision_off,omitempty"`

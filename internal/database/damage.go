@@ -11,7 +11,7 @@ import (
 // ErrDamaged says that the content of the database is damaged.
 var ErrDamaged = errors.New("the database is damaged")
 
-// Damage is what is known of damage to the database, from errors of statements. The zero value: there is none.
+// Damage records damage to the database, as the errors of statements tell of it. The zero value: there is none.
 type Damage struct {
 	Since  time.Time // of the first such error
 	Reason string    // the first such error
