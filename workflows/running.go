@@ -54,41 +54,49 @@ func Barred(err error) string {
 const hurriedInterval = time.Second
 
 // RunNow has Temporal run an activity at once that waits for its next run. One that is running is left alone, and so is
-// one that a worker is about to take: it would lose its place in the queue. The error is ErrNotRunning or ErrNoActivity
-// when there is nothing to run.
+// one that a worker is about to take: it would lose its place in the queue. So is one of which no run has answered so far,
+// since its worker died: Temporal would count its next run from the year 1970, and take the activity's time for over.
+// The error is ErrNotRunning or ErrNoActivity when there is nothing to run.
 //
 // It shortens the activity's retry interval, which RestoreRetryInterval lengthens again. ResetActivity would do too, but not
 // where the activity begins to run while it is asked for: Temporal then drops what that run answers, and waits for its
 // heartbeats to time out.
 func RunNow(ctx context.Context, c client.Client, namespace, workflowID, activityID string) error {
+	_, err := Wake(ctx, c, namespace, workflowID, activityID)
+	return err
+}
+
+// Wake is RunNow, and reports whether the activity waited and was not left alone.
+func Wake(ctx context.Context, c client.Client, namespace, workflowID, activityID string) (woken bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	execution := &common.WorkflowExecution{WorkflowId: workflowID}
 	found, err := describe(ctx, c, namespace, execution)
 	if err == nil {
 		if found.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-			return ErrNotRunning
+			return false, ErrNotRunning
 		}
 		pending := found.GetPendingActivities()
 		at := slices.IndexFunc(pending, func(a *workflow.PendingActivityInfo) bool { return a.GetActivityId() == activityID })
 		if at < 0 {
-			return ErrNoActivity
+			return false, ErrNoActivity
 		}
 		switch a := pending[at]; {
 		case a.GetState() == enums.PENDING_ACTIVITY_STATE_STARTED,
-			a.GetState() == enums.PENDING_ACTIVITY_STATE_SCHEDULED && a.GetNextAttemptScheduleTime() == nil:
-			return nil
+			a.GetState() == enums.PENDING_ACTIVITY_STATE_SCHEDULED && a.GetNextAttemptScheduleTime() == nil,
+			a.GetLastAttemptCompleteTime() == nil:
+			return false, nil
 		}
 		err = setRetryInterval(ctx, c, namespace, execution, activityID, hurriedInterval)
 	}
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
-		return ErrNotRunning
+		return false, ErrNotRunning
 	}
 	if err != nil {
-		return fmt.Errorf("asking Temporal to run an activity now: %w", err)
+		return false, fmt.Errorf("asking Temporal to run an activity now: %w", err)
 	}
-	return nil
+	return true, nil
 }
 
 // RestoreRetryInterval gives the activity that calls it the retry interval back that RunNow shortened: if its worker dies,

@@ -157,6 +157,7 @@ func (r *Runtime) build(db *store.DB) {
 	r.exports = &export.Activities{
 		Store: db, Archive: r.Archive, InForce: inForce, Capacity: export.NewCapacity(export.AttemptsAtOnce, export.BytesAtOnce),
 		Now: r.now, Log: log.Named("export"), IsLost: r.Redeliverer.IsLost,
+		Leave: r.Redeliverer.Leave,
 	}
 	if !db.Exclusive() { // a node that is alone has nobody to take its groups
 		r.Dispatcher.Busy = r.exports.Busy

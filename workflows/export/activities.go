@@ -29,6 +29,8 @@ type Activities struct {
 	Log      *zap.Logger
 	// IsLost reports whether Temporal has no workflow of a round. Nil: it is not asked.
 	IsLost func(ctx context.Context, e *model.Export, round int) (bool, error)
+	// Leave moves what a workflow has left of an export into the next round.
+	Leave func(ctx context.Context, e *model.Export, workflow string) error
 
 	groups       atomic.Int64 // that are being delivered
 	gates        gates
@@ -41,7 +43,29 @@ type Activities struct {
 func (a *Activities) Register(deliver, fetch worker.Registry) {
 	deliver.RegisterWorkflowWithOptions(Workflow, workflow.RegisterOptions{Name: WorkflowName})
 	deliver.RegisterActivityWithOptions(a.Deliver, activity.RegisterOptions{Name: DeliverName})
+	deliver.RegisterActivityWithOptions(a.HandBack, activity.RegisterOptions{Name: HandBackName})
 	fetch.RegisterActivityWithOptions(a.FetchDocuments, activity.RegisterOptions{Name: FetchDocumentsName})
+}
+
+// HandBack moves what the workflow that calls it has left of its exports into the next round, once no run of it delivers
+// them in this process any more.
+func (a *Activities) HandBack(ctx context.Context, part Part) error {
+	defer workflows.Beat(ctx)()
+	leave, free := a.runs.enter(part)
+	if !free {
+		return workflows.RetryAfter("under_way", 0, workflows.Jittered(runsDelay))
+	}
+	defer leave()
+	exports, err := a.Store.ExportsByID(ctx, part.Exports)
+	if err != nil {
+		return a.storeAway(err)
+	}
+	for _, e := range exports {
+		if err := a.Leave(ctx, e, activity.GetInfo(ctx).WorkflowExecution.ID); err != nil {
+			return a.storeAway(err)
+		}
+	}
+	return nil
 }
 
 // ownGroups is how many groups a node delivers before others may take those that it starts. Those of a node that is not

@@ -20,7 +20,8 @@ import (
 
 // waiting is the activity of a delivery to hris that waits for its next run.
 func waiting() []*workflow.PendingActivityInfo {
-	return []*workflow.PendingActivityInfo{{ActivityId: "deliver", State: enums.PENDING_ACTIVITY_STATE_SCHEDULED, NextAttemptScheduleTime: timestamppb.Now()}}
+	return []*workflow.PendingActivityInfo{{ActivityId: "deliver", State: enums.PENDING_ACTIVITY_STATE_SCHEDULED, NextAttemptScheduleTime: timestamppb.Now(),
+		LastAttemptCompleteTime: timestamppb.Now()}}
 }
 
 // held accepts an export, has its workflow run, and its delivery to hris wait at a closed gate.

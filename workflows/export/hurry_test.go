@@ -99,3 +99,42 @@ func TestRunNowLeavesWhatRunsAlone(t *testing.T) {
 	require.Equal(t, 3, last)
 	require.ErrorIs(t, hurry(c), workflows.ErrNotRunning)
 }
+
+// An activity whose worker died in its first run is run again after its interval, also where somebody hurries it meanwhile: it is
+// neither lost nor does it end its workflow.
+func TestRunNowLeavesWhatNeverAnsweredAlone(t *testing.T) {
+	t.Parallel()
+	_, c := temporaltest.New(t)
+	const queue = "crashed"
+	silent := make(chan struct{})
+	w := worker.New(c, queue, worker.Options{})
+	crashed := func(ctx workflow.Context) (int32, error) {
+		var run int32
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+			ActivityID: "deliver", ScheduleToCloseTimeout: 72 * time.Hour, StartToCloseTimeout: time.Hour, HeartbeatTimeout: time.Second,
+			RetryPolicy: &temporal.RetryPolicy{InitialInterval: 5 * time.Second, BackoffCoefficient: 1},
+		}), "deliver").Get(ctx, &run)
+		return run, err
+	}
+	w.RegisterWorkflowWithOptions(crashed, workflow.RegisterOptions{Name: "crashed"})
+	w.RegisterActivityWithOptions(func(ctx context.Context) (int32, error) {
+		if activity.GetInfo(ctx).Attempt == 1 {
+			<-silent // no heartbeat and no answer, as of a process that was killed
+		}
+		return activity.GetInfo(ctx).Attempt, nil
+	}, activity.RegisterOptions{Name: "deliver"})
+	require.NoError(t, w.Start())
+	t.Cleanup(func() { close(silent); w.Stop() })
+	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "export/acme/u-1", TaskQueue: queue}, "crashed")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		found, err := c.DescribeWorkflowExecution(t.Context(), "export/acme/u-1", "")
+		require.NoError(t, err)
+		all := found.GetPendingActivities()
+		return len(all) == 1 && all[0].GetAttempt() == 2
+	}, time.Minute, 10*time.Millisecond, "Temporal does not miss its heartbeats")
+	require.NoError(t, workflows.RunNow(t.Context(), c, client.DefaultNamespace, "export/acme/u-1", "deliver"))
+	var last int32
+	require.NoError(t, run.Get(t.Context(), &last), "Temporal took its time for over")
+	require.EqualValues(t, 2, last)
+}

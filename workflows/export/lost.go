@@ -301,3 +301,26 @@ func (r *Redeliverer) conclude(ctx context.Context, d *model.Delivery) error {
 		zap.String("outcome", string(d.Outcome)), zap.String("reason", d.Reason))
 	return nil
 }
+
+// Leave moves the deliveries of an export that a workflow carries, and that are not final, into the next round.
+func (r *Redeliverer) Leave(ctx context.Context, e *model.Export, workflow string) error {
+	if e.DispatchedAt.IsZero() {
+		if e.WorkflowID != workflow {
+			return nil
+		}
+		return r.Store.Write(ctx, func(tx *store.Tx) error { return tx.SkipRound(e) })
+	}
+	deliveries, err := r.Store.ListDeliveries(ctx, e.ID)
+	if err != nil {
+		return err
+	}
+	deliveries = append(deliveries, e.Pending(deliveries)...)
+	open := slices.DeleteFunc(slices.Clone(deliveries), func(d *model.Delivery) bool {
+		return d.Outcome.Final() || d.Parked || model.LatestDelivery(deliveries, d.Integration) != d ||
+			e.RoundWorkflowID(d.Round) != workflow
+	})
+	if len(open) == 0 {
+		return nil
+	}
+	return r.restart(ctx, e, open)
+}

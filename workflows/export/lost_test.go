@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -346,4 +349,34 @@ func TestDocumentsOfALostWorkflowAreFetched(t *testing.T) {
 	documents, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Equal(t, model.GivenUp, documents[0].State)
+}
+
+// What Temporal gave up goes on at once in another workflow, with its attempts and its end; what was delivered does not.
+func TestWhatWasCutIsHandedBack(t *testing.T) {
+	t.Parallel()
+	b := newLossFixture(t)
+	b.Leave = b.watcher.Leave
+	b.status.Store(http.StatusInternalServerError)
+	e := b.dispatched("u-1", "hris", "crm")
+	b.deliver(e)
+	b.status.Store(http.StatusOK)
+	crm := part(e)
+	crm.To = []string{"crm"}
+	_, _, why := b.deliverAll(crm)
+	require.Nil(t, why)
+
+	env := newWorkflow()
+	env.SetStartTime(b.Clock())
+	env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: e.WorkflowID})
+	env.RegisterActivityWithOptions(func(export.Part) ([]export.DeliverResult, error) {
+		return nil, temporal.NewNonRetryableApplicationError("gave up", "net", nil)
+	}, activity.RegisterOptions{Name: export.DeliverName})
+	env.RegisterActivityWithOptions(b.HandBack, activity.RegisterOptions{Name: export.HandBackName})
+	env.ExecuteWorkflow(export.Workflow, export.Input{Exports: []int64{e.ID}, To: []string{"hris", "crm"}, DeliverTill: e.DeliverTill})
+	require.NoError(t, env.GetWorkflowError())
+	now, err := b.Store.Export(t.Context(), e.ID)
+	require.NoError(t, err)
+	require.Equal(t, []any{1, true, []string{"hris"}, e.DeliverTill}, []any{now.Round, now.DispatchedAt.IsZero(), now.Integrations, now.DeliverTill})
+	d := b.delivery(now)
+	require.Equal(t, []any{model.Retrying, 1}, []any{d.Outcome, d.Attempts})
 }

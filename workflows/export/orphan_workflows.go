@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hiregate/hiregate/internal/metrics"
-	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
@@ -222,7 +221,7 @@ func (r *Redeliverer) endOrphanWorkflow(ctx context.Context, s OrphanWorkflow) (
 		return false, err
 	}
 	for _, e := range here {
-		if err := r.leave(ctx, e, s.Workflow); err != nil {
+		if err := r.Leave(ctx, e, s.Workflow); err != nil {
 			return false, err
 		}
 	}
@@ -234,27 +233,4 @@ func (r *Redeliverer) endOrphanWorkflow(ctx context.Context, s OrphanWorkflow) (
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// leave moves the deliveries of an export that a workflow carries, and that are not final, into the next round.
-func (r *Redeliverer) leave(ctx context.Context, e *model.Export, workflow string) error {
-	if e.DispatchedAt.IsZero() {
-		if e.WorkflowID != workflow {
-			return nil
-		}
-		return r.Store.Write(ctx, func(tx *store.Tx) error { return tx.SkipRound(e) })
-	}
-	deliveries, err := r.Store.ListDeliveries(ctx, e.ID)
-	if err != nil {
-		return err
-	}
-	deliveries = append(deliveries, e.Pending(deliveries)...)
-	open := slices.DeleteFunc(slices.Clone(deliveries), func(d *model.Delivery) bool {
-		return d.Outcome.Final() || d.Parked || model.LatestDelivery(deliveries, d.Integration) != d ||
-			e.RoundWorkflowID(d.Round) != workflow
-	})
-	if len(open) == 0 {
-		return nil
-	}
-	return r.restart(ctx, e, open)
 }

@@ -141,6 +141,7 @@ func TestRedeliveryOfWhatWasNotTriedYet(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, export.Redelivery{Round: 1, Started: []string{"late"}}, res, "it was added later: nothing is on its way there")
 	dispatched(1, "late")
+	hris.LastAttemptCompleteTime = timestamppb.Now()
 	hris.State, hris.NextAttemptScheduleTime = enums.PENDING_ACTIVITY_STATE_SCHEDULED, timestamppb.Now() // at a closed breaker, or at in_flight
 	res, err = redeliver("hris")
 	require.NoError(t, err)

@@ -23,7 +23,11 @@ const (
 	WorkflowName       = "export"
 	FetchDocumentsName = "fetch-documents"
 	DeliverName        = "deliver"
+	HandBackName       = "hand-back"
 )
+
+// handsBack is the change since which a workflow hands back what it could not deliver.
+const handsBack = "hand-back"
 
 // Input is the input of the workflow of exports: of one export in one round, or of a group in round 0. It holds the
 // deadlines, so that a late start does not extend them.
@@ -38,7 +42,7 @@ type Input struct {
 	Attributes    bool          `json:"attributes,omitempty"` // the search attributes are registered
 }
 
-// Part is the input of the activities.
+// Part is the input of all activities.
 type Part struct {
 	Exports []int64   `json:"exports"`
 	Round   int       `json:"round,omitempty"`
@@ -50,7 +54,7 @@ type Part struct {
 // Result is the result of a workflow of exports.
 type Result struct {
 	Deliveries []DeliverResult `json:"deliveries,omitempty"`
-	Cut        bool            `json:"cut,omitempty"` // Temporal gave them up: nothing is known here
+	Cut        bool            `json:"cut,omitempty"` // Temporal gave them up: nothing is known here, and they were handed back
 	Documents  FetchResult     `json:"documents"`
 }
 
@@ -110,12 +114,14 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 		}
 	}
 	options := activityOptions(ctx, DeliverName, workflows.DeliverQueue, in.DeliverTill)
-	if len(in.To) > 0 { // a single export, which seldom runs long enough for one of the heartbeats, each a write in Temporal
-		options.Summary, options.HeartbeatTimeout = "to "+strings.Join(in.To, ", "), 10*time.Second
+	if len(in.To) > 0 { // a single export
+		options.Summary = "to " + strings.Join(in.To, ", ")
 	}
 	var res Result
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), DeliverName, part).Get(ctx, &res.Deliveries)
-	res.Cut = err != nil
+	if res.Cut = err != nil; res.Cut {
+		handBack(ctx, part)
+	}
 	if documents != nil {
 		// The only failure is that of the safety net. The deliveries have ended, and the store knows which documents
 		// are missing.
@@ -131,6 +137,18 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 		}
 	}
 	return res, nil
+}
+
+// handBack has deliveries that Temporal gave up go on in another workflow. Where that fails as well, the gateway finds
+// them once they are overdue.
+func handBack(ctx workflow.Context, part Part) {
+	if workflow.GetVersion(ctx, handsBack, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return
+	}
+	options := activityOptions(ctx, HandBackName, workflows.DeliverQueue, workflow.Now(ctx).Add(lostAge))
+	if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), HandBackName, part).Get(ctx, nil); err != nil {
+		workflow.GetLogger(ctx).Warn("deliveries could not be handed back")
+	}
 }
 
 // await waits for the documents, but no longer than limit.
@@ -153,7 +171,7 @@ func activityOptions(ctx workflow.Context, id, queue string, end time.Time) work
 		TaskQueue:              queue,
 		ScheduleToCloseTimeout: max(0, end.Sub(workflow.Now(ctx))) + safetyNet,
 		StartToCloseTimeout:    2 * agendaRuns,
-		HeartbeatTimeout:       20 * time.Second,
+		HeartbeatTimeout:       10 * time.Second,
 		RetryPolicy:            retry,
 	}
 }

@@ -2,6 +2,7 @@ package export_test
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -64,7 +65,7 @@ func TestHowLongActivitiesHave(t *testing.T) {
 		fetching := max(0, model.DocumentWindow-late) + 5*time.Minute
 		require.Equal(t, map[string]limits{
 			"deliver":         {"deliver", "hiregate-deliver", 10 * time.Second, min(10*time.Minute, delivering), delivering},
-			"fetch-documents": {"fetch-documents", "hiregate-documents", 20 * time.Second, min(10*time.Minute, fetching), fetching},
+			"fetch-documents": {"fetch-documents", "hiregate-documents", 10 * time.Second, min(10*time.Minute, fetching), fetching},
 		}, got, late)
 	}
 }
@@ -97,6 +98,11 @@ func TestOutcomeOfARound(t *testing.T) {
 				}
 				return res, nil
 			}, activity.RegisterOptions{Name: export.DeliverName})
+			var back []export.Part
+			env.RegisterActivityWithOptions(func(part export.Part) error {
+				back = append(back, part)
+				return nil
+			}, activity.RegisterOptions{Name: export.HandBackName})
 			written := []temporal.SearchAttributes{}
 			env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Run(func(args mock.Arguments) {
 				written = append(written, args.Get(0).(temporal.SearchAttributes))
@@ -107,6 +113,12 @@ func TestOutcomeOfARound(t *testing.T) {
 			}
 			env.ExecuteWorkflow(export.Workflow, in)
 			require.NoError(t, env.GetWorkflowError())
+			if slices.Contains(c.classes, gaveUp) {
+				require.Len(t, back, 1, "what was given up goes on elsewhere")
+				require.Equal(t, in.Exports, back[0].Exports)
+			} else {
+				require.Empty(t, back)
+			}
 			if c.outcome == "" || !attributes {
 				require.Empty(t, written, c.classes)
 				continue

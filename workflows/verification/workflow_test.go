@@ -102,7 +102,8 @@ func TestStartOfAVerification(t *testing.T) {
 func TestHurriedVerification(t *testing.T) {
 	t.Parallel()
 	running := &workflow.WorkflowExecutionInfo{Status: enums.WORKFLOW_EXECUTION_STATUS_RUNNING}
-	waiting := []*workflow.PendingActivityInfo{{ActivityId: verification.VerifyName, State: enums.PENDING_ACTIVITY_STATE_SCHEDULED, NextAttemptScheduleTime: timestamppb.New(time.Now())}}
+	waiting := []*workflow.PendingActivityInfo{{ActivityId: verification.VerifyName, State: enums.PENDING_ACTIVITY_STATE_SCHEDULED, NextAttemptScheduleTime: timestamppb.New(time.Now()),
+		LastAttemptCompleteTime: timestamppb.New(time.Now())}}
 	id := "verification/acme/hris/" + hex.EncodeToString(hris.Setting())[:16]
 	for name, c := range map[string]struct {
 		engine  engine
