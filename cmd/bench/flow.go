@@ -26,8 +26,9 @@ type flow struct {
 	arrived  map[string]time.Time
 	acks     []time.Duration // from request to acknowledgement
 	attempts int
-	repeated int    // exports that arrived again after they were answered 200
-	refusing string // tenant whose partner answers 503
+	repeated int         // exports that arrived again after they were answered 200
+	refusing string      // tenant whose partner answers 503
+	down     atomic.Bool // all partners answer 503
 	closers  []func()
 }
 
@@ -41,12 +42,13 @@ const warmUp = `{"candidate":{"person":{"id":{"value":"c","schemeId":"Service Ca
 
 // flowOptions are the settings of a flow.
 type flowOptions struct {
-	tenants int    // t0, t1, …; each has one integration
-	option  string // of the integrations
-	failing int    // percent of attempts that the partners answer with 503
-	hanging string // tenant whose partner does not answer
-	filled  string // address of an existing database
-	nodes   int    // gateways that share the database and the load; 0: one
+	tenants int           // t0, t1, …; each has one integration
+	option  string        // of the integrations
+	failing int           // percent of attempts that the partners answer with 503
+	hanging string        // tenant whose partner does not answer
+	filled  string        // address of an existing database
+	takes   time.Duration // of each attempt at a partner
+	nodes   int           // gateways that share the database and the load; 0: one
 }
 
 // flowLoad describes the exports to send through a flow.
@@ -127,6 +129,11 @@ func (f *flow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		return
 	}
+	time.Sleep(f.takes)
+	if f.down.Load() {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
 	now := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -152,9 +159,7 @@ func (f *flow) refuse(tenant string) {
 
 // run sends exports, waits until they have arrived, and measures that.
 func (f *flow) run(l flowLoad) (flowed, error) {
-	f.mu.Lock()
-	f.acked, f.arrived, f.acks, f.repeated = map[string]acked{}, map[string]time.Time{}, nil, 0
-	f.mu.Unlock()
+	f.reset()
 	began := time.Now()
 	acking, err := f.send(l)
 	if err != nil {
@@ -164,6 +169,13 @@ func (f *flow) run(l flowLoad) (flowed, error) {
 		say("  %v", err)
 	}
 	return f.measured(began, acking, ""), nil
+}
+
+// reset forgets what was acknowledged and arrived.
+func (f *flow) reset() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.acked, f.arrived, f.acks, f.repeated = map[string]acked{}, map[string]time.Time{}, nil, 0
 }
 
 // send sends exports, and returns how long that took. The nodes share its connections.

@@ -41,6 +41,7 @@ var scenarios = []scenario{
 	{name: "low", run: func(b *bench) error { return cmp.Or(b.low(10), b.low(40)) }},
 	{name: "hang", run: (*bench).hang},
 	{name: "backlog", run: (*bench).backlog},
+	{name: "outage", run: (*bench).outage},
 	{name: "console", run: (*bench).console},
 	{name: "waits", run: (*bench).waits},
 	{name: "retention", run: (*bench).retention},

@@ -159,6 +159,7 @@ func (r *Runtime) build(db *store.DB) {
 		Now: r.now, Log: log.Named("export"), IsLost: r.Redeliverer.IsLost,
 		Leave: r.Redeliverer.Leave,
 	}
+	r.Dispatcher.Crowded = r.exports.Crowded
 	if !db.Exclusive() { // a node that is alone has nobody to take its groups
 		r.Dispatcher.Busy = r.exports.Busy
 	}
@@ -255,6 +256,7 @@ func (r *Runtime) startFor(ctx context.Context, c *config.Config) error {
 			})
 	})
 	r.running.Go(func() { r.tellArrivals(background) })
+	r.running.Go(func() { r.exports.CallWaiting(background) })
 	r.running.Go(func() { r.Redeliverer.Watch(background) })
 	r.running.Go(func() { r.Redeliverer.WatchCatchUps(background) })
 	r.running.Go(func() { r.Redeliverer.WatchOrphanWorkflows(background) })

@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -23,6 +24,8 @@ type agenda[K comparable] struct {
 	lingers time.Duration // for how long it waits for its next step by itself
 	// read returns what is open by what the store says, and when each is due; a zero time means now.
 	read func(context.Context) (map[K]time.Time, error)
+	// compare orders what is due at the same time.
+	compare func(K, K) int
 	// lane names what a step shares with others, and how many of these may be under way.
 	lane func(K) (name string, limit int)
 	step func(context.Context, K) nextStep
@@ -31,6 +34,7 @@ type agenda[K comparable] struct {
 	woken func(K, int64) bool
 
 	stored map[K]time.Time // what read returned last
+	order  []K             // of that
 	due    map[K]time.Time // of what is not under way
 	flying map[K]bool
 	lanes  map[string]*lane
@@ -119,13 +123,17 @@ func (g *agenda[K]) refresh(ctx context.Context) error {
 		}
 	}
 	maps.DeleteFunc(g.due, func(key K, _ time.Time) bool { _, open := stored[key]; return !open })
-	g.stored = stored
+	g.stored, g.order = stored, slices.SortedFunc(maps.Keys(stored), g.compare)
 	return nil
 }
 
 // launch begins what is due, if it may, and returns when the next of the others is.
 func (g *agenda[K]) launch(ctx context.Context, now time.Time, may bool) (next time.Time) {
-	for key, at := range g.due {
+	for _, key := range g.order {
+		at, waits := g.due[key]
+		if !waits {
+			continue
+		}
 		in, limit := g.laneOf(key)
 		if in.narrow {
 			limit = 1

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -27,7 +28,7 @@ type errands struct {
 func (e *errands) agenda(lane func(string) (string, int)) *agenda[string] {
 	e.at, e.flying = map[string]int{}, map[string]int{}
 	return &agenda[string]{
-		now: time.Now, lingers: agendaLingers,
+		now: time.Now, lingers: agendaLingers, compare: strings.Compare,
 		read: func(context.Context) (map[string]time.Time, error) {
 			e.mu.Lock()
 			defer e.mu.Unlock()

@@ -166,7 +166,7 @@ func (a *Activities) step(ctx context.Context, e *model.Export, d *model.Deliver
 	if err != nil {
 		return nextState{}, err
 	}
-	done, closed := a.enter(ctx, i, size, patience, !d.AskedAt.IsZero())
+	done, closed := a.enter(ctx, i, e.ID, size, patience, !d.AskedAt.IsZero())
 	if closed != "" {
 		metrics.Deferred(d.Tenant, closed)
 		now := a.Now()
@@ -198,9 +198,9 @@ func (a *Activities) step(ctx context.Context, e *model.Export, d *model.Deliver
 
 // enter takes a place at the gate of an integration, and room to send that many bytes. Then done must be called with
 // how the integration was found. Otherwise closed says why not, in a fixed word.
-func (a *Activities) enter(ctx context.Context, i *model.Integration, size int64, patience time.Duration,
+func (a *Activities) enter(ctx context.Context, i *model.Integration, export, size int64, patience time.Duration,
 	asked bool) (done func(found error), closed string) {
-	tell, closed := a.gates.enter(ctx, i, patience, asked)
+	tell, closed := a.gates.enter(ctx, i, export, patience, asked)
 	if closed != "" {
 		return nil, closed
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/failpoint"
@@ -43,6 +44,7 @@ func (a *Activities) Deliver(ctx context.Context, part Part) ([]DeliverResult, e
 		return nil, workflows.RetryAfter("under_way", 0, workflows.Jittered(runsDelay))
 	}
 	defer leave()
+	a.gates.arrived(activity.GetInfo(ctx).WorkflowExecution.ID)
 	if err := workflows.RestoreRetryInterval(ctx, retry.InitialInterval); workflows.Unanswered(err) {
 		return nil, workflows.RetryAfter("temporal_unavailable", 0, workflows.Jittered(gateDelay))
 	} else if err != nil {
@@ -55,7 +57,7 @@ func (a *Activities) Deliver(ctx context.Context, part Part) ([]DeliverResult, e
 		members: map[place]member{}, stepped: map[place]time.Time{}, waits: map[place]nextState{}}
 	wake, forget := a.documentNews.listen(part.Exports)
 	defer forget()
-	steps := agenda[place]{now: a.Now, read: r.refresh, lane: r.lane, step: r.step,
+	steps := agenda[place]{now: a.Now, read: r.refresh, compare: earlier, lane: r.lane, step: r.step,
 		wake: wake, woken: func(of place, export int64) bool { return of.export == export }}
 	if r.many { // it takes one place of the worker for all
 		a.groups.Add(1)
@@ -71,6 +73,7 @@ func (a *Activities) Deliver(ctx context.Context, part Part) ([]DeliverResult, e
 		if err != nil {
 			return nil, a.storeAway(err)
 		}
+		r.wait(ctx)
 		return nil, workflows.RetryAfterText(class, text, next.Sub(a.Now()))
 	}
 	if r.many {
@@ -271,6 +274,9 @@ func (r *delivering) step(ctx context.Context, of place) nextStep {
 	if err != nil {
 		next = r.a.waitFor(storeUnavailable, gateDelay)
 	}
+	if r.many && slices.Contains(calledFrom, next.class) { // then the run ends, and is called in its turn
+		next.due = later(next.due, r.a.Now().Add(2*agendaLingers))
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stepped[of], r.waits[of] = r.a.Now(), next
@@ -328,6 +334,30 @@ func (r *delivering) documentsTill(e *model.Export, d *model.Delivery) time.Time
 		return r.part.Began.Add(wait)
 	}
 	return time.Time{}
+}
+
+// wait notes at the gates that turned deliveries away which of them wait for their turn.
+func (r *delivering) wait(ctx context.Context) {
+	info, c := activity.GetInfo(ctx), activity.GetClient(ctx)
+	waiting := map[*model.Integration][]int64{} // exports
+	closed := map[*model.Integration]bool{}
+	for _, d := range r.open { // by export
+		next := r.waits[placeOf(d)]
+		i, ok := r.integration(placeOf(d))
+		if !ok || d.Outcome == model.Held || d.Outcome == model.Retrying && d.NextAt.After(r.a.Now()) {
+			continue
+		}
+		waiting[i] = append(waiting[i], d.ExportID)
+		closed[i] = closed[i] || slices.Contains(calledFrom, next.class)
+	}
+	for i := range closed {
+		if closed[i] {
+			r.a.gates.turnedAway(i, &waiter{workflow: info.WorkflowExecution.ID, exports: waiting[i],
+				wake: func(ctx context.Context) (bool, error) {
+					return workflows.Wake(ctx, c, info.Namespace, info.WorkflowExecution.ID, DeliverName)
+				}})
+		}
+	}
 }
 
 // why says in fixed words what the run waits for: of a single export what each delivery does, of a group how many wait

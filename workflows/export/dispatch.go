@@ -41,11 +41,14 @@ type Dispatcher struct {
 	// Busy reports whether this node has enough groups to deliver, so that any node may take the next one. Nil: it
 	// never has.
 	Busy func() bool
+	// Crowded reports whether exports of a tenant wait at the gate of an integration. Nil: none ever does.
+	Crowded func(tenant string) bool
 
-	once    sync.Once
-	queue   *offers
-	claimed sync.Map    // the IDs of the exports that wait for a starter, or are being started
-	away    atomic.Bool // Temporal did not answer the last start
+	once     sync.Once
+	queue    *offers
+	gathered gathering
+	claimed  sync.Map    // the IDs of the exports that wait for a starter, or are being started
+	away     atomic.Bool // Temporal did not answer the last start
 }
 
 // Offer has an export's workflow started soon. It never waits: an export that finds no room is found by the sweep, and so
@@ -57,9 +60,11 @@ func (d *Dispatcher) Offer(e *model.Export) {
 	}
 	offered := *e
 	offered.Body, offered.Sealed = nil, nil // they are in the store
-	if !d.queue.add(&offered) {
-		d.release(e)
+	if e.Round == 0 && d.Crowded != nil && d.Crowded(e.Tenant) {
+		d.gathered.add(&offered, func(tenant string) { d.offer(d.gathered.take(tenant)...) })
+		return
 	}
+	d.offer(&offered)
 }
 
 // claim reports whether no goroutine of this process has the export already. Call release when it is started.

@@ -66,10 +66,12 @@ func (b *fixture) run(temporal client.Client, attributes bool) *export.Dispatche
 	known.Store(attributes)
 	var core zapcore.Core
 	core, b.log = observer.New(zap.WarnLevel)
-	d := &export.Dispatcher{Store: b.Store, Client: temporal, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.New(core), Attributes: known}
+	d := &export.Dispatcher{Store: b.Store, Client: temporal, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.New(core), Attributes: known,
+		Crowded: b.Crowded}
 	ctx, stop := context.WithCancel(b.t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { d.Run(ctx) })
+	running.Go(func() { b.CallWaiting(ctx) })
 	b.t.Cleanup(func() { stop(); running.Wait() })
 	return d
 }

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ const (
 func (a *Activities) FetchDocuments(ctx context.Context, part Part) (FetchResult, error) {
 	defer workflows.Beat(ctx)()
 	f := fetching{a: a, ids: part.Exports, members: map[int64]*model.Export{}, fetch: a.Archive.Fetch}
-	steps := agenda[int64]{now: a.Now, read: f.read, lane: f.lane, step: f.step}
+	steps := agenda[int64]{now: a.Now, read: f.read, compare: cmp.Compare[int64], lane: f.lane, step: f.step}
 	if len(part.Exports) > 1 { // it takes one place of the worker for all
 		steps.lingers, f.fetch = agendaLingers, func(ctx context.Context, e *model.Export) (documents.Progress, error) {
 			return a.Archive.FetchInLine(ctx, e, fetchPatience)

@@ -29,14 +29,12 @@ const (
 	lineFor = 4
 	// gateDelay is how long a delivery waits at a gate that opens by itself.
 	gateDelay = 2 * time.Second
-	// comingBack is how many deliveries of a tenant that were turned away come again per second, beside as many as its
-	// integrations take. Temporal carries a few times that, for all tenants together: thousands that wait for one
-	// partner, each asking every two seconds, would leave nothing to the others.
+	// comingBack is how many deliveries of a tenant that were turned away come again per second by themselves, beside those
+	// that are called. Temporal carries a few times that, for all tenants together: thousands that wait for one partner, each
+	// asking every few seconds, would leave nothing to the others.
 	comingBack = 20
 	// crowdedFor is how long an integration keeps its share of comingBack after it turned a delivery away.
 	crowdedFor = time.Minute
-	// paceOver is the time over which the attempts that an integration takes are counted.
-	paceOver = 5 * time.Second
 	// longestAtGate bounds how long a delivery waits when very many do.
 	longestAtGate = 10 * time.Minute
 )
@@ -45,9 +43,13 @@ const (
 type gates struct {
 	mu  sync.Mutex
 	all map[string]map[string]*gate // by tenant, and the integration's name and URL
+
+	waiting  map[string]map[*gate]*waiter // by workflow
+	backlogs map[*gate]bool               // the gates of these
 }
 
 type gate struct {
+	tenant   string
 	inFlight int
 	places   *semaphore.Weighted
 	limit    *rate.Limiter       // of attempts
@@ -55,12 +57,11 @@ type gate struct {
 	line     *semaphore.Weighted // of the deliveries of groups
 	breaker  atomic.Pointer[gobreaker.TwoStepCircuitBreaker[struct{}]]
 	opened   atomic.Pointer[time.Time] // when the breaker did last
+	reopened atomic.Bool               // the breaker was closed since the last call
 
+	backlog backlog
 	turns   *rate.Limiter // of the deliveries that were turned away
 	crowded time.Time     // when the last one was turned away
-	made    int           // attempts since that time
-	since   time.Time
-	pace    float64 // attempts per second before that time
 }
 
 // What an attempt says about its integration; nil: it is up.
@@ -72,11 +73,15 @@ var (
 // enter takes a place. Then done must be called with how the integration was found. Otherwise closed says why not, in a
 // fixed word, and backoff after which time to ask again. patience is how long to wait for a place. asked: somebody
 // asked for this attempt, and an open breaker lets it through; if the integration is found up, the breaker is closed.
-func (g *gates) enter(ctx context.Context, i *model.Integration, patience time.Duration,
+func (g *gates) enter(ctx context.Context, i *model.Integration, export int64, patience time.Duration,
 	asked bool) (done func(found error), closed string) {
 	g.mu.Lock()
 	one := g.of(i)
+	overtakes := !asked && one.backlog.overtakes(export)
 	g.mu.Unlock()
+	if overtakes {
+		return nil, inLine
+	}
 	if closed = one.take(ctx, patience, asked); closed != "" {
 		return nil, closed
 	}
@@ -92,11 +97,9 @@ func (g *gates) enter(ctx context.Context, i *model.Integration, patience time.D
 	return func(found error) {
 		one.places.Release(1)
 		tell(found)
-		if !errors.Is(found, errNotAsked) {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			one.made++
-		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		one.backlog.attempted(one.callsAhead())
 	}, ""
 }
 
@@ -150,7 +153,10 @@ func (one *gate) untilAllowed() time.Duration {
 }
 
 // closedGates are the words for what is closed to all deliveries of an integration, of its tenant, or of all.
-var closedGates = []string{overRate, "at_capacity", "breaker_open", "no_place", "no_memory", storeUnavailable}
+var closedGates = append([]string{"no_place", "no_memory", storeUnavailable}, calledFrom...)
+
+// calledFrom are those of them from which deliveries are called.
+var calledFrom = []string{overRate, "at_capacity", "breaker_open", inLine}
 
 // queue waits until a delivery of a group is among the next to an integration, over all groups: the deliveries that
 // many groups have for one integration are then read from the store shortly before they are sent. It reports false if
@@ -167,25 +173,25 @@ func (g *gates) queue(ctx context.Context, i *model.Integration, patience time.D
 	return func() { one.line.Release(1) }, true
 }
 
-// backoff returns how long a delivery waits after it was turned away. Per second, as many deliveries have their turn as
-// the integration took lately, and a few more. These few come in vain, so the crowded integrations of a tenant share
-// them.
+// backoff returns how long a delivery waits after it was turned away, unless it is called before. These come in vain, so
+// the crowded integrations of a tenant share their turns.
 func (g *gates) backoff(i *model.Integration, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	one := g.of(i)
 	one.crowded = now
-	crowded := 0
-	for _, other := range g.all[i.Tenant] {
-		if now.Sub(other.crowded) < crowdedFor {
-			crowded++
+	return one.turn(comingBack/float64(g.crowded(i.Tenant, now)), now)
+}
+
+// crowded counts the integrations of a tenant that turned deliveries away lately; one at least. The lock is held.
+func (g *gates) crowded(tenant string, now time.Time) int {
+	n := 0
+	for _, one := range g.all[tenant] {
+		if now.Sub(one.crowded) < crowdedFor {
+			n++
 		}
 	}
-	if counted := now.Sub(one.since); counted >= paceOver {
-		one.pace = float64(one.made) / counted.Seconds()
-		one.made, one.since = 0, now
-	}
-	return one.turn(one.pace+comingBack/float64(crowded), now)
+	return max(n, 1)
 }
 
 // rateBackoff is backoff where the rate was the reason. Twice as many as it allows have their turn, so that it is used.
@@ -219,15 +225,17 @@ type Gate struct {
 	Probe       time.Time // when one attempt is let through; zero unless BreakerOpen
 	Full        bool      // as many attempts are under way as the integration takes
 	OverRate    bool      // its rate allows none at the moment
+	Backlog     bool      // deliveries wait for it in line
 }
 
 // Closed reports whether the gate lets no delivery through at the moment.
-func (g Gate) Closed() bool { return g.BreakerOpen || g.Full || g.OverRate }
+func (g Gate) Closed() bool { return g.BreakerOpen || g.Full || g.OverRate || g.Backlog }
 
 // state returns how the gate of an integration stands.
 func (g *gates) state(i *model.Integration) (s Gate) {
 	g.mu.Lock()
 	one := g.of(i)
+	s.Backlog = len(one.backlog.waiting) > 0
 	g.mu.Unlock()
 	if s.Full = !one.places.TryAcquire(1); !s.Full {
 		one.places.Release(1)
@@ -261,13 +269,14 @@ func (g *gates) of(i *model.Integration) *gate {
 		g.all[i.Tenant] = map[string]*gate{}
 	}
 	one := &gate{
-		inFlight: n, places: semaphore.NewWeighted(int64(n)), line: semaphore.NewWeighted(lineFor * int64(n)),
+		tenant: i.Tenant, inFlight: n, places: semaphore.NewWeighted(int64(n)), line: semaphore.NewWeighted(lineFor * int64(n)),
 		turns: rate.NewLimiter(comingBack, comingBack*int(gateDelay/time.Second)), head: semaphore.NewWeighted(1),
 		limit: rate.NewLimiter(rate.Inf, 0),
 	}
 	if i.Rate != nil {
 		one.limit = rate.NewLimiter(rate.Limit(i.Rate.PerSecond), i.Rate.Burst)
 	}
+	one.backlog.budget = one.callsAhead()
 	one.breaker.Store(one.newBreaker())
 	g.all[i.Tenant][key] = one
 	return one
@@ -289,8 +298,12 @@ func (one *gate) allow(r *model.Rate) {
 func (one *gate) probed(found error) {
 	if found == nil {
 		one.breaker.Store(one.newBreaker())
+		one.reopened.Store(true)
 	}
 }
+
+// callsAhead is how many deliveries are called at most before others of them were attempted.
+func (one *gate) callsAhead() float64 { return lineFor * float64(one.inFlight) }
 
 func (one *gate) newBreaker() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
@@ -298,9 +311,13 @@ func (one *gate) newBreaker() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakAfter },
 		IsExcluded:  func(err error) bool { return errors.Is(err, errNotAsked) },
 		OnStateChange: func(_ string, _, to gobreaker.State) {
-			if to == gobreaker.StateOpen {
+			switch to {
+			case gobreaker.StateOpen:
 				now := time.Now()
 				one.opened.Store(&now)
+			case gobreaker.StateClosed:
+				one.reopened.Store(true)
+			case gobreaker.StateHalfOpen:
 			}
 		},
 	})

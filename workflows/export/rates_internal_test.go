@@ -22,14 +22,14 @@ func TestRateHoldsAfterAHang(t *testing.T) {
 		var g gates
 		i := limited(4, 1)
 		for range 4 {
-			_, closed := g.enter(t.Context(), i, groupPatience, false)
+			_, closed := g.enter(t.Context(), i, 1, groupPatience, false)
 			require.Empty(t, closed)
 		}
 		one := g.of(i)
 		var begun atomic.Int64
 		for range 30 {
 			go func() {
-				if done, closed := g.enter(t.Context(), i, groupPatience, false); closed == "" {
+				if done, closed := g.enter(t.Context(), i, 1, groupPatience, false); closed == "" {
 					begun.Add(1)
 					done(nil)
 				}
@@ -51,17 +51,17 @@ func TestNobodyWaitsForARateInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gates
 		i := limited(1, 1./60)
-		done, closed := g.enter(t.Context(), i, groupPatience, false)
+		done, closed := g.enter(t.Context(), i, 1, groupPatience, false)
 		require.Empty(t, closed)
 		done(nil)
 		began := time.Now()
 		for range 100 {
-			_, closed := g.enter(t.Context(), i, groupPatience, false)
+			_, closed := g.enter(t.Context(), i, 1, groupPatience, false)
 			require.Equal(t, overRate, closed)
 		}
 		require.Zero(t, time.Since(began))
 		time.Sleep(45 * time.Second)
-		done, closed = g.enter(t.Context(), i, groupPatience, false)
+		done, closed = g.enter(t.Context(), i, 1, groupPatience, false)
 		require.Empty(t, closed, "its turn comes in a quarter of a minute")
 		done(nil)
 		require.WithinDuration(t, began.Add(time.Minute), time.Now(), time.Second)
@@ -74,27 +74,27 @@ func TestBreakerUsesNoRate(t *testing.T) {
 		var g gates
 		i := limited(4, 1)
 		for range breakAfter {
-			done, closed := g.enter(t.Context(), i, groupPatience, false)
+			done, closed := g.enter(t.Context(), i, 1, groupPatience, false)
 			require.Empty(t, closed)
 			done(errDown)
 		}
 		turnedAway := func() {
 			t.Helper()
 			for range 5 {
-				_, closed := g.enter(t.Context(), i, groupPatience, false)
+				_, closed := g.enter(t.Context(), i, 1, groupPatience, false)
 				require.Equal(t, "breaker_open", closed)
 			}
 		}
 		turnedAway()
 		time.Sleep(breakFor + time.Second)
-		probe, closed := g.enter(t.Context(), i, 0, false)
+		probe, closed := g.enter(t.Context(), i, 1, 0, false)
 		require.Empty(t, closed, "the rate was used by deliveries that were turned away")
 		turnedAway()
 		time.Sleep(time.Second)
 		turnedAway()
 		require.False(t, g.state(i).OverRate)
 		probe(errNotAsked)
-		probe, closed = g.enter(t.Context(), i, 0, false)
+		probe, closed = g.enter(t.Context(), i, 1, 0, false)
 		require.Empty(t, closed, "one that was not asked keeps the breaker from being tried")
 		probe(nil)
 	})

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,11 @@ type place struct {
 	export      int64
 	integration string
 	round       int
+}
+
+// earlier orders deliveries by when their exports came.
+func earlier(of, other place) int {
+	return cmp.Or(cmp.Compare(of.export, other.export), cmp.Compare(of.round, other.round), cmp.Compare(of.integration, other.integration))
 }
 
 func placeOf(d *model.Delivery) place { return place{d.ExportID, d.Integration, d.Round} }

@@ -166,6 +166,9 @@ func (w *Waits) atGate(d *model.Delivery, i *model.Integration) Wait {
 	case gate.Full:
 		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s has as many attempts under way as it takes, %d: it "+
 			"waits for its turn", i.Name, cmp.Or(i.InFlight, model.DefaultInFlight))}
+	case gate.Backlog:
+		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s gets what waited for it, the oldest first: it waits "+
+			"for its turn", i.Name)}
 	case d.Outcome == model.Held:
 		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s is configured again: it goes out in a moment",
 			i.Name)}

@@ -1,0 +1,214 @@
+package export
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/wait"
+	"github.com/hiregate/hiregate/workflows"
+)
+
+const (
+	// callEvery is how often what waits at the gates is called.
+	callEvery = 50 * time.Millisecond
+	// callAgain is when a workflow is called again whose activity was just ending.
+	callAgain = 250 * time.Millisecond
+	// callsInVain is how many deliveries of a tenant are called per second beside one for each attempt: what is called
+	// may be turned away once more, or be gone.
+	callsInVain = 5
+	callsAtOnce = 16 // integrations
+)
+
+// inLine is the word for a delivery that would overtake others that wait at the same gate.
+const inLine = "in_line"
+
+// waiter is a workflow that waits in Temporal because a gate turned deliveries of it away.
+type waiter struct {
+	workflow string
+	exports  []int64   // of these deliveries, in order
+	from     time.Time // it is not called before
+	// wake has Temporal run its activity now. It reports false where that is running, or about to.
+	wake func(context.Context) (bool, error)
+}
+
+func (w *waiter) last() int64 { return w.exports[len(w.exports)-1] }
+
+// older orders workflows by their first export that waits.
+func older(w, other *waiter) int {
+	return cmp.Or(cmp.Compare(w.exports[0], other.exports[0]), cmp.Compare(w.workflow, other.workflow))
+}
+
+// backlog is what waits at a gate, as far as this process knows. It is called in order once the integration takes
+// deliveries, as many as are attempted.
+type backlog struct {
+	waiting []*waiter // the oldest first
+	called  int64     // the last export that was called: it and those before it overtake nobody
+	calling bool
+
+	budget   float64   // how many deliveries may be called now
+	refilled time.Time // when it was last
+	at       time.Time // when the last one was called
+}
+
+// attempted notes an attempt: another delivery may be called for it.
+func (b *backlog) attempted(most float64) { b.budget = min(most, b.budget+1) }
+
+// turnedAway notes that a workflow waits at the gate of an integration.
+func (g *gates) turnedAway(i *model.Integration, w *waiter) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.insert(g.of(i), w)
+}
+
+// insert adds a workflow to those that wait at a gate, in the place of what is there of it. The lock is held.
+func (g *gates) insert(one *gate, w *waiter) {
+	if before := g.waiting[w.workflow][one]; before != nil {
+		g.remove(one, before)
+	}
+	at, _ := slices.BinarySearchFunc(one.backlog.waiting, w, older)
+	one.backlog.waiting = slices.Insert(one.backlog.waiting, at, w)
+	if g.waiting == nil {
+		g.waiting, g.backlogs = map[string]map[*gate]*waiter{}, map[*gate]bool{}
+	}
+	g.backlogs[one] = true
+	if g.waiting[w.workflow] == nil {
+		g.waiting[w.workflow] = map[*gate]*waiter{}
+	}
+	g.waiting[w.workflow][one] = w
+}
+
+// remove is the reverse of insert. The lock is held.
+func (g *gates) remove(one *gate, w *waiter) {
+	if at, there := slices.BinarySearchFunc(one.backlog.waiting, w, older); there {
+		one.backlog.waiting = slices.Delete(one.backlog.waiting, at, at+1)
+	}
+	if len(one.backlog.waiting) == 0 {
+		delete(g.backlogs, one)
+	}
+	delete(g.waiting[w.workflow], one)
+	if len(g.waiting[w.workflow]) == 0 {
+		delete(g.waiting, w.workflow)
+	}
+}
+
+// arrived notes that a workflow waits at no gate any more: its activity runs.
+func (g *gates) arrived(workflow string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for one, w := range g.waiting[workflow] {
+		g.remove(one, w)
+	}
+}
+
+// overtakes reports whether a delivery came before one that waits and is older. The lock is held.
+func (b *backlog) overtakes(export int64) bool {
+	return len(b.waiting) > 0 && export > b.called && b.waiting[0].exports[0] < export
+}
+
+// Crowded reports whether deliveries of a tenant wait at a gate.
+func (a *Activities) Crowded(tenant string) bool {
+	a.gates.mu.Lock()
+	defer a.gates.mu.Unlock()
+	for _, one := range a.gates.all[tenant] {
+		if len(one.backlog.waiting) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// CallWaiting has Temporal run what waits at the gates until ctx ends.
+func (a *Activities) CallWaiting(ctx context.Context) {
+	var calls errgroup.Group
+	calls.SetLimit(callsAtOnce)
+	for wait.For(ctx, callEvery) {
+		for _, one := range a.gates.toCall() {
+			if !calls.TryGo(func() error { a.gates.call(ctx, one); return nil }) {
+				a.gates.ready(one)
+			}
+		}
+	}
+	_ = calls.Wait()
+}
+
+// toCall returns the gates at which somebody waits and nobody calls. The caller is to call or to give each back.
+func (g *gates) toCall() (all []*gate) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for one := range g.backlogs {
+		if !one.backlog.calling {
+			one.backlog.calling = true
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// ready gives a gate back to those that call.
+func (g *gates) ready(one *gate) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	one.backlog.calling = false
+}
+
+// call calls what waits at a gate, for as long as it may.
+func (g *gates) call(ctx context.Context, one *gate) {
+	defer g.ready(one)
+	for {
+		w := g.next(one, time.Now())
+		if w == nil {
+			return
+		}
+		woken, err := w.wake(ctx)
+		switch {
+		case errors.Is(err, workflows.ErrNotRunning), errors.Is(err, workflows.ErrNoActivity):
+		case err != nil:
+			g.putBack(one, w)
+			return
+		case !woken:
+			g.putBack(one, w)
+		}
+	}
+}
+
+// putBack lets a workflow wait on that was called in vain, unless its activity began and ended meanwhile.
+func (g *gates) putBack(one *gate, w *waiter) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.waiting[w.workflow][one] == nil {
+		again := *w
+		again.from = time.Now().Add(callAgain)
+		g.insert(one, &again)
+	}
+}
+
+// next takes the workflow out of the backlog that is to be called now; nil: none is. While it is not known whether the
+// integration is up, one is called that tries.
+func (g *gates) next(one *gate, now time.Time) *waiter {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	b := &one.backlog
+	b.budget = min(one.callsAhead(), b.budget+now.Sub(b.refilled).Seconds()*callsInVain/float64(g.crowded(one.tenant, now)))
+	b.refilled = now
+	if one.reopened.Swap(false) {
+		b.budget = one.callsAhead()
+	}
+	if len(b.waiting) == 0 || b.waiting[0].from.After(now) || one.down() {
+		return nil
+	}
+	tries := one.breaker.Load().State() != gobreaker.StateClosed
+	if tries && now.Sub(b.at) < gateDelay || !tries && b.budget < 1 {
+		return nil
+	}
+	w := b.waiting[0]
+	g.remove(one, w)
+	b.called, b.at, b.budget = max(b.called, w.last()), now, b.budget-float64(len(w.exports))
+	return w
+}
