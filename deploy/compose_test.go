@@ -30,6 +30,7 @@ type composition struct {
 		Environment map[string]string
 		Volumes     []string
 		Ports       []string
+		Restart     string
 		Healthcheck struct{ Test []string }
 		DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
 	}
@@ -111,12 +112,16 @@ func TestServices(t *testing.T) {
 
 func services(t *testing.T, file string) {
 	c := compose(t, file)
-	used := map[string]bool{}
+	used, oneShot := map[string]bool{}, map[string]bool{}
 	for name, s := range c.Services {
 		if s.Build == nil {
 			require.Regexp(t, pinned, s.Image, name)
 		}
-		require.NotEmpty(t, s.Healthcheck.Test, "%s has no health check", name)
+		if s.Restart == "on-failure" { // it ends
+			oneShot[name] = true
+		} else {
+			require.NotEmpty(t, s.Healthcheck.Test, "%s has no health check", name)
+		}
 		for other, dependency := range s.DependsOn {
 			require.Contains(t, c.Services, other)
 			require.NotEmpty(t, dependency.Condition, "%s on %s", name, other)
@@ -146,6 +151,12 @@ func services(t *testing.T, file string) {
 		}
 	}
 	require.Len(t, used, len(c.Volumes), "a volume is not used")
+	for name, s := range c.Services {
+		for other, dependency := range s.DependsOn {
+			require.Equal(t, oneShot[other], dependency.Condition == "service_completed_successfully", "%s on %s", name, other)
+		}
+	}
+	require.Equal(t, "service_completed_successfully", c.Services["temporal"].DependsOn["temporal-schema"].Condition)
 	require.NotEmpty(t, c.Services["gateway"].Ports)
 }
 
@@ -221,6 +232,6 @@ func TestBothComposeFilesAgree(t *testing.T) {
 			require.Equal(t, service[name].Ports, s.Ports, name)
 		}
 	}
-	require.Equal(t, "hiregate", partner["temporal"].Environment["DEFAULT_NAMESPACE"])
+	require.Equal(t, "hiregate", partner["temporal-namespace"].Environment["TEMPORAL_NAMESPACE"])
 	require.Contains(t, string(read(t, "../caddyfile/five-clients.Caddyfile")), "namespace hiregate\n")
 }
