@@ -12,7 +12,9 @@ RUN scripts/build.sh "the gateway" out/usr/bin/hiregate cmd/hiregate \
 RUN install -d -m 0700 volumes/var/lib/hiregate volumes/data volumes/config
 
 FROM scratch
+ARG VERSION=dev
 LABEL org.opencontainers.image.title="hiregate" org.opencontainers.image.licenses="Apache-2.0" \
+	org.opencontainers.image.version="$VERSION" org.opencontainers.image.source="https://github.com/hiregate/hiregate" \
 	org.opencontainers.image.description="The gateway between a recruiting service and its partners"
 # CA certificates and time zones are in the binary.
 COPY --from=build /src/out/ /

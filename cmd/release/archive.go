@@ -16,11 +16,6 @@ import (
 	"time"
 )
 
-// texts are the patterns of what lies beside the programs in an archive, at the same paths as in the clone.
-var texts = []string{
-	"README.md", "CHANGELOG.md", "LICENSE", "docs/*.md", "caddyfile/*.Caddyfile", "deploy/hiregate.service", "testdata/samples/*",
-}
-
 // packer is the part of an archive's format that differs.
 type packer interface {
 	// create begins a file; what is written to it before the next one is its content.
@@ -45,17 +40,8 @@ func (r *release) archive(p programs, dist string) (string, error) {
 				return err
 			}
 		}
-		for _, pattern := range texts {
-			files, err := filepath.Glob(filepath.Join(r.source, filepath.FromSlash(pattern)))
-			if err == nil && files == nil {
-				err = fmt.Errorf("there is no %s to put into the archive", pattern)
-			}
-			for _, file := range files { // sorted
-				if err == nil {
-					err = add(pack, file, path.Join(folder, path.Dir(pattern), filepath.Base(file)), 0o644)
-				}
-			}
-			if err != nil {
+		for _, name := range r.documents.names() {
+			if err := add(pack, r.documents[name], path.Join(folder, name), 0o644); err != nil {
 				return err
 			}
 		}

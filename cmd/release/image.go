@@ -102,7 +102,7 @@ func (r *release) lastStage() (*v1.Config, error) {
 	config := &v1.Config{Labels: map[string]string{}, Volumes: map[string]struct{}{}, ExposedPorts: map[string]struct{}{}}
 	lex := shell.NewLex('\\')
 	unquote := func(word string) (string, error) {
-		word, _, err := lex.ProcessWord(word, shell.EnvsFromSlice(nil))
+		word, _, err := lex.ProcessWord(word, shell.EnvsFromSlice([]string{"VERSION=" + r.version}))
 		return word, err
 	}
 	for _, command := range stages[len(stages)-1].Commands {
@@ -113,6 +113,7 @@ func (r *release) lastStage() (*v1.Config, error) {
 		}
 		switch c := command.(type) {
 		case *instructions.CopyCommand: // layer does it
+		case *instructions.ArgCommand: // VERSION, which is known
 		case *instructions.LabelCommand:
 			for _, label := range c.Labels {
 				config.Labels[label.Key] = label.Value

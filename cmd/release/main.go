@@ -47,6 +47,9 @@ func run(ctx context.Context, source, dist, only string) error {
 		return err
 	}
 	defer os.RemoveAll(built)
+	if r.documents, err = r.collect(built); err != nil {
+		return err
+	}
 	for _, t := range chosen {
 		began := time.Now()
 		fmt.Printf("%s: the first time this takes minutes\n", t)

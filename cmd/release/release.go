@@ -42,6 +42,8 @@ type release struct {
 	source  string    // the clone
 	version string    // without v, such as 0.1.0
 	time    time.Time // of the commit: the time of everything in the artifacts
+	// documents are what lies beside the programs. They are collected once, before the first target.
+	documents documents
 }
 
 func newRelease(ctx context.Context, source string) (*release, error) {
@@ -57,7 +59,7 @@ func newRelease(ctx context.Context, source string) (*release, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &release{source, version, time.Unix(committed, 0).UTC()}, nil
+	return &release{source: source, version: version, time: time.Unix(committed, 0).UTC()}, nil
 }
 
 var heading = regexp.MustCompile(`(?m)^## (\d+\.\d+\.\d+)\b`)

@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,7 +40,11 @@ func TestRelease(t *testing.T) {
 		require.Equal(t, now, sum, name)
 	}
 
-	t.Run("archive", func(t *testing.T) { firstExport(t, unpack(t, only(t, first, "*.tar.gz"))) })
+	t.Run("archive", func(t *testing.T) {
+		folder := unpack(t, only(t, first, "*.tar.gz"))
+		followLinks(t, folder)
+		firstExport(t, folder)
+	})
 	t.Run("deb", func(t *testing.T) { installs(t, only(t, first, "*.deb")) })
 	t.Run("image", func(t *testing.T) { holds(t, only(t, first, "*.image.tar")) })
 	t.Run("components", func(t *testing.T) { names(t, only(t, first, "*.tar.gz.cdx.json")) })
@@ -152,7 +158,7 @@ func installs(t *testing.T, deb string) {
 	target := t.TempDir()
 	_, err := output(exec.Command("dpkg-deb", "--extract", deb, target))
 	require.NoError(t, err)
-	for path, mode := range map[string]os.FileMode{"usr/bin/hiregate": 0o755, "etc/hiregate/Caddyfile": 0o644, "etc/hiregate/secrets.env": 0o600,
+	for path, mode := range map[string]os.FileMode{"usr/bin/hiregate": 0o755, "etc/hiregate/Caddyfile": 0o644,
 		"usr/lib/systemd/system/hiregate.service": 0o644, "usr/lib/sysusers.d/hiregate.conf": 0o644} {
 		info, err := os.Stat(filepath.Join(target, path))
 		require.NoError(t, err)
@@ -166,11 +172,61 @@ func installs(t *testing.T, deb string) {
 	require.NoError(t, err)
 	kept, err := os.ReadFile(filepath.Join(control, "conffiles"))
 	require.NoError(t, err)
-	require.Equal(t, "/etc/hiregate/Caddyfile\n/etc/hiregate/secrets.env\n", string(kept))
-	for _, script := range []string{"postinst", "prerm"} {
-		_, err = output(exec.Command("sh", "-n", filepath.Join(control, script)))
+	require.Equal(t, "/etc/hiregate/Caddyfile\n", string(kept), "purging the package deletes these")
+	_, err = output(exec.Command("sh", "-n", filepath.Join(control, "prerm")))
+	require.NoError(t, err)
+	keepsSecrets(t, control, target)
+	followLinks(t, filepath.Join(target, "usr/share/doc/hiregate"))
+}
+
+// keepsSecrets runs the scripts of a package, as dpkg does with another root.
+func keepsSecrets(t *testing.T, control, target string) {
+	t.Helper()
+	script := func(name, argument string) string {
+		cmd := exec.Command("sh", filepath.Join(control, name), argument)
+		cmd.Env = append(os.Environ(), "DPKG_ROOT="+target)
+		out, err := output(cmd)
 		require.NoError(t, err)
+		return out
 	}
+	secrets := filepath.Join(target, "etc/hiregate/secrets.env")
+	require.Empty(t, script("postinst", "configure"))
+	info, err := os.Stat(secrets)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode())
+	require.NoError(t, os.WriteFile(secrets, []byte("HIREGATE_SEAL_KEY=k\n"), 0o600))
+	script("postinst", "configure") // an upgrade
+	require.Empty(t, script("postrm", "remove"))
+	require.Contains(t, script("postrm", "purge"), "/etc/hiregate/secrets.env and /var/lib/hiregate stay.")
+	now, err := os.ReadFile(secrets)
+	require.NoError(t, err)
+	require.Equal(t, "HIREGATE_SEAL_KEY=k\n", string(now))
+}
+
+var relativeLink = regexp.MustCompile(`\]\(([^)#\s]+)`)
+
+// followLinks follows each link of the pages below folder: to a file there, or to one of the clone at the project's address.
+func followLinks(t *testing.T, folder string) {
+	t.Helper()
+	followed := 0
+	require.NoError(t, filepath.WalkDir(folder, func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(name) != ".md" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		for _, m := range relativeLink.FindAllSubmatch(text, -1) {
+			target := filepath.Join(filepath.Dir(name), string(m[1]))
+			if there, ok := strings.CutPrefix(string(m[1]), homepage+"/blob/v0.1.0/"); ok {
+				target = filepath.Join(root(t), there)
+			} else if strings.Contains(string(m[1]), "://") {
+				continue
+			}
+			followed++
+			require.FileExists(t, target, "%s links to %s", name, m[1])
+		}
+		return err
+	}))
+	require.Greater(t, followed, 200)
 }
 
 // holds reads the image as docker load would.
@@ -185,6 +241,8 @@ func holds(t *testing.T, path string) {
 	require.Equal(t, []string{"CMD", "/usr/bin/hiregate", "healthcheck"}, config.Healthcheck.Test)
 	require.Contains(t, config.Env, "PATH=/usr/bin")
 	require.Equal(t, "hiregate", config.Labels["org.opencontainers.image.title"])
+	require.Equal(t, "0.1.0", config.Labels["org.opencontainers.image.version"])
+	require.Equal(t, homepage, config.Labels["org.opencontainers.image.source"])
 	layers, err := image.Layers()
 	require.NoError(t, err)
 	require.Len(t, layers, 1)
