@@ -7,7 +7,9 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
@@ -38,6 +40,9 @@ func objects(t *testing.T) map[schema.GroupVersionKind]runtime.Object {
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		require.NoError(t, err)
+		if file == ruleHead {
+			content = rule(t)
+		}
 		for documents := yaml.NewDocumentDecoder(io.NopCloser(bytes.NewReader(content))); ; {
 			document := make([]byte, len(content))
 			n, err := documents.Read(document)
@@ -52,6 +57,28 @@ func objects(t *testing.T) map[schema.GroupVersionKind]runtime.Object {
 		}
 	}
 	return found
+}
+
+const ruleHead = "rule.head.yaml"
+
+// rule puts the PrometheusRule together with the command in the head of gateway.yaml.
+func rule(t *testing.T) []byte {
+	t.Helper()
+	manifest, err := os.ReadFile("gateway.yaml")
+	require.NoError(t, err)
+	command := regexp.MustCompile(`(?m)^#\t(\{ cat .*\}) \|`).FindSubmatch(manifest)
+	require.NotNil(t, command)
+	content, err := exec.Command("sh", "-c", string(command[1])).Output()
+	require.NoError(t, err)
+	return content
+}
+
+func TestPrometheusRule(t *testing.T) {
+	rule := get[*monitoring.PrometheusRule](t, objects(t), monitoring.SchemeGroupVersion.WithKind("PrometheusRule"))
+	require.NotEmpty(t, rule.Spec.Groups)
+	for _, group := range rule.Spec.Groups {
+		require.NotEmpty(t, group.Rules, group.Name)
+	}
 }
 
 func TestManifests(t *testing.T) {
