@@ -3,7 +3,10 @@ package app
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -90,10 +93,27 @@ func unresolved(places known, needed any, resolve resolve) error {
 	}
 	var list []string
 	for _, p := range missing {
-		list = append(list, fmt.Sprintf("%s at %s:%d", p.word, p.file, p.line))
+		list = append(list, fmt.Sprintf("%s at %s:%d%s", p.word, p.file, p.line, forbidden(p.word)))
 	}
 	return fmt.Errorf("placeholders without a value: %s; set the variable, or write the file, of each "+
 		"before the gateway starts", strings.Join(list, ", "))
+}
+
+// forbidden says so if a placeholder has no value because its file may not be read; otherwise it is empty. Caddy does not tell
+// that from a file that is not there.
+func forbidden(placeholder string) string {
+	path, isFile := strings.CutPrefix(strings.TrimSuffix(placeholder, "}"), "{file.")
+	if !isFile {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err == nil {
+		f.Close()
+	}
+	if !errors.Is(err, fs.ErrPermission) {
+		return ""
+	}
+	return fmt.Sprintf(" (permission denied: let the gateway's user, id %d, read the file and enter its folders)", os.Geteuid())
 }
 
 func placeholdersOf(settings any) (all []string) {

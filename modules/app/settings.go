@@ -305,7 +305,7 @@ func secretFrom(written string, dev bool, resolve resolve) (model.Secret, error)
 	secret, err := resolve(written)
 	secret = strings.TrimRight(secret, "\r\n") // of a file
 	if err != nil || secret == "" {
-		return "", fmt.Errorf("the secret %s has no value: set it before the gateway starts", written)
+		return "", fmt.Errorf("the secret %s has no value%s: set it before the gateway starts", written, forbidden(written))
 	}
 	return model.Secret(secret), nil
 }
