@@ -68,6 +68,7 @@ ends everything at once.`,
   hiregate dev --reset        # begin again, with only the sample data
   hiregate dev --break        # the sample partner fails for a minute, is slow for one, and heals
   hiregate dev --http 9080 --dir /tmp/hiregate
+  hiregate dev --no-partner --partner 3000   # your own application listens on port 3000, at /acme/inbound
   hiregate dev --no-partner   # and, from another terminal: hiregate listen --secret hris-secret --fail-rate 0.5`,
 		SilenceUsage: true, // it would hide the error
 		Args: func(cmd *cobra.Command, args []string) error {
