@@ -53,8 +53,8 @@ func (db *DB) ListUndispatched(
 // Group makes a group of those of the exports that still wait for a workflow of their own, each for the integrations
 // that it names, and returns its members by ID, as they then are. The first one's ID is the group's. Exports that
 // another node is just dispatching are left to it. The sweep passes over the group for as long as over an export that
-// has just come.
-func (tx *Tx) Group(exports []*model.Export, now time.Time) ([]*model.Export, error) {
+// comes at that time.
+func (tx *Tx) Group(exports []*model.Export, at time.Time) ([]*model.Export, error) {
 	ids, named := make([]int64, len(exports)), map[int64][]string{}
 	for n, e := range exports {
 		ids[n], named[e.ID] = e.ID, e.Integrations
@@ -79,7 +79,7 @@ func (tx *Tx) Group(exports []*model.Export, now time.Time) ([]*model.Export, er
 		in, args := oneOf(ids)
 		set := fmt.Sprintf(`UPDATE exports SET group_id = $%d, workflow_id = $%d, integrations = $%d, dispatch_after = $%d WHERE id IN (%s)`,
 			len(args)+1, len(args)+2, len(args)+3, len(args)+4, in)
-		if err := tx.sql.Run(set, append(args, members[0].ID, members[0].WorkflowID, to, rows.Micros(now))...); err != nil {
+		if err := tx.sql.Run(set, append(args, members[0].ID, members[0].WorkflowID, to, rows.Micros(at))...); err != nil {
 			return nil, err
 		}
 	}
@@ -87,10 +87,10 @@ func (tx *Tx) Group(exports []*model.Export, now time.Time) ([]*model.Export, er
 }
 
 // TakeTurn claims an export whose workflow waits to be started, or the group that it is in: the sweeps of all nodes pass
-// over it for as long as over an export that has just come, and no group takes an export that was claimed alone. It
+// over it for as long as over an export that comes at that time, and no group takes an export that was claimed alone. It
 // returns what is to be started, as it is by now, the members of a group by ID. It returns none where another node
 // claimed it after before, or is about to, or made it a member of a group.
-func (tx *Tx) TakeTurn(e *model.Export, before, now time.Time) ([]*model.Export, error) {
+func (tx *Tx) TakeTurn(e *model.Export, before, at time.Time) ([]*model.Export, error) {
 	key, id := `e.id = $1 AND (e.round > 0 OR coalesce(e.group_id, 0) = 0)`, e.ID
 	if e.InGroup(e.Round) { // nodes lock the same member, whichever they found
 		key, id = `e.id = (SELECT min(e.id) FROM exports e WHERE `+memberOf+` AND e.dispatch_after <= $2)`, e.Group
@@ -106,7 +106,7 @@ func (tx *Tx) TakeTurn(e *model.Export, before, now time.Time) ([]*model.Export,
 			return nil, err
 		}
 	}
-	in, args := oneOf(idsOf(taken), rows.Micros(now))
+	in, args := oneOf(idsOf(taken), rows.Micros(at))
 	return taken, tx.sql.Run(`UPDATE exports SET dispatch_after = $1,
 		group_id = CASE WHEN round = 0 THEN coalesce(group_id, 0) ELSE group_id END WHERE id IN (`+in+`)`, args...)
 }

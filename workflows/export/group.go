@@ -28,7 +28,7 @@ func (d *Dispatcher) group(ctx context.Context, c *config.Config, exports []*mod
 		return nil, nil
 	}
 	err = d.write(ctx, func(tx *store.Tx) (err error) {
-		members, err = tx.Group(exports, d.Now())
+		members, err = tx.Group(exports, d.turn())
 		return err
 	})
 	return members, err

@@ -63,7 +63,7 @@ func (d *Dispatcher) startOne(ctx context.Context, c *config.Config, e *model.Ex
 	}
 	var taken []*model.Export
 	err := d.write(ctx, func(tx *store.Tx) (err error) {
-		taken, err = tx.TakeTurn(e, before, d.Now())
+		taken, err = tx.TakeTurn(e, before, d.turn())
 		return err
 	})
 	if err != nil || len(taken) == 0 {
@@ -81,6 +81,9 @@ func (d *Dispatcher) startOne(ctx context.Context, c *config.Config, e *model.Ex
 	to, wait := targets(e, tenant, former, d.Now())
 	return d.startTaken(ctx, taken, to, wait)
 }
+
+// turn is the time that a turn is taken with, so that the sweeps of all nodes pass over it for as long as a start may take.
+func (d *Dispatcher) turn() time.Time { return d.Now().Add(startTimeout - sweepAge) }
 
 // startTaken starts the workflow of exports that this node has taken the turn of. It returns how many they are. After an
 // error another node may take the turn, which may reach Temporal.

@@ -2,6 +2,7 @@ package export_test
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -143,4 +144,36 @@ func TestExportThatAnotherNodeGroupedIsNotStartedAlone(t *testing.T) {
 	now := b.becomes(grouped, started)
 	require.Equal(t, model.GroupWorkflowID(now.Group), now.WorkflowID)
 	require.EqualValues(t, 1, alone.Load(), "it was started alone as well")
+}
+
+// A start that takes long is not made by another node as well: Temporal that comes back may answer after seconds.
+func TestTurnLastsAsLongAsAStart(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	all, ids := b.acceptMany(12)
+	b.advance(time.Minute)
+	var starts atomic.Int64
+	asked, slow := make(chan struct{}, 10), make(chan struct{})
+	answer := sync.OnceFunc(func() { close(slow) })
+	temporal := starter{start: func(o client.StartWorkflowOptions) error {
+		if o.ID == model.GroupWorkflowID(ids[0]) {
+			starts.Add(1)
+			asked <- struct{}{}
+			<-slow
+		}
+		return nil
+	}}
+	b.run(temporal, false)
+	t.Cleanup(answer)
+	<-asked
+	other := b.accept("u-other")
+	b.advance(9 * time.Second)
+	b.run(temporal, false) // another node, whose sweep comes to the group first
+	t.Cleanup(answer)
+	b.becomes(other, started)
+	answer()
+	for _, e := range all {
+		b.becomes(e, started)
+	}
+	require.EqualValues(t, 1, starts.Load(), "both nodes started it")
 }
