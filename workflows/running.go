@@ -129,19 +129,42 @@ func setRetryInterval(ctx context.Context, c client.Client, namespace string, ex
 	return err
 }
 
-// Status is the status of the latest run of a workflow; unspecified when Temporal knows of none.
-func Status(ctx context.Context, c client.Client, namespace, workflowID string) (enums.WorkflowExecutionStatus, error) {
+// brokenTasks is from how many tries of its task on a workflow is taken for broken. A worker that is killed or slow takes
+// one or two.
+const brokenTasks = 5
+
+// Status is the status of the latest run of a workflow; unspecified when Temporal knows of none. It is broken when it runs
+// and its own code or that of an activity fails: what Temporal tries then again and again helps nobody.
+func Status(ctx context.Context, c client.Client, namespace, workflowID string) (
+	status enums.WorkflowExecutionStatus, broken bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	found, err := describe(ctx, c, namespace, &common.WorkflowExecution{WorkflowId: workflowID})
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
-		return enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, nil
+		return enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, false, nil
 	}
 	if err != nil {
-		return enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, fmt.Errorf("asking Temporal for a workflow: %w", err)
+		return enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, false, fmt.Errorf("asking Temporal for a workflow: %w", err)
 	}
-	return found.GetWorkflowExecutionInfo().GetStatus(), nil
+	return found.GetWorkflowExecutionInfo().GetStatus(), isBroken(found), nil
+}
+
+// isBroken reports whether a workflow can't go on. While an activity of it runs, that is not known.
+func isBroken(found *workflowservice.DescribeWorkflowExecutionResponse) (broken bool) {
+	broken = found.GetPendingWorkflowTask().GetAttempt() >= brokenTasks
+	for _, a := range found.GetPendingActivities() {
+		if a.GetState() == enums.PENDING_ACTIVITY_STATE_STARTED {
+			return false
+		}
+		// What asks to be run again is benign. Another version of the gateway may know an activity that this one does not.
+		failure := a.GetLastFailure().GetApplicationFailureInfo()
+		if failure != nil && failure.GetCategory() != enums.APPLICATION_ERROR_CATEGORY_BENIGN &&
+			failure.GetType() != "ActivityNotRegisteredError" {
+			broken = true
+		}
+	}
+	return broken
 }
 
 func describe(ctx context.Context, c client.Client, namespace string, execution *common.WorkflowExecution) (

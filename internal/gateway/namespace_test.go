@@ -136,7 +136,7 @@ func TestANamespaceIsLookedAtBeforeAnythingStarts(t *testing.T) {
 	require.True(t, workflows.Unanswered(err))
 	require.Contains(t, n.Dispatcher.Undispatched(&model.Export{Tenant: "acme"}, &config.Config{
 		Tenants: map[string]*model.Tenant{"acme": {}}}), "belongs to another database")
-	status, err := workflows.Status(t.Context(), c, "default", "export/acme/u-1")
+	status, _, err := workflows.Status(t.Context(), c, "default", "export/acme/u-1")
 	require.NoError(t, err)
 	require.Zero(t, status, "it was started")
 }
@@ -146,11 +146,11 @@ func TestABarrierIsClosedAtFirst(t *testing.T) {
 	t.Parallel()
 	address, _ := temporaltest.New(t)
 	n := newNode(t, storetest.SQLite(t), address)
-	_, err := workflows.Status(t.Context(), n.client, "default", "export/acme/u-1")
+	_, _, err := workflows.Status(t.Context(), n.client, "default", "export/acme/u-1")
 	require.ErrorContains(t, err, workflows.NotAskedYet)
 	require.True(t, workflows.Unanswered(err))
 	require.NoError(t, n.start(t, ""))
-	_, err = workflows.Status(t.Context(), n.client, "default", "export/acme/u-1")
+	_, _, err = workflows.Status(t.Context(), n.client, "default", "export/acme/u-1")
 	require.NoError(t, err)
 }
 

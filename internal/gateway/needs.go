@@ -15,7 +15,7 @@ import (
 type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]model.Need, error)
 
 // needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
-var needSources = []needSource{damaged, unstorable, foreignNamespace, unreadable, undispatched, refused, quarantined}
+var needSources = []needSource{damaged, unstorable, foreignNamespace, failingWorkflows, unreadable, undispatched, refused, quarantined}
 
 // Needs returns what needs a person, apart from what single integrations need. Where the database is damaged, what can't
 // be read of it is left out.
@@ -50,6 +50,24 @@ func foreignNamespace(r *Runtime, _ context.Context, _ time.Time) ([]model.Need,
 	}
 	return []model.Need{{Kind: model.NeedForeign, Sentence: "nothing is delivered: " + fault.Reason,
 		Action: "hiregate healthcheck"}}, nil
+}
+
+// failingWorkflows finds that the code of workflows failed lately on this gateway.
+func failingWorkflows(r *Runtime, _ context.Context, now time.Time) ([]model.Need, error) {
+	var said []string
+	var since time.Time
+	for _, fault := range r.faults.Lately(now) {
+		said = append(said, fault.String())
+		if since.IsZero() || fault.Since.Before(since) {
+			since = fault.Since
+		}
+	}
+	if len(said) == 0 {
+		return nil, nil
+	}
+	return []model.Need{{Kind: model.NeedFaults, Since: since, Sentence: fmt.Sprintf("workflows fail on this gateway since %s: %s; "+
+		"their exports go on in others. During an upgrade finish it; otherwise go back to the version before, and report what the log says",
+		since.UTC().Format(time.RFC3339), strings.Join(said, ", ")), Action: "hiregate export list --undelivered"}}, nil
 }
 
 // temporalLate is after which time an export that waits for Temporal needs a person.

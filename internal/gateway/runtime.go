@@ -32,6 +32,7 @@ import (
 	"github.com/hiregate/hiregate/internal/tenants"
 	"github.com/hiregate/hiregate/internal/tracing"
 	"github.com/hiregate/hiregate/internal/wait"
+	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/redelivery"
 	"github.com/hiregate/hiregate/workflows/scan"
@@ -92,6 +93,7 @@ type Runtime struct {
 	now      func() time.Time
 
 	attributes atomic.Bool // the search attributes are registered
+	faults     *workflows.Faults
 	workersUp  atomic.Bool
 	// workersFault is why the workers could not be started when that was tried last; nil: they could.
 	workersFault atomic.Pointer[TemporalFault]
@@ -115,14 +117,16 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	if err != nil {
 		return nil, err
 	}
+	faults := new(workflows.Faults)
 	options := client.Options{
 		HostPort: s.Temporal, Namespace: s.Namespace,
-		Logger: temporallog.NewStructuredLogger(slog.New(zapslog.NewHandler(log.Named("temporal").Core()))),
+		MetricsHandler: faults.Handler(),
+		Logger:         temporallog.NewStructuredLogger(slog.New(zapslog.NewHandler(log.Named("temporal").Core()))),
 	}
 	if err := s.Security.protect(&options); err != nil {
 		return nil, err
 	}
-	r := &Runtime{Settings: s, database: database, files: files, log: log, now: time.Now,
+	r := &Runtime{Settings: s, faults: faults, database: database, files: files, log: log, now: time.Now,
 		Bodies: inbox.NewRecentBodies(), Unverified: bodies.New(), Requests: bodies.NewRequests(),
 		Validations: fairpool.NewPool(ValidationMemory), Checks: fairpool.NewPool(checksAtOnce()),
 		Previews: fairpool.NewPool(previewsAtOnce), Pages: fairpool.NewPool(pagesAtOnce())}
@@ -150,7 +154,7 @@ func (r *Runtime) build(db *store.DB) {
 	}
 	r.Redeliverer = &export.Redeliverer{
 		Store: db, Client: r.client, Namespace: r.Settings.Namespace, Dispatcher: r.Dispatcher, Now: r.now,
-		Log: log.Named("dispatch"),
+		Log: log.Named("dispatch"), Faults: r.faults,
 	}
 	r.Retention = &retention.Retention{Store: db, InForce: inForce, Now: r.now, Log: log.Named("retention")}
 	r.notifier = &notify.Notifier{Store: db, InForce: inForce, Now: r.now, Log: log.Named("notify")}

@@ -117,6 +117,10 @@ var (
 		Name: "hiregate_stray_workflows",
 		Help: "Open workflows whose exports the database lacked when that was last compared, an hour ago at most.",
 	})
+	workflowFaults = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "hiregate_workflow_faults_total",
+		Help: "Runs of workflows and activities whose code failed, by reason: panic, non_determinism or error.",
+	}, []string{"name", "reason"})
 	namespaceForeign = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_namespace_foreign",
 		Help: "1 while the namespace of Temporal belongs to another database, and nothing is delivered; else 0.",
@@ -135,7 +139,7 @@ var all = []prometheus.Collector{
 	received, bodyBytes, requestsRefused, sameBody, deviations, ackSeconds,
 	deliveries, notReceived, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, unreadable, verifications,
 	documents, documentsUnreadable, documentBytes, windowLeft, unfetched, leastLeft, documentsFree, filesStuck, scans, scansPending,
-	dispatched, startedSeconds, startedExports, strays, namespaceForeign, undispatched, undispatchedAge, temporalUp,
+	dispatched, startedSeconds, startedExports, strays, workflowFaults, namespaceForeign, undispatched, undispatchedAge, temporalUp,
 	databaseUp, databaseDamaged, databaseBytes, walBytes, commits, writes, roundTrips, writesWaiting,
 	erased, deleted, retentionDue, retentionLate,
 	applications, invalidAnswers, applicationBytes, tokens, formExpired,
@@ -290,6 +294,9 @@ func RetentionDue(what string, exports int, late time.Duration) {
 
 // FilesStuck sets how many files could not be removed.
 func FilesStuck(n int) { filesStuck.Set(float64(n)) }
+
+// WorkflowFault counts a run of a workflow or an activity whose code failed.
+func WorkflowFault(name, reason string) { workflowFaults.WithLabelValues(name, reason).Inc() }
 
 // Strays sets how many open workflows are of exports that the database lacks.
 func Strays(n int) { strays.Set(float64(n)) }

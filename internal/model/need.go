@@ -19,6 +19,7 @@ const (
 	NeedUndispatched  NeedKind = "exports_undispatched" // they wait for Temporal
 	NeedRefused       NeedKind = "exports_refused"      // although they were signed right
 	NeedUnreadable    NeedKind = "exports_unreadable"   // what is stored of them is damaged
+	NeedFaults        NeedKind = "workflows_failing"    // their code does, on this gateway; it concerns all tenants
 	NeedForeign       NeedKind = "namespace_foreign"    // of Temporal; it concerns all tenants
 	NeedUnstorable    NeedKind = "documents_unstorable" // it concerns all tenants
 	NeedDamaged       NeedKind = "database_damaged"     // it said so; it concerns all tenants

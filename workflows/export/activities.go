@@ -51,6 +51,9 @@ func (a *Activities) Register(deliver, fetch worker.Registry) {
 // them in this process any more.
 func (a *Activities) HandBack(ctx context.Context, part Part) error {
 	defer workflows.Beat(ctx)()
+	if err := checkInput(part.Version, part.Exports); err != nil {
+		return err
+	}
 	leave, free := a.runs.enter(part)
 	if !free {
 		return workflows.RetryAfter("under_way", 0, workflows.Jittered(runsDelay))

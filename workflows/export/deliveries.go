@@ -36,6 +36,9 @@ const (
 // until each is final, or parked because it was held for too long.
 func (a *Activities) Deliver(ctx context.Context, part Part) ([]DeliverResult, error) {
 	defer workflows.Beat(ctx)()
+	if err := checkInput(part.Version, part.Exports); err != nil {
+		return nil, err
+	}
 	if delay := a.unstored.delay(a.Now()); delay > 0 {
 		return nil, workflows.RetryAfter(storeUnavailable, 0, delay)
 	}

@@ -26,6 +26,9 @@ const (
 // fetched or given up.
 func (a *Activities) FetchDocuments(ctx context.Context, part Part) (FetchResult, error) {
 	defer workflows.Beat(ctx)()
+	if err := checkInput(part.Version, part.Exports); err != nil {
+		return FetchResult{}, err
+	}
 	f := fetching{a: a, ids: part.Exports, members: map[int64]*model.Export{}, fetch: a.Archive.Fetch}
 	steps := agenda[int64]{now: a.Now, read: f.read, compare: cmp.Compare[int64], lane: f.lane, step: f.step}
 	if len(part.Exports) > 1 { // it takes one place of the worker for all

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
@@ -22,6 +23,8 @@ const (
 	// lostAge is how long a delivery is overdue before Temporal is asked whether it still has its workflow.
 	lostAge   = 10 * time.Minute
 	lostEvery = 20 * time.Second
+	// brokenAge is lostAge while workflows fail on this node: then that is likely.
+	brokenAge = time.Minute
 	lostPage  = 200
 	// Twenty workflows a second, as many as rescue takes: an open breaker makes many deliveries overdue, and none of them
 	// is lost.
@@ -50,6 +53,9 @@ func (r *Redeliverer) FindLost(ctx context.Context) error {
 	fetches.SetLimit(rescueAtOnce)
 	defer fetches.Wait()
 	due := r.Now().Add(-lostAge)
+	if len(r.Faults.Lately(time.Now())) > 0 {
+		due = r.Now().Add(-brokenAge)
+	}
 	look := func(ids []int64) error {
 		for page := range slices.Chunk(ids, store.MaxPage) {
 			others, err := r.redispatchLost(ctx, page, due)
@@ -131,8 +137,12 @@ func (r *Redeliverer) redispatchLost(ctx context.Context, page []int64, due time
 		id := e.RoundWorkflowID(0)
 		status, known := asked[id]
 		if !known {
-			if status, err = r.status(ctx, e, 0); err != nil {
+			broken := false
+			if status, broken, err = r.status(ctx, e, 0); err != nil {
 				return nil, err
+			}
+			if broken {
+				status = isBroken
 			}
 			asked[id] = status
 			// of what is lost there may be a million, and Temporal need not be spared
@@ -188,9 +198,11 @@ func (r *Redeliverer) find(ctx context.Context, id int64, fetches *errgroup.Grou
 		if d.Outcome.Final() || d.Parked || model.LatestDelivery(deliveries, d.Integration) != d {
 			continue
 		}
-		switch status, err := r.status(ctx, e, d.Round); {
+		switch status, broken, err := r.status(ctx, e, d.Round); {
 		case err != nil:
 			return err
+		case broken:
+			return r.handOver(ctx, e, d.Round)
 		case status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		case status == enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, status == enums.WORKFLOW_EXECUTION_STATUS_CANCELED:
 			// A person did that: another round would be against their will.
@@ -227,21 +239,62 @@ func (r *Redeliverer) find(ctx context.Context, id int64, fetches *errgroup.Grou
 	if err != nil || len(documents) >= e.Attachments && !slices.ContainsFunc(documents, fetching) {
 		return err
 	}
-	status, err := r.status(ctx, e, e.Round)
+	status, _, err := r.status(ctx, e, e.Round)
 	if err == nil && status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING { // Fetch gives up what has run out
 		fetches.Go(func() error { r.Dispatcher.fetch(ctx, e); return nil })
 	}
 	return err
 }
 
-// status returns the status of the workflow of a round; unspecified when Temporal knows of none.
-func (r *Redeliverer) status(ctx context.Context, e *model.Export, round int) (enums.WorkflowExecutionStatus, error) {
+// isBroken stands for the status of a workflow that runs, and can't go on.
+const isBroken enums.WorkflowExecutionStatus = -1
+
+// brokenEndsWith is the reason with which a broken workflow is terminated.
+const brokenEndsWith = "it failed again and again: its exports go on in other workflows"
+
+// handOver has the exports of a workflow that can't go on go on in others, and ends it. Which ones a group has its input
+// says; where that can't be read, each is found by itself, and the workflow ends with its time.
+func (r *Redeliverer) handOver(ctx context.Context, e *model.Export, round int) error {
+	id, members := e.RoundWorkflowID(round), []*model.Export{e}
+	if e.InGroup(round) {
+		in, err := r.Dispatcher.readInput(ctx, id)
+		if err != nil {
+			return err
+		}
+		if len(in.Exports) > 0 {
+			if members, err = r.Store.ExportsByID(ctx, in.Exports); err != nil {
+				return err
+			}
+		}
+	}
+	for _, member := range members {
+		if err := r.Leave(ctx, member, id); err != nil {
+			return err
+		}
+	}
+	r.Log.Error("a workflow failed again and again; its exports go on in others", zap.String("workflow", id),
+		zap.Int("exports", len(members)))
+	if e.InGroup(round) && len(members) == 1 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	err := r.Client.TerminateWorkflow(ctx, id, "", brokenEndsWith)
+	if errors.As(err, new(*serviceerror.NotFound)) { // it has ended meanwhile
+		return nil
+	}
+	return err
+}
+
+// status returns the status of the workflow of a round, and whether it can't go on; unspecified when Temporal knows of
+// none.
+func (r *Redeliverer) status(ctx context.Context, e *model.Export, round int) (enums.WorkflowExecutionStatus, bool, error) {
 	return workflows.Status(ctx, r.Client, r.Namespace, e.RoundWorkflowID(round))
 }
 
 // IsLost reports whether Temporal has no workflow of a round: it was emptied, or an older backup of it was restored.
 func (r *Redeliverer) IsLost(ctx context.Context, e *model.Export, round int) (bool, error) {
-	status, err := r.status(ctx, e, round)
+	status, _, err := r.status(ctx, e, round)
 	return err == nil && status == enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, err
 }
 

@@ -29,12 +29,13 @@ import (
 type orphanFixture struct {
 	*fixture
 	temporal client.Client
+	address  string
 	watcher  *export.Redeliverer
 }
 
 func newOrphanFixture(t *testing.T) *orphanFixture {
-	_, c := temporaltest.New(t)
-	b := &orphanFixture{fixture: newFixture(t), temporal: c}
+	address, c := temporaltest.New(t)
+	b := &orphanFixture{fixture: newFixture(t), temporal: c, address: address}
 	b.watcher = b.redeliverer()
 	b.watcher.Client, b.watcher.Dispatcher.Client, b.watcher.Namespace = c, c, client.DefaultNamespace
 	return b
@@ -94,7 +95,7 @@ func (b *orphanFixture) found(looked int) (ids []string, all []export.OrphanWork
 func (b *orphanFixture) requireStatus(want enums.WorkflowExecutionStatus, ids ...string) {
 	b.t.Helper()
 	for _, id := range ids {
-		status, err := workflows.Status(b.t.Context(), b.temporal, client.DefaultNamespace, id)
+		status, _, err := workflows.Status(b.t.Context(), b.temporal, client.DefaultNamespace, id)
 		require.NoError(b.t, err)
 		require.Equal(b.t, want, status, id)
 	}

@@ -110,7 +110,7 @@ func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string,
 // orphaned reports whether a held delivery has no workflow any more, though it was not parked. While Temporal does not
 // answer that is not known: FindLost finds it later.
 func (r *Redeliverer) orphaned(ctx context.Context, e *model.Export, d *model.Delivery) bool {
-	status, err := r.status(ctx, e, d.Round)
+	status, _, err := r.status(ctx, e, d.Round)
 	return err == nil && status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING && !e.DispatchedAt.IsZero()
 }
 

@@ -29,6 +29,7 @@ type Redeliverer struct {
 	Dispatcher *Dispatcher
 	Now        func() time.Time
 	Log        *zap.Logger
+	Faults     *workflows.Faults // of this node
 
 	orphans      atomic.Int64 // that TellOrphanWorkflows has told of
 	orphansEnded atomic.Bool  // since WatchOrphanWorkflows looked

@@ -8,5 +8,6 @@ import (
 )
 
 func TestRecordedHistories(t *testing.T) {
-	replaytest.Run(t, map[string]any{export.WorkflowName: export.Workflow})
+	replaytest.Run(t, map[string]any{export.WorkflowName: export.Workflow},
+		map[string]any{export.WorkflowName: export.Input{}, export.DeliverName: export.Part{}, export.FetchDocumentsName: export.Part{}})
 }

@@ -225,7 +225,7 @@ func (d *Dispatcher) execute(ctx context.Context, exports []*model.Export, to []
 }
 
 func input(exports []*model.Export, to []string, wait time.Duration) Input {
-	in := Input{Round: exports[0].Round, To: to, Wait: wait}
+	in := Input{Version: InputVersion, Round: exports[0].Round, To: to, Wait: wait}
 	for _, e := range exports {
 		in.Exports = append(in.Exports, e.ID)
 		in.Documents = in.Documents || fetches(e)

@@ -6,6 +6,8 @@
 package export
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -29,9 +31,25 @@ const (
 // handsBack is the change since which a workflow hands back what it could not deliver.
 const handsBack = "hand-back"
 
+// InputVersion is the version of the inputs. One that changes what a field means, or needs another field, is the next. An
+// input without a version is of the first.
+const InputVersion = 1
+
+// checkInput returns an error for an input that another version of the gateway made and this one does not know.
+func checkInput(version int, exports []int64) error {
+	switch {
+	case version > InputVersion:
+		return fmt.Errorf("its input has version %d, and this gateway knows version %d at most", version, InputVersion)
+	case len(exports) == 0:
+		return errors.New("its input names no exports: a version of the gateway made it that this one does not know")
+	}
+	return nil
+}
+
 // Input is the input of the workflow of exports: of one export in one round, or of a group in round 0. It holds the
 // deadlines, so that a late start does not extend them.
 type Input struct {
+	Version       int           `json:"version,omitempty"`
 	Exports       []int64       `json:"exports"` // IDs, in order
 	Round         int           `json:"round,omitempty"`
 	To            []string      `json:"to,omitempty"`         // integrations of a single export; those of a group are in the store
@@ -44,6 +62,7 @@ type Input struct {
 
 // Part is the input of all activities.
 type Part struct {
+	Version int       `json:"version,omitempty"`
 	Exports []int64   `json:"exports"`
 	Round   int       `json:"round,omitempty"`
 	To      []string  `json:"to,omitempty"`
@@ -104,7 +123,10 @@ const safetyNet = 5 * time.Minute
 
 // Workflow is one round of an export, or round 0 of a group.
 func Workflow(ctx workflow.Context, in Input) (Result, error) {
-	part := Part{Exports: in.Exports, Round: in.Round, To: in.To, Began: workflow.Now(ctx), Till: in.DeliverTill}
+	if err := checkInput(in.Version, in.Exports); err != nil {
+		panic(err) // its task is tried again, perhaps by a gateway that knows the version
+	}
+	part := Part{Version: InputVersion, Exports: in.Exports, Round: in.Round, To: in.To, Began: workflow.Now(ctx), Till: in.DeliverTill}
 	var documents workflow.Future
 	if in.Documents {
 		options := activityOptions(ctx, FetchDocumentsName, workflows.DocumentsQueue, in.DocumentsTill)

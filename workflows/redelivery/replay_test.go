@@ -8,5 +8,6 @@ import (
 )
 
 func TestRecordedHistories(t *testing.T) {
-	replaytest.Run(t, map[string]any{redelivery.WorkflowName: redelivery.Workflow})
+	replaytest.Run(t, map[string]any{redelivery.WorkflowName: redelivery.Workflow},
+		map[string]any{redelivery.WorkflowName: redelivery.Input{}, redelivery.RedeliverName: redelivery.Input{}})
 }

@@ -3,22 +3,27 @@
 package replaytest
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 )
 
 // Run replays every history in the calling test's package, testdata/RELEASE/NAME.json, with these workflows, by name, and
-// looks for the candidate of testdata/samples/export-full.json in them.
-func Run(t *testing.T, fns map[string]any) {
+// looks for the candidate of testdata/samples/export-full.json in them. The inputs in the histories must be read whole into
+// values of these types, by the name of the workflow or the activity.
+func Run(t *testing.T, fns, inputs map[string]any) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "*", "*.json"))
 	require.NoError(t, err)
@@ -35,8 +40,30 @@ func Run(t *testing.T, fns map[string]any) {
 			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(nil, file))
 			raw, err := os.ReadFile(file)
 			require.NoError(t, err)
+			requireInputs(t, inputs, raw)
 			RequireNothingOf(t, words, raw)
 		})
+	}
+}
+
+// requireInputs fails when an input of a history can't be read, or has a field that is not known any more.
+func requireInputs(t *testing.T, inputs map[string]any, raw []byte) {
+	t.Helper()
+	history, err := client.HistoryFromJSON(bytes.NewReader(raw), client.HistoryJSONOptions{})
+	require.NoError(t, err)
+	read := func(name string, input *common.Payloads) {
+		require.Contains(t, inputs, name)
+		decoder := json.NewDecoder(bytes.NewReader(input.GetPayloads()[0].GetData()))
+		decoder.DisallowUnknownFields()
+		require.NoError(t, decoder.Decode(reflect.New(reflect.TypeOf(inputs[name])).Interface()), "the input of %s", name)
+	}
+	for _, event := range history.GetEvents() {
+		if started := event.GetWorkflowExecutionStartedEventAttributes(); started != nil {
+			read(started.GetWorkflowType().GetName(), started.GetInput())
+		}
+		if scheduled := event.GetActivityTaskScheduledEventAttributes(); scheduled != nil {
+			read(scheduled.GetActivityType().GetName(), scheduled.GetInput())
+		}
 	}
 }
 

@@ -8,5 +8,6 @@ import (
 )
 
 func TestRecordedHistories(t *testing.T) {
-	replaytest.Run(t, map[string]any{scan.WorkflowName: scan.Workflow})
+	replaytest.Run(t, map[string]any{scan.WorkflowName: scan.Workflow},
+		map[string]any{scan.WorkflowName: scan.Input{}, scan.ScanName: scan.Input{}})
 }

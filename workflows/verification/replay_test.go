@@ -8,5 +8,6 @@ import (
 )
 
 func TestRecordedHistories(t *testing.T) {
-	replaytest.Run(t, map[string]any{verification.WorkflowName: verification.Workflow})
+	replaytest.Run(t, map[string]any{verification.WorkflowName: verification.Workflow},
+		map[string]any{verification.WorkflowName: verification.Input{}, verification.VerifyName: verification.Input{}})
 }
