@@ -30,6 +30,11 @@ bin/hiregate: $(hiregate_sources) scripts/build.sh
 bin/hiregate-failpoints: $(hiregate_sources) scripts/build.sh
 	@scripts/build.sh "the gateway with failpoints, for tests" $@ cmd/hiregate "" -tags failpoints
 
+# For the test of a rolling upgrade: the gateway of the commit from which one has to work.
+former := e0246018
+bin/hiregate-former: Makefile scripts/former.sh
+	@scripts/former.sh $(former) $@
+
 bin/temporal-dev: $(temporal_dev_sources) scripts/build.sh
 	@scripts/build.sh "a Temporal server with its UI" $@ cmd/temporal-dev "-X main.version=$(VERSION)"
 
@@ -46,9 +51,10 @@ deps: ## install what the tests need besides Go, gcc, make, git and Node
 unchecked_sqlite := -gcflags=modernc.org/...=-d=checkptr=0
 test: export HIREGATE_BIN := $(CURDIR)/bin/hiregate
 test: export HIREGATE_FAILPOINTS_BIN := $(CURDIR)/bin/hiregate-failpoints
+test: export HIREGATE_FORMER_BIN := $(CURDIR)/bin/hiregate-former
 test: export TEMPORAL_DEV_BIN := $(CURDIR)/bin/temporal-dev
 test: export S3_DEV_BIN := $(CURDIR)/bin/s3-dev
-test: deps build bin/hiregate-failpoints bin/s3-dev bin/tools ## run every test; each that failed runs again, alone
+test: deps build bin/hiregate-failpoints bin/hiregate-former bin/s3-dev bin/tools ## run every test; each that failed runs again, alone
 	@echo "Testing cmd/temporal-dev"
 	@cd cmd/temporal-dev && CGO_ENABLED=0 ../../scripts/gotest.sh ./... -timeout 5m $(TESTFLAGS)
 	@echo "Testing cmd/release"

@@ -28,6 +28,9 @@ func failpoints(t *testing.T) string {
 	return program(t, "HIREGATE_FAILPOINTS_BIN", "hiregate-failpoints")
 }
 
+// former is the path of the program of an earlier commit, from HIREGATE_FORMER_BIN, else bin/hiregate-former.
+func former(t *testing.T) string { return program(t, "HIREGATE_FORMER_BIN", "hiregate-former") }
+
 // temporalDev is the path of the Temporal server, from TEMPORAL_DEV_BIN, else bin/temporal-dev.
 func temporalDev(t *testing.T) string { return program(t, "TEMPORAL_DEV_BIN", "temporal-dev") }
 

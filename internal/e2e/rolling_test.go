@@ -17,14 +17,21 @@ import (
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
-// TestRollingRestartLosesNothing restarts two gateways on one PostgreSQL in turn, behind a load balancer that asks
-// each whether it is ready, under 100 exports/s over 32 connections that are kept.
-func TestRollingRestartLosesNothing(t *testing.T) {
+// TestRollingUpgradeLosesNothing replaces two gateways of an earlier commit on one PostgreSQL in turn, behind a load balancer that asks
+// each whether it is ready, under 100 exports/s over 32 connections that are kept. In between each version runs workflows that the
+// other one started, as many wait for their next attempt.
+func TestRollingUpgradeLosesNothing(t *testing.T) {
 	t.Parallel()
-	with := setup{database: storetest.Postgres(t), documents: "file:" + t.TempDir(), delay: "3s",
+	with := setup{former: true, database: storetest.Postgres(t), documents: "file:" + t.TempDir(), delay: "3s",
 		tenant: "integration hris {\nurl http://PARTNER/inbound\nsecret " + outboundSecret + "\nretry 200ms 500ms 1s\n}"}
 	one := newSystemWith(t, with)
-	partner := one.startRecorder(ok)
+	var n atomic.Int64
+	partner := one.startRecorder(func(string, int) int {
+		if n.Add(1)%3 == 2 { // it has answered VERIFY
+			return http.StatusServiceUnavailable
+		}
+		return http.StatusOK
+	})
 	other := one.startNode()
 
 	nodes := []*system{one, other}
@@ -41,11 +48,12 @@ func TestRollingRestartLosesNothing(t *testing.T) {
 		b.awaits(n, false)
 		require.Equal(t, http.StatusOK, status(t, node.url("/healthz/live")), "it lives as long as it answers")
 		require.Zero(t, node.gateway.exitCode())
+		node.former = false
 		node.startGateway()
 		b.awaits(n, true)
 	}
 	sent := stop()
-	require.False(t, t.Failed(), "requests failed while the gateways were restarted")
+	require.False(t, t.Failed(), "requests failed while the gateways were replaced")
 	require.Eventually(t, func() bool {
 		seen := map[string]bool{}
 		for _, r := range partner.of("CANDIDATE-EXPORT") {

@@ -48,6 +48,8 @@ type system struct {
 // setup is what systems differ in, as lines of the Caddyfile.
 type setup struct {
 	env []string // of the gateway
+	// former says that the gateway is of an earlier commit.
+	former bool
 	// failpoint is where the gateway kills itself; empty: nowhere.
 	failpoint failpoint.Point
 	global    string // in the block of the head
@@ -227,6 +229,9 @@ func (s *system) overdue() (sentences []string) {
 func (s *system) runGateway() *process {
 	s.t.Helper()
 	path, env := hiregate(s.t), append(s.env, "XDG_CONFIG_HOME="+s.dir, "XDG_DATA_HOME="+s.dir)
+	if s.former {
+		path = former(s.t)
+	}
 	if s.failpoint != "" {
 		path, env = failpoints(s.t), append(env, "HIREGATE_FAILPOINT="+string(s.failpoint))
 	}
