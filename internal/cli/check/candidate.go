@@ -3,6 +3,7 @@ package check
 import (
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -35,11 +36,12 @@ func body(candidate object) []byte {
 
 func (r *receiver) minimal() []byte { return body(r.person(nil)) }
 
+func (r *receiver) field(name, of, value string) object {
+	return object{"id": r.id("Custom Field"), "name": name, "type": of, "value": value}
+}
+
 // full is an export with every field of the contract.
 func (r *receiver) full() []byte {
-	field := func(name, of, value string) object {
-		return object{"id": r.id("Custom Field"), "name": name, "type": of, "value": value}
-	}
 	candidate := r.person(object{
 		"name":   object{"formattedName": "Check Zoë Ødegård", "given": "Check Zoë", "family": "Ødegård"},
 		"gender": "Female", "citizenShip": []string{"Authorized to work"}, "applyDate": "2026-10-02",
@@ -50,10 +52,16 @@ func (r *receiver) full() []byte {
 			"email": []object{{"address": "check@example.org"}},
 			"web":   `<a href="https://check.example.org">check.example.org</a>`,
 		},
-		"customFields": []object{field("Preferred shift", "text", "Night"), field("Notice (weeks)", "number", "4")},
+		"customFields": []object{r.field("Preferred shift", "text", "Night"), r.field("Notice (weeks)", "number", "4")},
 	})
 	candidate["alternateIds"] = []object{r.id("Legacy Candidate")}
-	candidate["profiles"] = []object{{
+	candidate["profiles"] = []object{r.profile()}
+	return body(candidate)
+}
+
+// profile is a job application with every field.
+func (r *receiver) profile(attachments ...object) object {
+	return object{
 		"alternateIds": []object{r.id("Legacy Job Application")}, "languageCode": "en-US", "profileId": r.id("Job Application"),
 		"associatedPositionOpenings": []object{{
 			"alternateIds": []object{r.id("Legacy Job")}, "positionOpeningId": r.id("Job"), "positionTitle": "Nurse – Night",
@@ -61,13 +69,19 @@ func (r *receiver) full() []byte {
 			"candidateStatus": object{"name": "Offer accepted", "category": "Hired", "transitionDateTime": "2026-11-12 16:04:59"},
 			"customFields": []object{
 				{"id": r.id("Start Date"), "name": "startDate", "type": "date", "value": "2026-12-07"},
-				field("Cost centre", "text", "4411-07"),
+				r.field("Cost centre", "text", "4411-07"),
 			},
 		}},
 		"education":   []object{{"educationLevelCodes": []object{{"name": "Bachelor's degree"}}}},
-		"attachments": []object{},
-	}}
-	return body(candidate)
+		"attachments": append([]object{}, attachments...),
+	}
+}
+
+// profiled is an export with job applications.
+func (r *receiver) profiled(profiles ...object) []byte {
+	c := r.person(nil)
+	c["profiles"] = profiles
+	return body(c)
 }
 
 // sparse has what may be absent as null or empty.
@@ -105,7 +119,29 @@ func (r *receiver) numbers() []byte {
 	return []byte(strings.Replace(string(r.minimal()), `{"person":`, `{"aCheck":[1.50,1E2,0.0],"person":`, 1))
 }
 
-// large has a little less than the bytes that a receiver must take.
-func (r *receiver) large() []byte {
-	return body(r.person(object{"communication": object{"web": strings.Repeat("x", r.most-4<<10)}}))
+// sized has a little less than so many bytes.
+func (r *receiver) sized(most int) []byte {
+	return body(r.person(object{"communication": object{"web": strings.Repeat("x", most-1<<10)}}))
+}
+
+const markup = "<script>check()</script>"
+
+func (r *receiver) scripted() []byte {
+	return body(r.person(object{"name": object{"given": "Check " + markup}, "communication": object{"web": markup}}))
+}
+
+// largest has a little less than the bytes that a receiver must take, in which all is that makes an export unusual.
+func (r *receiver) largest() []byte {
+	c := r.person(object{"name": object{"given": "Check " + markup}})
+	c["profiles"] = []object{r.profile(r.attachments(fortyNames()...)...), r.profile()}
+	web := strings.Repeat(markup, (r.most-len(body(c))-1<<10)/len(markup))
+	c["person"].(object)["communication"] = object{"web": web}
+	return body(c)
+}
+
+func fortyNames() (names []string) {
+	for n := range 40 {
+		names = append(names, fmt.Sprint("check-", n+1))
+	}
+	return names
 }

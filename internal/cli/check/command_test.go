@@ -56,6 +56,7 @@ func TestPageListsTheChecks(t *testing.T) {
 // the rest has one of the allowed verdicts.
 func proves(t *testing.T, results map[string]Result, check string, also []string, allowed ...string) {
 	t.Helper()
+	require.Contains(t, results, check)
 	for id, r := range results {
 		switch {
 		case id == check:

@@ -24,7 +24,7 @@ const (
 	gone  = "gone"  // answered 410
 )
 
-// shelf serves three documents as the service does, at public, unguessable URLs, as Document objects (contract, "Webhook
+// shelf serves documents as the service does, at public, unguessable URLs, as Document objects (contract, "Webhook
 // resources"), and counts the requests for each.
 type shelf struct {
 	url    string // of the documents, without their names
@@ -88,22 +88,27 @@ func (s *shelf) wait(ctx context.Context, name string, times int, till time.Time
 // offer sends an export with the documents, once. Its finding says why they can't be asked for.
 func (r *receiver) offer(ctx context.Context) finding {
 	if r.shelf == nil {
-		return finding{Skipped: "the receiver can't reach the documents that this machine serves: name an address where it can, with " +
-			"--documents-listen"}
+		return unreachable
 	}
 	if r.offered != nil {
 		return *r.offered
 	}
-	var attachments []object
-	for _, name := range []string{there, busy, gone} {
-		attachments = append(attachments, object{"id": r.id("Document to Candidate"), "descriptions": []string{"Check"},
-			"url": r.shelf.url + name})
-	}
-	c := r.person(nil)
-	c["profiles"] = []object{{"attachments": attachments}}
-	found := r.accepts(ctx, "an export with three documents", body(c), "accept attachments, each with id, descriptions and url")
+	found := r.accepts(ctx, "an export with three documents", r.export(r.profiled(object{"attachments": r.attachments(there, busy, gone)})),
+		"accept attachments, each with id, descriptions and url")
 	r.offered, r.till = &found, time.Now().Add(r.patience)
 	return found
+}
+
+// unreachable is the finding where a receiver could not fetch what it is sent.
+var unreachable = finding{Skipped: "the receiver can't reach the documents that this machine serves: name an address where it can, " +
+	"with --documents-listen"}
+
+// attachments are documents by name. A receiver may fetch them before it answers, so each has to be there.
+func (r *receiver) attachments(names ...string) (all []object) {
+	for _, name := range names {
+		all = append(all, object{"id": r.id("Document to Candidate"), "descriptions": []string{"Check"}, "url": r.shelf.url + name})
+	}
+	return all
 }
 
 func fetched(ctx context.Context, r *receiver) finding {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -145,10 +146,19 @@ func (r *receiver) verification() webhook.Delivery {
 	return webhook.Delivery{Secret: r.secret, Event: webhook.EventVerify, Body: r.names.VerifyBody()}
 }
 
-// export is the delivery of a body under a new UUID.
+// exportContext is the job of an export that has one.
+const exportContext = "CHECK-1"
+
+// export is the delivery of a body under a new UUID, with the headers that each export has.
 func (r *receiver) export(body []byte) webhook.Delivery {
-	return webhook.Delivery{Secret: r.secret, Event: webhook.EventExport, Body: body,
-		UUID: []byte("check-" + r.run + "-" + rand.Text())}
+	return webhook.Delivery{Secret: r.secret, Event: webhook.EventExport, Body: body, UUID: []byte("check-" + r.run + "-" + rand.Text()),
+		Link: []byte("https://jobs.example.com/candidates/check-" + r.run)}
+}
+
+// longLink is longer than the columns that URLs are often stored in.
+func (r *receiver) longLink() []byte {
+	link := "https://jobs.example.com/candidates/check-" + r.run + "?list="
+	return []byte(link + strings.Repeat("x", 300-len(link)))
 }
 
 // signature is an edit that replaces the signature; an empty one removes the header.
@@ -185,10 +195,10 @@ func (r *receiver) rejected(ctx context.Context, sent string, a attempt, do stri
 	return finding{Sent: sent, Got: a.got(), Do: a.remedy(do)}
 }
 
-// accepts sends a body as an export and demands 2xx.
-func (r *receiver) accepts(ctx context.Context, what string, body []byte, do string) finding {
+// accepts sends an export and demands 2xx.
+func (r *receiver) accepts(ctx context.Context, what string, d webhook.Delivery, do string) finding {
 	r.plain(ctx, webhook.EventExport)
-	if a := r.send(ctx, r.export(body)); !a.accepted() {
+	if a := r.send(ctx, d); !a.accepted() {
 		return r.rejected(ctx, what, a, do)
 	}
 	return finding{}

@@ -14,6 +14,7 @@ import (
 // The places of the requirements: sections of the contract, and of the decisions about what it leaves open.
 const (
 	events         = "Events, rules"
+	eventsHeaders  = "Events, headers"
 	eventsVerify   = "Events, rule 2"
 	authentication = "Authentication 3"
 	fields         = "Resources and their fields, B"
@@ -102,7 +103,7 @@ var receiverChecks = []check[*receiver]{
 	accepted("B-17", "Names with 4-byte characters and right-to-left script are accepted.", fields, Must,
 		"a candidate with the name Check 𠮷𝒵 עדי", (*receiver).scripts, "store text as full UTF-8 (utf8mb4 in MySQL)"),
 	accepted("B-18", "An export of nearly 5 MiB is accepted.", receiving, Should, "an export of nearly 5 MiB",
-		(*receiver).large, "raise the limit of the request's body to 5 MiB"),
+		func(r *receiver) []byte { return r.sized(r.most) }, "raise the limit of the request's body to 5 MiB"),
 	{"B-19", "An export that comes again under its UUID is answered 2xx.", sending, Must,
 		func(ctx context.Context, r *receiver) finding {
 			d := r.export(r.minimal())
@@ -158,7 +159,7 @@ var receiverChecks = []check[*receiver]{
 			return r.rejected(ctx, "an export, signed with the next secret", a,
 				"compare with the signatures under both secrets until the rotation is over")
 		}
-		return r.accepts(ctx, "an export, signed with the present secret", r.minimal(), "keep the present secret until the end")
+		return r.accepts(ctx, "an export, signed with the present secret", r.export(r.minimal()), "keep the present secret until the end")
 	}},
 	{"B-27", "19 of 20 exports are answered within 5 s.", sending, Should, prompt},
 	{"B-28", "Header names are read in either case.", makersName, Must, func(ctx context.Context, r *receiver) finding {
@@ -178,12 +179,50 @@ var receiverChecks = []check[*receiver]{
 	{"B-29", "The documents of an export are fetched.", urlsEnd, Should, fetched},
 	{"B-30", "A document that was answered 503 is fetched again.", documents, Should, fetchedAgain},
 	{"B-31", "A document that was answered 410 is not asked for again.", documents, Should, givenUp},
+	{"B-32", "VERIFY and an export, signed with an empty secret, are refused with 4xx.", authentication, Must, emptySecret},
+	{"B-33", "A signature with one wrong digit is refused with 4xx.", authentication, Must, wrongDigit},
+	{"B-34", "A part of the signature, or more than it, is refused with 4xx.", authentication, Must, partOrMore},
+	{"B-35", "An export of any size is accepted only with its signature.", authentication, Must, anySize},
+	{"B-36", "Another secret's signature is refused with 4xx, whichever optional headers there are.", authentication, Must, anyHeaders},
+	{"B-37", "A Link of 300 characters is accepted.", eventsHeaders, Must, func(ctx context.Context, r *receiver) finding {
+		d := r.export(r.minimal())
+		d.Link = r.longLink()
+		return r.accepts(ctx, "an export with a Link of 300 characters", d, "take a URL of any length, or leave the header unread")
+	}},
+	{"B-38", "An export context is accepted.", eventsHeaders, Must, func(ctx context.Context, r *receiver) finding {
+		d := r.export(r.minimal())
+		d.ExportContext = []byte(exportContext)
+		return r.accepts(ctx, "an export with "+r.names.ExportContext+": "+exportContext, d,
+			"take any text in "+r.names.ExportContext+": the contract does not show its form")
+	}},
+	accepted("B-39", "A candidate with two job applications is accepted.", fields, Must, "a candidate with two profiles",
+		func(r *receiver) []byte { return r.profiled(r.profile(), r.profile()) },
+		"read each entry of profiles: there is one for each job application"),
+	{"B-40", "A candidate with 40 documents is accepted.", fields, Must, func(ctx context.Context, r *receiver) finding {
+		if r.shelf == nil {
+			return unreachable
+		}
+		return r.accepts(ctx, "a profile with 40 attachments", r.export(r.profiled(r.profile(r.attachments(fortyNames()...)...))),
+			"take any number of attachments, and fetch the documents after you have answered")
+	}},
+	accepted("B-41", "Text that looks like HTML is accepted.", fields, Must, "a candidate with "+markup+" in the name and in web",
+		(*receiver).scripted, "take any text, and escape it where it is shown; exempt this URL in a firewall that looks for attacks"),
+	{"B-42", "All of B-37 to B-41 is accepted in an export of nearly 5 MiB.", receiving, Should,
+		func(ctx context.Context, r *receiver) finding {
+			if r.shelf == nil {
+				return unreachable
+			}
+			d := r.export(r.largest())
+			d.Link, d.ExportContext = r.longLink(), []byte(exportContext)
+			return r.accepts(ctx, "an export of nearly 5 MiB with all of that", d,
+				"see B-18 and B-37 to B-41 first; if these passed, store the export, answer, and work afterwards")
+		}},
 }
 
 // accepted is a check that sends one export, which is to be answered 2xx.
 func accepted(id, requirement, place string, level Level, sent string, body func(*receiver) []byte, do string) check[*receiver] {
 	return check[*receiver]{id, requirement, place, level, func(ctx context.Context, r *receiver) finding {
-		return r.accepts(ctx, sent, body(r), do)
+		return r.accepts(ctx, sent, r.export(body(r)), do)
 	}}
 }
 

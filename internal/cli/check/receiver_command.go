@@ -36,7 +36,7 @@ requirements of the contract it meets, with what was sent, what came back and wh
 The candidates are invented and marked: their ids begin with check-. A check sends at most 60 requests, the whole run takes at
 most ` + runBound.String() + `.
 
-The documents of one export are served here, on a free port of 127.0.0.1, until the command ends. A receiver on another machine needs
+The documents of the exports are served here, on a free port of 127.0.0.1, until the command ends. A receiver on another machine needs
 --documents-listen and, if it reaches that address by another name, --documents-url. The contract gives it 2 h 30 min; the command
 waits for --documents-wait.`,
 		Example: `  hiregate check receiver http://localhost:8090/acme --secret secret.txt
