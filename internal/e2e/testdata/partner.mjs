@@ -31,8 +31,8 @@ createServer((request, response) => {
   request.on("data", (chunk) => chunks.push(chunk));
   request.on("end", () => {
     const body = Buffer.concat(chunks);
-    const want = createHmac("sha256", secret).update(body).digest();
-    const got = Buffer.from(request.headers["x-service-signature"] ?? "", "hex");
+    const want = Buffer.from(createHmac("sha256", secret).update(body).digest("hex"));
+    const got = Buffer.from((request.headers["x-service-signature"] ?? "").toLowerCase());
     if (got.length !== want.length || !timingSafeEqual(got, want)) {
       response.writeHead(401).end();
       return;
