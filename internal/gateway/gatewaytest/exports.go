@@ -1,6 +1,7 @@
 package gatewaytest
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -30,7 +31,7 @@ func (b *Fixture) Export(t testing.TB, tenant, key string, change ...func(*model
 	for _, fn := range change {
 		fn(e)
 	}
-	e.Size = int64(len(e.Body))
+	e.SHA256, e.Size = sha256.Sum256(e.Body), int64(len(e.Body))
 	b.Write(t, func(tx *store.Tx) error {
 		if _, err := inbox.Insert(tx, e); err != nil {
 			return err
