@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/failpoint"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
@@ -20,8 +21,9 @@ import (
 const (
 	// holdFor is how long a workflow waits at a closed gate; then it ends, and a release starts the next round.
 	holdFor = time.Hour
-	// holdFirst is when a delivery that begins to be held is retried once: the gate may just be opening.
-	holdFirst = 10 * time.Second
+	// holdFirst is when a delivery that begins to be held is retried once: its gate may have opened while the run was
+	// ending that found it closed, which whoever opened it could not hurry.
+	holdFirst = time.Second
 	// endMargin is kept between the last attempt and the end of a delivery.
 	endMargin = 30 * time.Second
 	// documentsDelay is how long a delivery with its documents in the body waits when some are still being fetched.
@@ -218,6 +220,21 @@ func (a *Activities) enter(ctx context.Context, i *model.Integration, export, si
 		leave()
 		tell(found)
 	}, ""
+}
+
+// heldReason returns why a delivery is held by what is known now, whatever it was held for; empty: nothing holds it.
+func heldReason(c *config.Config, e *model.Export, d *model.Delivery, statuses store.IntegrationStatuses) string {
+	i, ok := c.Integration(d.Tenant, d.Integration)
+	switch {
+	case e.Quarantined:
+		return quarantinedReason(e)
+	case !ok:
+		return unknownReason(d.Integration)
+	}
+	if status := statuses.Of(i); !status.Deliverable(i) {
+		return closedReason(i, status)
+	}
+	return ""
 }
 
 // closedReason returns why a delivery to an integration is held that takes none now.

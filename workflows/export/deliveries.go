@@ -190,15 +190,7 @@ func (r *delivering) member(e *model.Export, d *model.Delivery, all []*model.Del
 // released reports whether what held a delivery is over.
 func (r *delivering) released(e *model.Export, d *model.Delivery, statuses store.IntegrationStatuses) bool {
 	c := r.a.InForce.Current()
-	if c == nil || e.Quarantined {
-		return false
-	}
-	i, ok := c.Integration(d.Tenant, d.Integration)
-	if !ok {
-		return false
-	}
-	status := statuses.Of(i)
-	return status.Deliverable(i)
+	return c != nil && heldReason(c, e, d, statuses) == ""
 }
 
 // due is when a delivery has its next step by what the store says; the zero time: now.

@@ -16,6 +16,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // waiting is the activity of a delivery to hris that waits for its next run.
@@ -185,6 +187,48 @@ func TestHeldTriggeredExportExpiresAtItsEnd(t *testing.T) {
 	require.Equal(t, model.Expired, d.Outcome)
 	require.Contains(t, d.Reason, "hris is disabled", "it tells why nothing was sent")
 	require.Zero(t, d.HeldSince, "it is counted among what is held")
+}
+
+// Its integration answered VERIFY, and its release has not come to it yet: whoever asks for it gets it, and is not told that
+// VERIFY was not sent.
+func TestRedeliveryOfWhatIsHeldNoMore(t *testing.T) {
+	t.Parallel()
+	redeliver := func(b *lossFixture) export.Redelivery {
+		b.set(model.Configured)
+		res, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, export.Redelivery) error { return nil })
+		require.NoError(t, err)
+		return res
+	}
+	b := newLossFixture(t)
+	b.config.Tenants["acme"].Integrations = b.config.Tenants["acme"].Integrations[:1]
+	b.set(model.NotConfigured)
+	e := b.held("u-1")
+	require.Equal(t, export.Redelivery{Hurried: []string{"hris"}}, redeliver(b))
+	require.Equal(t, []string{"export/acme/u-1 deliver"}, b.temporal.hurried)
+	res, _, _ := b.deliver(e)
+	require.Equal(t, model.ClassDelivered, res.Class)
+
+	b = newLossFixture(t)
+	b.config.Tenants["acme"].Integrations = b.config.Tenants["acme"].Integrations[:1]
+	b.set(model.NotConfigured)
+	e = b.dispatched("u-1", "hris")
+	b.park(e)
+	b.lose(e)
+	require.Equal(t, export.Redelivery{Round: 1, Started: []string{"hris"}}, redeliver(b))
+}
+
+// A gate may open while a run is ending that found it closed, and nobody can hurry that one.
+func TestHeldLooksOnceMoreAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.set(model.NotConfigured)
+	e := b.accept("u-1")
+	_, wait, _ := b.deliver(e)
+	require.LessOrEqual(t, wait, 1200*time.Millisecond)
+	b.set(model.Configured)
+	b.advance(wait)
+	res, _, _ := b.deliver(e)
+	require.Equal(t, model.ClassDelivered, res.Class)
 }
 
 // Whoever looks reads why it is held now, and not why it once was; and once it was let go and tried, nothing of that.

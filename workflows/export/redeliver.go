@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
@@ -65,11 +66,19 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 		return Redelivery{}, &RefusedError{"this export was not delivered yet: " +
 			"it waits for Temporal, and is delivered as soon as Temporal answers"}
 	}
-	integrations, err = r.named(tenant, integrations)
+	c := r.Dispatcher.InForce.Current()
+	if c == nil {
+		return Redelivery{}, &RefusedError{"the gateway is stopping: ask again in a moment"}
+	}
+	integrations, err = named(c, tenant, integrations)
 	if err != nil {
 		return Redelivery{}, err
 	}
 	deliveries, err := r.Store.ListDeliveries(ctx, e.ID)
+	if err != nil {
+		return Redelivery{}, err
+	}
+	statuses, err := r.Store.ListIntegrationStatuses(ctx)
 	if err != nil {
 		return Redelivery{}, err
 	}
@@ -81,18 +90,22 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 		case last == nil, last.Outcome.Final():
 			res.Started = append(res.Started, name)
 		default:
-			if last.Outcome != model.Held {
+			held := ""
+			if last.Outcome == model.Held {
+				held = heldReason(c, e, last, statuses)
+			}
+			if held == "" {
 				if err := r.ask(ctx, last); err != nil {
 					return Redelivery{}, err
 				}
 			}
 			switch err := r.hurry(ctx, e, last); {
-			case errors.Is(err, workflows.ErrNotRunning) && !last.Parked,
+			case errors.Is(err, workflows.ErrNotRunning) && (!last.Parked || held == ""),
 				errors.Is(err, workflows.ErrNoActivity) && last.Outcome == model.Retrying:
 				res.Started, gone = append(res.Started, name), append(gone, last)
-			case last.Outcome == model.Held:
+			case held != "":
 				return Redelivery{}, &RefusedError{"this export is held, and goes out by itself once " +
-					"its integration takes exports: " + last.Reason}
+					"its integration takes exports: " + held}
 			case errors.Is(err, workflows.ErrNoActivity):
 				return Redelivery{}, &RefusedError{fmt.Sprintf("the first attempt at integration %s is still to come: "+
 					"it waits for the documents of this export and is made by itself", name)}
@@ -144,11 +157,7 @@ var errJustMoved = &RefusedError{"this export was attempted or redelivered just 
 
 // named returns the integrations that were asked for, or all of the tenant's. The error is a *RefusedError for one that
 // the tenant does not have.
-func (r *Redeliverer) named(tenant string, integrations []string) ([]string, error) {
-	c := r.Dispatcher.InForce.Current()
-	if c == nil {
-		return nil, &RefusedError{"the gateway is stopping: ask again in a moment"}
-	}
+func named(c *config.Config, tenant string, integrations []string) ([]string, error) {
 	t, ok := c.Tenant(tenant)
 	if !ok || len(t.Integrations) == 0 {
 		return nil, &RefusedError{fmt.Sprintf("tenant %s has no integration: add one to the Caddyfile first", tenant)}

@@ -245,6 +245,12 @@ func TestRedeliveryThatIsRefused(t *testing.T) {
 			return b.held("u-1")
 		}, "hris", "once its integration takes exports: integration hris is disabled: as the test has it; " +
 			"hiregate integration enable acme/hris has it verified again"},
+		"held for another reason by now": {func(b *lossFixture) *model.Export {
+			b.set(model.NotConfigured)
+			e := b.held("u-1")
+			b.set(model.Disabled)
+			return e
+		}, "hris", "once its integration takes exports: integration hris is disabled"},
 		"parked": {func(b *lossFixture) *model.Export {
 			b.set(model.Disabled)
 			e := b.dispatched("u-1", "hris")

@@ -83,18 +83,13 @@ func (a *Activities) lostSoFar(ctx context.Context) func(*model.Export, int) boo
 
 // For says why a delivery of an export that was dispatched is not final, in the order in which step would meet it.
 func (w *Waits) For(e *model.Export, d *model.Delivery) Wait {
-	i, ok := w.config.Integration(d.Tenant, d.Integration)
-	switch {
-	case e.Fault != "" && d.Round == e.Round:
+	if e.Fault != "" && d.Round == e.Round {
 		return Wait{Reason: e.Fault}
-	case e.Quarantined:
-		return Wait{Reason: quarantinedReason(e)}
-	case !ok:
-		return Wait{Reason: unknownReason(d.Integration)}
 	}
-	if status := w.statuses.Of(i); !status.Deliverable(i) {
-		return Wait{Reason: closedReason(i, status)}
+	if reason := heldReason(w.config, e, d, w.statuses); reason != "" {
+		return Wait{Reason: reason}
 	}
+	i, _ := w.config.Integration(d.Tenant, d.Integration)
 	if wait, ok := w.forDocuments(e, d, i); ok {
 		return wait
 	}
