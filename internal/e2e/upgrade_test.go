@@ -48,11 +48,21 @@ func TestUpgrade(t *testing.T) {
 	require.NotEmpty(t, archives)
 	for _, archive := range archives {
 		release, file := filepath.Split(archive)
-		t.Run(filepath.Base(release)+" on "+strings.TrimSuffix(file, ".tar.gz"), func(t *testing.T) {
-			t.Parallel()
-			upgrade(t, archive)
-		})
+		database := strings.TrimSuffix(file, ".tar.gz")
+		for _, old := range ages[database] {
+			t.Run(fmt.Sprintf("%s on %s after %s", filepath.Base(release), database, old), func(t *testing.T) {
+				t.Parallel()
+				upgrade(t, archive, old)
+			})
+		}
 	}
+}
+
+// ages are how old what a release left is when it is started on, by database: the next attempt of the export that waits is
+// due after 24 hours, give or take, and its time is over after 72. What an age changes is the same on both databases.
+var ages = map[string][]time.Duration{
+	"sqlite":   {time.Hour, 25 * time.Hour, 71 * time.Hour, 73 * time.Hour, 365 * 24 * time.Hour},
+	"postgres": {25 * time.Hour},
 }
 
 // releaseSetup has content and rows kept without end, because what a release left becomes older and older.
@@ -123,10 +133,11 @@ func (s *system) left(id, body string) {
 	require.Equal(s.t, http.StatusAccepted, status, "%s", answer)
 }
 
-func upgrade(t *testing.T, archive string) {
+func upgrade(t *testing.T, archive string, old time.Duration) {
 	s := newConfiguration(t, releaseSetup(""))
 	out, err := exec.Command("tar", "-C", s.dir, "-xzf", archive).CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	age(t, s.dir, old)
 	if dump, err := os.ReadFile(filepath.Join(s.dir, dumped)); err == nil {
 		s.database = storetest.EmptyPostgres(t)
 		require.NoError(t, storetest.Restore(s.database, dump))
@@ -140,11 +151,12 @@ func upgrade(t *testing.T, archive string) {
 	s.startGateway()
 	s.gateway.line("integration configured") // it has another address
 
-	s.cli("export", "release", "acme/quarantined")
-	s.awaitOutcome("quarantined", "delivered")
-	// What waits is attempted in its workflow; once its 72 hours are over, it failed, and is delivered in another one.
+	// What waits is attempted in its workflow, also where it was due before its integration was verified again; once its 72
+	// hours are over, it failed, and is delivered in another one.
 	s.cli("export", "redeliver", "acme/waits")
 	s.awaitOutcome("waits", "delivered")
+	s.cli("export", "release", "acme/quarantined")
+	s.awaitOutcome("quarantined", "delivered")
 	s.cli("export", "redeliver", "acme/delivered")
 	require.Eventually(t, func() bool {
 		e, ok := s.show("delivered")
