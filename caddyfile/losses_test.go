@@ -6,12 +6,16 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/temporaltest"
 )
 
@@ -133,6 +137,23 @@ func TestExamplesLoseNothing(t *testing.T) {
 		folder := t.TempDir()
 		require.Empty(t, warned(t, string(inside(t, folder, text))), name)
 	}
+}
+
+// A Caddyfile that drops an integration is told which steps still export to it, while a gateway uses the database.
+func TestValidateFindsHelpersWithoutTheirIntegration(t *testing.T) {
+	without := head(t, "127.0.0.1:1", "default") + "gate.example.com {\n" + served
+	require.Empty(t, warned(t, without), "there is no database yet")
+	db, err := store.Open(t.Context(), regexp.MustCompile(`sqlite://\S+`).FindString(without), store.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+		return tx.UpsertStep(&model.Step{Row: model.Row{Tenant: "acme"}, ID: "hired", Name: "Hired",
+			Helper: &model.Helper{Integrations: []string{"archive"}}}, time.Now())
+	}))
+	require.Equal(t, []string{"acme: the helper of step Hired exports to what is no integration of the tenant, and nobody " +
+		"gets that: archive; add the integration, or change the helper"}, warned(t, without))
+	require.Empty(t, warned(t, strings.Replace(without, "secret s\n",
+		"secret s\nintegration archive {\nurl https://archive.example.com/in\nsecret t\n}\n", 1)))
 }
 
 func TestValidateAsksForTheNamespace(t *testing.T) {

@@ -48,6 +48,6 @@ type StepsInput struct {
 // StepHelper is the workflow helper of a step: it exports a candidate who enters the step.
 type StepHelper struct {
 	ID string `json:"id" schema:"optional ref=ShortName"` // of the step
-	// the integrations that it exports to; empty: every configured one
+	// the integrations that it exports to; empty: all of the tenant's
 	Integrations []string `json:"integrations" schema:"optional uniqueItems=true maxItems=100 items.ref=ShortName"`
 }

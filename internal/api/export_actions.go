@@ -4,7 +4,7 @@ import "time"
 
 // ExportInput triggers the export of a candidate.
 type ExportInput struct {
-	Integration string `json:"integration,omitzero"` // the one it goes to; left out: every configured one
+	Integration string `json:"integration,omitzero"` // the one it goes to; left out: all of the tenant's
 	// the one that the export is about; needed when the candidate has several
 	JobApplication string `json:"jobApplication,omitzero"`
 }

@@ -104,6 +104,6 @@ func (g *Gateway) leaving() bool {
 
 // Trigger makes the exports that a request triggers, in its trace. The store must be held.
 func (g *Gateway) Trigger(r *http.Request) *trigger.Trigger {
-	return &trigger.Trigger{Config: g.Config, Validator: g.Validator, Store: g.Runtime.Store(), Now: g.Now,
+	return &trigger.Trigger{Config: g.Config, Validator: g.Validator, Now: g.Now,
 		Traceparent: tracing.Traceparent(tracing.FromRequest(r))}
 }

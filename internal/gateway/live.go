@@ -53,7 +53,7 @@ func (g *Gateway) Examine(ctx context.Context) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, ExamineWithin)
 	defer cancel()
 	parts := []func(context.Context) []Finding{g.examineDatabase, g.examineDocuments, g.examineTemporal, g.examinePublicURL,
-		g.examineIntegrations}
+		g.examineIntegrations, g.examineHelpers}
 	found := make([][]Finding, len(parts))
 	var all sync.WaitGroup
 	for n, part := range parts {

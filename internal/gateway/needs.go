@@ -15,7 +15,8 @@ import (
 type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]model.Need, error)
 
 // needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
-var needSources = []needSource{damaged, unstorable, foreignNamespace, failingWorkflows, unreadable, undispatched, refused, quarantined}
+var needSources = []needSource{damaged, unstorable, foreignNamespace, failingWorkflows, unreadable, faulty, undispatched,
+	refused, unservedHelpers, quarantined}
 
 // Needs returns what needs a person, apart from what single integrations need. Where the database is damaged, what can't
 // be read of it is left out.
@@ -152,6 +153,18 @@ func unreadable(r *Runtime, ctx context.Context, now time.Time) (needs []model.N
 			Sentence: fmt.Sprintf("%s: exports that can't be read in the database, found in the last day: %d; restore it from a "+
 				"backup and redeliver them, or have their candidates exported again", tenant, found.Count),
 			Action: "hiregate export list --outcome failed --class our_fault --tenant " + tenant})
+	}
+	return needs, err
+}
+
+// faulty finds exports that go nowhere: Temporal refused their workflow, or nobody was there to get them. One that was
+// triggered here is named for a day after its end; nothing but another export helps then.
+func faulty(r *Runtime, ctx context.Context, now time.Time) (needs []model.Need, err error) {
+	counts, err := r.Store().CountFaulty(ctx, now.Add(-24*time.Hour))
+	for tenant, found := range counts {
+		needs = append(needs, model.Need{Kind: model.NeedFaulty, Tenant: tenant, Since: found.Since, Count: found.Count,
+			Sentence: fmt.Sprintf("%s: exports that go nowhere, each for the reason that its page says: %d", tenant, found.Count),
+			Action:   "hiregate export list --undelivered --tenant " + tenant})
 	}
 	return needs, err
 }

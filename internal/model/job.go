@@ -1,5 +1,7 @@
 package model
 
+import "slices"
+
 // Job is a position opening. Within its tenant it is known by its job board code.
 type Job struct {
 	Row
@@ -43,9 +45,14 @@ type Step struct {
 	Helper   *Helper `json:"helper"` // null: none; in a request, null leaves the helper as it is
 }
 
+// Names reports whether the step has a helper that names an integration. One that names none exports to all.
+func (s *Step) Names(integration string) bool {
+	return s.Helper != nil && slices.Contains(s.Helper.Integrations, integration)
+}
+
 // Helper is the workflow helper of a step: it exports a candidate each time one of their job applications enters the
 // step.
 type Helper struct {
-	// the integrations that it exports to; empty: every configured one
+	// the integrations that it exports to; empty: all of the tenant's
 	Integrations []string `json:"integrations" schema:"optional uniqueItems=true items.ref=ShortName"`
 }

@@ -48,6 +48,15 @@ func (t *Tenant) Integration(name string) (*Integration, bool) {
 	return nil, false
 }
 
+// IntegrationNames returns the names of the tenant's integrations, in whatever state these are.
+func (t *Tenant) IntegrationNames() []string {
+	names := make([]string, len(t.Integrations))
+	for n, i := range t.Integrations {
+		names[n] = i.Name
+	}
+	return names
+}
+
 // SigningKeys are the keys of all active inbound secrets.
 func (t *Tenant) SigningKeys() []string {
 	keys := make([]string, len(t.Secrets))

@@ -349,6 +349,14 @@ func (db *DB) CountQuarantined(ctx context.Context) (map[string]Counted, error) 
 		`SELECT tenant, count(*), min(received_at) FROM exports WHERE quarantined GROUP BY tenant`)
 }
 
+// CountFaulty counts the exports of each tenant that have a fault, without those that were erased, and without triggered
+// ones that ended before a time.
+func (db *DB) CountFaulty(ctx context.Context, since time.Time) (map[string]Counted, error) {
+	return rows.QueryMap(ctx, db.reads, scanCounted, `SELECT tenant, count(*), min(received_at) FROM exports
+		WHERE fault <> '' AND erased_at IS NULL AND (origin <> 'triggered' OR documents_till > $1) GROUP BY tenant`,
+		rows.Micros(since))
+}
+
 // CountUnreadable counts the exports of each tenant that were found since a time to be unreadable, and were neither
 // erased nor redelivered then.
 func (db *DB) CountUnreadable(ctx context.Context, since time.Time) (map[string]Counted, error) {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/text/cases"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
 var candidates = collection[model.Candidate]{"candidates", []string{"email"},
@@ -146,6 +147,22 @@ func (db *DB) Step(ctx context.Context, tenant, id string) (*model.Step, error) 
 // ListSteps lists a tenant's steps by id. Their order in the workflow is their position.
 func (db *DB) ListSteps(ctx context.Context, tenant string, p Page) ([]*model.Step, string, error) {
 	return steps.list(ctx, db, tenant, "", nil, p)
+}
+
+// ListHelpers lists the steps of all tenants whose helper names integrations, by tenant.
+func (db *DB) ListHelpers(ctx context.Context) ([]*model.Step, error) {
+	return listHelpers(ctx, db.reads)
+}
+
+// PeekHelpers is ListHelpers of the database at an address, which it neither claims nor changes: there are none where
+// there is no such database.
+func PeekHelpers(ctx context.Context, address string) ([]*model.Step, error) {
+	return listHelpers(ctx, peeked(address))
+}
+
+func listHelpers(ctx context.Context, db rows.Reader) ([]*model.Step, error) {
+	all, err := rows.Query(ctx, db, steps.fields, `SELECT `+resourceColumns+` FROM steps ORDER BY tenant, id`)
+	return slices.DeleteFunc(all, func(s *model.Step) bool { return s.Helper == nil || len(s.Helper.Integrations) == 0 }), err
 }
 
 // UpsertJobApplication writes a job application. Its status is changed with InsertTransition as well.

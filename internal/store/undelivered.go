@@ -14,8 +14,8 @@ const open = `d.outcome IN ('pending', 'retrying', 'held') AND ` + latest
 const missing = `NOT EXISTS (SELECT 1 FROM deliveries m
 	WHERE m.export_id = e.id AND m.integration = w.value AND m.round = e.round)`
 
-// undelivered is the condition on an export e that it waits for Temporal, has a delivery that is not final, or has an
-// integration without a delivery. integration is the argument that names the only one that counts; empty: all do.
+// undelivered is the condition on an export e that it waits for Temporal, has a fault, has a delivery that is not final, or
+// has an integration without a delivery. integration is the argument that names the only one that counts; empty: all do.
 func (db *DB) undelivered(integration string) string {
 	named, ofDelivery, ofWord := "", "", ""
 	words := db.sql.Words("e.integrations", "w")
@@ -25,7 +25,7 @@ func (db *DB) undelivered(integration string) string {
 		named = ` AND (e.integrations = '' OR EXISTS (SELECT 1 FROM ` + words + ` WHERE w.value = ` + integration + `))`
 	}
 	// Counted, because PostgreSQL makes a hash table of all open deliveries for an EXISTS.
-	return `(` + undispatched + named + `
+	return `(e.dispatched_at IS NULL AND (e.fault = '' OR e.erased_at IS NULL)` + named + `
 		OR (SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND ` + open + ofDelivery + `) > 0
 		OR e.dispatched_at IS NOT NULL AND EXISTS (SELECT 1 FROM ` + words + ` WHERE ` + missing + ofWord + `))`
 }
@@ -48,7 +48,7 @@ func (db *DB) ListSettled(ctx context.Context, after int64) (settled []int64, ne
 	}
 	// Materialized, because PostgreSQL would look at all unsettled exports for one page of them.
 	page, err := rows.Query(ctx, db.reads, func(r row) (f found, err error) { return f, r.Scan(&f.id, &f.undelivered) },
-		`WITH page AS MATERIALIZED (SELECT id, dispatched_at, fault, round, integrations FROM exports
+		`WITH page AS MATERIALIZED (SELECT id, dispatched_at, fault, erased_at, round, integrations FROM exports
 			WHERE unsettled AND id > $1 ORDER BY id LIMIT $2)
 		SELECT e.id, `+db.undelivered("")+` FROM page e ORDER BY e.id`,
 		after, MaxPage)

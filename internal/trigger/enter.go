@@ -2,7 +2,6 @@ package trigger
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
@@ -17,13 +16,12 @@ type Entry struct {
 }
 
 // EnterStep moves a job application into a step. When the step has a helper, the candidate is exported in the same
-// transaction, to those of configured that the helper names, or to all of them. When that leaves nobody, the export is
-// kept as failed, with the reason; either way the audit has who did it. As with Export, it may run more than once, and the export is offered to the
-// dispatcher after the commit.
+// transaction: to the integrations that the helper names, of which some may be gone since, or to all of the tenant's. If
+// there is none, the export is stored with that fault; either way the audit has who did it. As with Export, it may run
+// more than once, and the export is offered to the dispatcher after the commit.
 //
 // Errors: ErrNotFound, *RefusedError when the application is in that step already, and those of the store.
-func (t *Trigger) EnterStep(tx *store.Tx, tenant, application, step string, configured []string,
-	by model.Author) (*Entry, error) {
+func (t *Trigger) EnterStep(tx *store.Tx, tenant, application, step string, by model.Author) (*Entry, error) {
 	a, ok, err := tx.JobApplication(tenant, application)
 	if err != nil {
 		return nil, err
@@ -49,7 +47,7 @@ func (t *Trigger) EnterStep(tx *store.Tx, tenant, application, step string, conf
 	in := &Entry{Application: a, Transition: model.Transition{ID: model.NewID(now), Tenant: tenant, Application: a.ID,
 		Status: a.Status}}
 	if s.Helper != nil {
-		if in.Export, err = t.help(tx, a, s.Helper, configured); err != nil {
+		if in.Export, err = t.help(tx, a, s.Helper); err != nil {
 			return nil, err
 		}
 		in.Transition.Export = in.Export.Key
@@ -61,30 +59,18 @@ func (t *Trigger) EnterStep(tx *store.Tx, tenant, application, step string, conf
 	return in, tx.InsertTransition(&in.Transition)
 }
 
-const nobody = "no integration that the step's helper exports to was configured when the job application entered " +
-	"the step: configure one, then export the candidate again"
+const nobody = "the tenant had no integration when the job application entered the step: add one, then export the " +
+	"candidate again"
 
-// help exports for a helper.
-func (t *Trigger) help(
-	tx *store.Tx, a *model.JobApplication, h *model.Helper, configured []string,
-) (*model.Export, error) {
-	to := configured
-	if len(h.Integrations) > 0 {
-		to = nil
-		for _, name := range h.Integrations {
-			if slices.Contains(configured, name) {
-				to = append(to, name)
-			}
-		}
+// help exports for a helper. An integration that it names and that is gone has a delivery as well, which says so.
+func (t *Trigger) help(tx *store.Tx, a *model.JobApplication, h *model.Helper) (*model.Export, error) {
+	to := h.Integrations
+	if tenant, ok := t.Config.Tenant(a.Tenant); ok && len(to) == 0 {
+		to = tenant.IntegrationNames()
 	}
-	request := Request{Tenant: a.Tenant, Candidate: a.Candidate, Integrations: to, Application: a.ID}
-	if len(to) > 0 {
-		return t.Export(tx, request)
-	}
-	request.Integrations = h.Integrations
-	e, err := t.Export(tx, request)
-	if err != nil {
-		return nil, err
+	e, err := t.Export(tx, Request{Tenant: a.Tenant, Candidate: a.Candidate, Integrations: to, Application: a.ID})
+	if err != nil || len(to) > 0 {
+		return e, err
 	}
 	e.Fault = nobody
 	return e, tx.MarkFault(e.ID, nobody)

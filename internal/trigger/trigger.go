@@ -49,36 +49,19 @@ const (
 type Trigger struct {
 	Config    *config.Config
 	Validator *schemas.Validator
-	Store     *store.DB
 	Now       func() time.Time
 	// Traceparent is the span of the request that triggers, as in the header of W3C Trace Context; empty: it has none.
 	Traceparent string
 }
 
-// ListConfigured are the names of a tenant's integrations that exports may go to, ordered. One that an operator disabled
-// is among them: what is for it is held, and goes out if it is enabled before the document URLs end.
-func (t *Trigger) ListConfigured(ctx context.Context, tenant *model.Tenant) ([]string, error) {
-	var names []string
-	for n := range tenant.Integrations {
-		i := &tenant.Integrations[n]
-		status, err := t.Store.IntegrationStatus(ctx, i)
-		if err != nil {
-			return nil, err
-		}
-		if status.Deliverable(i) || status.ByOperator {
-			names = append(names, i.Name)
-		}
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
 // Request asks for the export of a candidate.
 type Request struct {
-	Tenant       string
-	Candidate    string
-	Integrations []string // whom it goes to: configured ones, at least one; a name that is repeated counts once
-	Application  string   // the job application it is about; empty: the only one
+	Tenant    string
+	Candidate string
+	// Integrations are whom it goes to, in whatever state they are: what is for one that takes nothing now is held, and
+	// goes out if that ends before the document URLs do. A name that is repeated counts once.
+	Integrations []string
+	Application  string // the job application it is about; empty: the only one
 }
 
 // Export exports a candidate. It may run more than once for the same request, as what Write runs may. Offer the export

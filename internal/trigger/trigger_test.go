@@ -27,8 +27,9 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
 // archive).
 type fixture struct {
 	*trigger.Trigger
-	t   *testing.T
-	now time.Time
+	Store *store.DB
+	t     *testing.T
+	now   time.Time
 }
 
 // ada is who enters steps.
@@ -43,8 +44,8 @@ func setup(t *testing.T) *fixture {
 	require.NoError(t, err)
 	validator, err := schemas.New("Service")
 	require.NoError(t, err)
-	b := &fixture{t: t, now: noon}
-	b.Trigger = &trigger.Trigger{Store: db, Validator: validator, Now: func() time.Time { return b.now },
+	b := &fixture{Store: db, t: t, now: noon}
+	b.Trigger = &trigger.Trigger{Validator: validator, Now: func() time.Time { return b.now },
 		Config: &config.Config{
 			Names: names, PublicURL: "https://gate.example.com",
 			CandidateURL: "https://recruiting.example.com/c/{candidate}?tab=1"}}
@@ -97,9 +98,15 @@ func (b *fixture) export(r trigger.Request) (e *model.Export, err error) {
 	return e, err
 }
 
-func (b *fixture) enter(step string, configured ...string) (in *trigger.Entry, err error) {
+// enter moves the job application into a step, while the tenant has some integrations.
+func (b *fixture) enter(step string, integrations ...string) (in *trigger.Entry, err error) {
+	tenant := &model.Tenant{Name: "initech"}
+	for _, name := range integrations {
+		tenant.Integrations = append(tenant.Integrations, model.Integration{Tenant: "initech", Name: name})
+	}
+	b.Config.Tenants = map[string]*model.Tenant{"initech": tenant}
 	err = b.Store.Write(b.t.Context(), func(tx *store.Tx) (err error) {
-		in, err = b.EnterStep(tx, "initech", "a-1", step, configured, ada)
+		in, err = b.EnterStep(tx, "initech", "a-1", step, ada)
 		return err
 	})
 	return in, err
@@ -323,21 +330,41 @@ func TestAnIntegrationThatIsNamedTwiceIsExportedToOnce(t *testing.T) {
 	require.Equal(t, in.Export.Integrations, kept.Integrations)
 }
 
-func TestHelperWithNobodyToExportToIsRecordedAsFailed(t *testing.T) {
+func TestHelperOfATenantWithoutIntegrationsLeavesAFault(t *testing.T) {
 	t.Parallel()
-	for step, configured := range map[string][]string{"hired": nil, "archive": {"hris"}} {
+	b := setup(t)
+	in, err := b.enter("hired")
+	require.NoError(t, err, "the transition must not suffer for it")
+	e, err := b.Store.ExportByKey(t.Context(), "initech", in.Transition.Export)
+	require.NoError(t, err)
+	require.Contains(t, e.Fault, "the tenant had no integration")
+	require.Equal(t, e.Fault, in.Export.Fault, "it would be offered to the dispatcher")
+	require.Empty(t, e.Integrations)
+	n, _, err := b.Store.Backlog(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, n, "it would be dispatched")
+}
+
+// What a helper names and is gone has a delivery of its own, which then says so: alone, and beside one that is there.
+func TestHelperExportsToWhatIsGoneAsWell(t *testing.T) {
+	t.Parallel()
+	for _, named := range [][]string{{"archive"}, {"archive", "hris"}} {
 		b := setup(t)
-		named := map[string][]string{"archive": {"archive"}}[step]
-		in, err := b.enter(step, configured...)
-		require.NoError(t, err, "the transition must not suffer for it")
-		e, err := b.Store.ExportByKey(t.Context(), "initech", in.Transition.Export)
+		b.write(func(tx *store.Tx) error {
+			s, _, err := tx.Step("initech", "archive")
+			if err != nil {
+				return err
+			}
+			s.Helper.Integrations = named
+			return tx.UpsertStep(s, noon)
+		})
+		in, err := b.enter("archive", "hris")
 		require.NoError(t, err)
-		require.Contains(t, e.Fault, "configure one")
-		require.Equal(t, e.Fault, in.Export.Fault, "it would be offered to the dispatcher")
-		require.ElementsMatch(t, named, e.Integrations)
-		n, _, err := b.Store.Backlog(t.Context())
+		require.Equal(t, named, in.Export.Integrations)
+		require.Empty(t, in.Export.Fault)
+		waiting, err := b.Store.CountUndelivered(t.Context(), noon)
 		require.NoError(t, err)
-		require.Zero(t, n, "it would be dispatched")
+		require.EqualValues(t, 1, waiting[model.Place{Tenant: "initech", Integration: "archive"}].Count)
 	}
 }
 
@@ -359,31 +386,6 @@ func TestNothingIsLeftOfATransitionThatFails(t *testing.T) {
 	history, _, err := b.Store.ListTransitions(t.Context(), "initech", "a-1", 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, history)
-}
-
-// Exports go to those that answered VERIFY with 200, or need not be asked; and to those that an operator enables again.
-// They have an order of their own.
-func TestConfiguredAreThoseThatAreOpen(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	tenant := &model.Tenant{Name: "initech"}
-	for _, name := range []string{"payroll", "crm", "archive", "hris", "board"} {
-		tenant.Integrations = append(tenant.Integrations, model.Integration{Tenant: "initech", Name: name,
-			URL: "https://" + name + ".example/in", Secret: "s", Verify: name != "crm"})
-	}
-	b.write(func(tx *store.Tx) error {
-		for n, state := range []model.IntegrationState{model.Configured, model.NotConfigured, model.Disabled,
-			model.Configured, model.Disabled} {
-			status := store.IntegrationStatus{State: state, ByOperator: n == 4, UpdatedAt: noon}
-			if err := tx.UpsertIntegrationStatus(&tenant.Integrations[n], status); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	names, err := b.ListConfigured(t.Context(), tenant)
-	require.NoError(t, err)
-	require.Equal(t, []string{"board", "crm", "hris", "payroll"}, names)
 }
 
 // The job applications come in the order in which they were made, whatever their ids, and a document that the scanner
@@ -457,7 +459,7 @@ func TestEnteringWhatIsNotThere(t *testing.T) {
 	_, err := b.enter("nowhere", "hris")
 	require.ErrorIs(t, err, trigger.ErrNotFound)
 	err = b.Store.Write(t.Context(), func(tx *store.Tx) error {
-		_, err := b.EnterStep(tx, "initech", "a-9", "hired", []string{"hris"}, ada)
+		_, err := b.EnterStep(tx, "initech", "a-9", "hired", ada)
 		return err
 	})
 	require.ErrorIs(t, err, trigger.ErrNotFound)

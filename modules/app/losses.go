@@ -108,6 +108,11 @@ func (a *App) warnAfterValidation(ctx caddy.Context) {
 	}
 	within, cancel := context.WithTimeout(context.Background(), namespaceWithin)
 	defer cancel()
+	// A database that can't be read is no fault of the configuration: it may not be there yet.
+	unserved, _ := a.gateway.UnservedHelpers(within)
+	for _, sentence := range unserved {
+		a.log.Warn(sentence)
+	}
 	fault := new(gateway.TemporalFault)
 	if errors.As(a.gateway.Runtime.Namespace(within, a.gateway.Config), &fault) {
 		a.log.Warn(fault.Reason + a.places.of("temporal"))

@@ -279,17 +279,13 @@ func (s *submission) store(sheet *sheet) error {
 		return errNoJob
 	}
 	t := g.Trigger(s.r)
-	configured, err := t.ListConfigured(ctx, tenant)
-	if err != nil {
-		return err
-	}
 	var before string
 	var export *model.Export
 	write := func(tx *store.Tx) (err error) {
-		before, export, err = s.write(tx, sheet, t, configured)
+		before, export, err = s.write(tx, sheet, t)
 		return err
 	}
-	err = s.api.db().WriteOrdered(ctx, tenant.Name, write)
+	err := s.api.db().WriteOrdered(ctx, tenant.Name, write)
 	if tooMuch := new(trigger.RefusedError); errors.As(err, &tooMuch) {
 		// The applicant can do nothing about it: the application is stored in no step.
 		s.log.Error("an application could not enter the first step: the helper's export was refused",
@@ -308,8 +304,7 @@ func (s *submission) store(sheet *sheet) error {
 
 // write is the transaction, which may run more than once. before is the application of an earlier request with the
 // Idempotency-Key, and export the export of the first step's helper. Without a trigger no step is entered.
-func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger,
-	configured []string) (before string, export *model.Export, err error) {
+func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger) (before string, export *model.Export, err error) {
 	valid, err := tx.LockAPIToken(s.caller.token, s.began)
 	if err == nil && !valid {
 		err = errBadToken
@@ -342,7 +337,7 @@ func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger,
 	if err := s.writeAnswers(tx, a, sheet); err != nil || t == nil {
 		return before, nil, err
 	}
-	export, err = s.enterFirstStep(tx, t, configured)
+	export, err = s.enterFirstStep(tx, t)
 	return before, export, err
 }
 
@@ -389,15 +384,14 @@ func (s *submission) writeAnswers(tx *store.Tx, a *model.JobApplication, sheet *
 
 // enterFirstStep enters the first step of the tenant's workflow, if there is one. export is the export of the step's
 // helper.
-func (s *submission) enterFirstStep(tx *store.Tx, t *trigger.Trigger,
-	configured []string) (export *model.Export, err error) {
+func (s *submission) enterFirstStep(tx *store.Tx, t *trigger.Trigger) (export *model.Export, err error) {
 	tenant := s.caller.user.Tenant
 	steps, err := tx.ListSteps(tenant)
 	if err != nil || len(steps) == 0 {
 		return nil, err
 	}
 	first := slices.MinFunc(steps, func(a, b *model.Step) int { return cmp.Compare(a.Position, b.Position) })
-	in, err := t.EnterStep(tx, tenant, s.id, first.ID, configured,
+	in, err := t.EnterStep(tx, tenant, s.id, first.ID,
 		model.Author{Actor: "api-user:" + s.caller.user.ID, Name: s.caller.user.Name})
 	if err != nil {
 		return nil, err

@@ -95,7 +95,7 @@ func TestRefusedExports(t *testing.T) {
 		status             int
 		text               string
 	}{
-		{"/candidates/globex/c-1/exports", "", "", http.StatusConflict, "no configured integration"},
+		{"/candidates/globex/c-1/exports", "", "", http.StatusConflict, "no integration that"},
 		{"/candidates/acme/c-1/exports", "integration", "x", http.StatusUnprocessableEntity, "no integration &#34;x&#34;"},
 		{"/candidates/acme/c-2/exports", "", "", http.StatusNotFound, nothing},
 		{step, "step", "applied", http.StatusConflict, "in that step already"},
@@ -130,7 +130,7 @@ func TestStepsAndHelpers(t *testing.T) {
 	require.Contains(t, text, "The helper is saved.")
 	require.Contains(t, text, `Its helper exports to <span class="id">hris</span>`)
 	require.Equal(t, 1, strings.Count(text, " checked"))
-	require.Contains(t, post("/steps/acme/hired/helper", nil), "exports to every configured integration")
+	require.Contains(t, post("/steps/acme/hired/helper", nil), "exports to every integration")
 
 	const move = "/candidates/acme/c-1/applications/a-c-1/step"
 	b.attempted(model.Delivered, 200)
@@ -209,7 +209,7 @@ func TestWorkflow(t *testing.T) {
 	workflow("hired", "applied", "interview")
 	text := b.see(ops, page+"?done=step-saved", http.StatusOK)
 	require.Contains(t, text, "<bdi>Hired</bdi></h2>")
-	require.Contains(t, text, "exports to every configured integration", "it keeps its helper")
+	require.Contains(t, text, "exports to every integration", "it keeps its helper")
 	text = post(page+"/applied/remove", http.StatusPreconditionFailed, "version", stale)
 	require.Contains(t, text, "changed since you read it")
 	post(page+"/applied", http.StatusSeeOther, "name", "Applied", "place", "99")

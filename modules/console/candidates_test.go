@@ -91,7 +91,7 @@ func TestProfile(t *testing.T) {
 	require.Contains(t, text, `<a href="/console/candidates/acme/c-1"><bdi>Zoë Ødegård</bdi></a>`)
 	text = b.see(ops, "/candidates/acme/c-1", http.StatusOK)
 	for _, want := range []string{"xZoë Ødegård@example.org", "2026-11-03", "2026-12-07", "JOB-1", "4.7 kB",
-		"application/pdf", "Custom fields of the job", "Steps entered", "Every configured integration",
+		"application/pdf", "Custom fields of the job", "Steps entered", "Every integration",
 		`<option value="hris">hris</option>`, `<option value="a-c-1">`, `<option value="hired" selected>`} {
 		require.Contains(t, text, want)
 	}

@@ -95,8 +95,8 @@ func (p view) Action(n need) string {
 		return "enable"
 	case n.Kind == model.NeedFailing && n.Count > 0 && p.May.Operate:
 		return "retry"
-	case n.Kind == model.NeedQuarantine || n.Kind == model.NeedOverdue || n.Kind == model.NeedUndelivered ||
-		n.Kind == model.NeedUnreadable:
+	case slices.Contains([]model.NeedKind{model.NeedQuarantine, model.NeedOverdue, model.NeedUndelivered,
+		model.NeedUnreadable, model.NeedFaulty}, n.Kind):
 		return "list"
 	case n.Kind == model.NeedRefused:
 		return "tenant"

@@ -19,7 +19,7 @@ type stepList struct {
 
 // Helps reports whether the helper of a step names an integration.
 func (*stepList) Helps(s model.Step, integration string) bool {
-	return s.Helper != nil && slices.Contains(s.Helper.Integrations, integration)
+	return s.Names(integration)
 }
 
 // Gone lists the integrations that the helper of a step names and the tenant has no more. They are in the form as well:
@@ -119,7 +119,7 @@ func stepAt(all []model.Step, id string) int {
 	return slices.IndexFunc(all, func(s model.Step) bool { return s.ID == id })
 }
 
-// setHelper attaches a helper to a step, or changes it. Without any integration it exports to all that are configured.
+// setHelper attaches a helper to a step, or changes it. Without any integration it exports to all.
 func setHelper(v *visitor) error {
 	names := v.PostForm["integration"]
 	if names == nil {

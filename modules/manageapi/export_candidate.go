@@ -18,7 +18,7 @@ import (
 // firstAttempt is how long the answer waits for the first attempts. One takes 20 s at most.
 const firstAttempt = 25 * time.Second
 
-// exportCandidate exports a candidate, to a named integration or to every configured one. It answers after the first
+// exportCandidate exports a candidate, to a named integration or to all of the tenant's. It answers after the first
 // attempt at each, so that the person who asked sees what is wrong; further attempts follow by themselves.
 func exportCandidate(r *rest.Request) (any, error) {
 	in, err := rest.DecodeAny[api.ExportInput](r)
@@ -27,7 +27,7 @@ func exportCandidate(r *rest.Request) (any, error) {
 	}
 	t := r.Tenant
 	triggered := r.Gateway.Trigger(r.Request)
-	to, err := destinations(r, triggered, t, in.Integration)
+	to, err := destinations(t, in.Integration)
 	if err != nil {
 		return nil, err
 	}
@@ -65,26 +65,15 @@ func exportPath(e *model.Export) string {
 }
 
 // destinations returns the integrations that an export goes to.
-func destinations(r *rest.Request, triggered *trigger.Trigger, t *model.Tenant, named string) ([]string, error) {
-	configured, err := triggered.ListConfigured(r.Context(), t)
-	if err != nil {
-		return nil, err
-	}
+func destinations(t *model.Tenant, named string) ([]string, error) {
 	switch {
-	case named == "" && len(configured) == 0:
+	case named != "":
+		return []string{named}, knownIntegrations(t, []string{named})
+	case len(t.Integrations) == 0:
 		return nil, problem.New(http.StatusConflict,
-			"this tenant has no configured integration that the candidate could be exported to: add one first")
-	case named == "":
-		return configured, nil
+			"this tenant has no integration that the candidate could be exported to: add one first")
 	}
-	if err := knownIntegrations(t, []string{named}); err != nil {
-		return nil, err
-	}
-	if !slices.Contains(configured, named) {
-		return nil, problem.New(http.StatusConflict,
-			"that integration is not configured: it has to answer VERIFY with 200 first")
-	}
-	return []string{named}, nil
+	return t.IntegrationNames(), nil
 }
 
 // tried waits until an export was tried at each of its integrations, and returns how that went.

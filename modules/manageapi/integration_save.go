@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -258,6 +259,9 @@ func deleteIntegration(r *rest.Request) (any, error) {
 		if err := expectIntegration(r, tx, i); err != nil {
 			return err
 		}
+		if err := unnamed(r, tx, i); err != nil {
+			return err
+		}
 		if err := tx.DeleteIntegration(i, now); err != nil {
 			return err
 		}
@@ -274,4 +278,31 @@ func deleteIntegration(r *rest.Request) (any, error) {
 		r.Log.Warn("what was on its way to a removed integration ends a little later", zap.Error(err))
 	}
 	return nil, nil
+}
+
+// unnamed refuses to delete an integration that helpers of steps name, unless the request forces it: what enters those
+// steps would fail.
+func unnamed(r *rest.Request, tx *store.Tx, i *model.Integration) error {
+	switch force := r.Query.Get("force"); {
+	case force == "true":
+		return nil
+	case r.Query.Has("force"):
+		return problem.New(http.StatusBadRequest, "force can only be true: leave it out otherwise")
+	}
+	steps, err := tx.ListSteps(i.Tenant)
+	if err != nil {
+		return err
+	}
+	inOrder(steps)
+	var names []string
+	for _, s := range steps {
+		if s.Names(i.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return problem.Newf(http.StatusConflict, "the helpers of these steps export to the integration: %s; change these first. "+
+		"Deleted with force=true, each export that they make for it fails", strings.Join(names, ", "))
 }

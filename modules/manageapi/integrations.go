@@ -71,7 +71,7 @@ var (
 		Path: inTenant + "/integrations", ID: "name", Kind: "integration", Reader: model.Viewer, Writer: model.Admin,
 		List: func(r *rest.Request) ([]*placed, string, error) { return integrationsOf(r, []*model.Tenant{r.Tenant}) },
 		Find: findPlaced, View: placedView, Tag: func(p *placed) string { return integrationTag(p.Integration, p.status) },
-		Add: addIntegration, Repeat: integrationAddedBefore, Put: putIntegration, Drop: deleteIntegration,
+		Add: addIntegration, Repeat: integrationAddedBefore, Put: putIntegration,
 	}
 	allIntegrations = rest.Resource[*placed]{
 		Path: "/v1/integrations", Kind: "integration", Reader: model.Viewer, View: placedView,

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 const acme = "/v1/tenants/acme"
@@ -248,7 +250,13 @@ func TestStepsWhoseIntegrationWasRemoved(t *testing.T) {
 	b.must(http.StatusCreated, http.MethodPost, integrations, `{"name":"hris","url":"`+address+`/x","secret":"s3cret"}`)
 	b.must(http.StatusOK, http.MethodPut, steps,
 		`{"items":[{"id":"new","name":"New"},{"id":"hired","name":"Hired","helper":{"integrations":["hris"]}}]}`)
-	b.must(http.StatusNoContent, http.MethodDelete, integrations+"/hris", "")
+	require.Contains(t, b.problem(http.MethodDelete, integrations+"/hris", "", http.StatusConflict),
+		"the helpers of these steps export to the integration: Hired;")
+	b.problem(http.MethodDelete, integrations+"/hris?force=false", "", http.StatusBadRequest)
+	require.Empty(t, get[statusAnswer](b, "/v1/status").needs(model.NeedHelper))
+	b.must(http.StatusNoContent, http.MethodDelete, integrations+"/hris?force=true", "")
+	require.Equal(t, []string{"initech: the helper of step Hired exports to what is no integration of the tenant, and nobody " +
+		"gets that: hris; add the integration, or change the helper"}, get[statusAnswer](b, "/v1/status").needs(model.NeedHelper))
 
 	b.must(http.StatusOK, http.MethodPut, steps, b.must(http.StatusOK, http.MethodGet, steps, "").body)
 	b.must(http.StatusOK, http.MethodPut, steps+"/hired/helper",
@@ -262,4 +270,18 @@ func TestStepsWhoseIntegrationWasRemoved(t *testing.T) {
 	b.must(http.StatusOK, http.MethodPut, steps+"/hired/helper", `{}`)
 	require.Contains(t, b.problem(http.MethodPut, steps+"/hired/helper", `{"integrations":["hris"]}`,
 		http.StatusUnprocessableEntity), none, "it is forgotten")
+	require.Empty(t, get[statusAnswer](b, "/v1/status").needs(model.NeedHelper))
+}
+
+// statusAnswer is the answer of /v1/status.
+type statusAnswer struct{ Needs []model.Need }
+
+// needs are the sentences of its needs of a kind.
+func (s statusAnswer) needs(kind model.NeedKind) (sentences []string) {
+	for _, need := range s.Needs {
+		if need.Kind == kind {
+			sentences = append(sentences, need.Sentence)
+		}
+	}
+	return sentences
 }

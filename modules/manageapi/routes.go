@@ -40,6 +40,8 @@ func actions() []rest.Route {
 		accepted, nothing   = http.StatusAccepted, http.StatusNoContent
 	)
 	return []rest.Route{
+		{Method: del, Path: anIntegration, Role: model.Admin, Action: "remove", Status: nothing, Serve: deleteIntegration,
+			Query: []string{"force"}},
 		{Method: post, Path: anIntegration + "/disable", Role: model.Admin, Action: "disable", Status: ok,
 			Serve: disable},
 		{Method: post, Path: anIntegration + "/enable", Role: model.Admin, Action: "enable",

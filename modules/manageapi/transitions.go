@@ -45,10 +45,6 @@ func enter(r *rest.Request) (any, error) {
 	}
 	t := r.Tenant
 	triggered := r.Gateway.Trigger(r.Request)
-	configured, err := triggered.ListConfigured(r.Context(), t)
-	if err != nil {
-		return nil, err
-	}
 	var done *trigger.Entry
 	err = r.Update(func(tx *store.Tx) error {
 		now, ok, err := tx.JobApplication(t.Name, a.ID)
@@ -61,7 +57,7 @@ func enter(r *rest.Request) (any, error) {
 		if err := r.Expect(rest.Tag(&now.Row)); err != nil {
 			return err
 		}
-		if done, err = triggered.EnterStep(tx, t.Name, a.ID, in.Step, configured, r.Caller.Author()); err != nil {
+		if done, err = triggered.EnterStep(tx, t.Name, a.ID, in.Step, r.Caller.Author()); err != nil {
 			return err
 		}
 		return r.Note(tx, rest.PathOf("/v1/tenants", t.Name, "job-applications", a.ID, "transitions",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
@@ -31,8 +32,8 @@ func TestAnExportAnswersWithItsFirstAttempts(t *testing.T) {
 	a := b.must(http.StatusCreated, http.MethodPost, acme+"/candidates/c-1/exports", "")
 	e := parsed[exportedAnswer](b, a)
 	require.Equal(t, acme+"/exports/"+e.UUID, a.header.Get("Location"))
-	require.Len(t, e.Deliveries, 2, "hris, and own, which needs no VERIFY")
-	for n, name := range []string{"hris", "own"} {
+	require.Len(t, e.Deliveries, 3, "whatever state they are in")
+	for n, name := range []string{"crm", "hris", "own"} {
 		require.Equal(t, name, e.Deliveries[n].Integration)
 		require.Equal(t, "retrying", e.Deliveries[n].Outcome)
 		require.Equal(t, 503, e.Deliveries[n].Status)
@@ -46,10 +47,9 @@ func TestAnExportThatIsRefused(t *testing.T) {
 	b := setup(t)
 	b.people()
 	const exports = acme + "/candidates/c-1/exports"
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/globex/candidates/c-1/exports", "", http.StatusConflict),
-		"no configured integration")
-	require.Contains(t, b.problem(http.MethodPost, exports, `{"integration":"hris"}`, http.StatusConflict),
-		"is not configured")
+	b.initech()
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/initech/candidates/c-1/exports", "", http.StatusConflict),
+		"no integration")
 	require.Contains(t, b.problem(http.MethodPost, exports, `{"integration":"nobody"}`, http.StatusUnprocessableEntity),
 		`no integration "nobody"`)
 	require.Contains(t, b.problem(http.MethodPost, acme+"/candidates/c-2/exports", "", http.StatusNotFound),
@@ -60,6 +60,61 @@ func TestAnExportThatIsRefused(t *testing.T) {
 	require.Contains(t, b.problem(http.MethodPost, exports, "", http.StatusUnprocessableEntity),
 		"several job applications")
 	require.Empty(t, b.Exports(t))
+}
+
+// An integration that takes no exports now may do so again before the document URLs end: what is exported to it is held.
+func TestAnExportToWhatTakesNoneNow(t *testing.T) {
+	t.Parallel()
+	for name, status := range map[string]store.IntegrationStatus{
+		"410":      {State: model.Disabled, Reason: "it answered 410"},
+		"verified": {State: model.NotConfigured, Reason: "VERIFY was not sent yet"},
+		"operator": {State: model.Disabled, Reason: "an operator disabled it", ByOperator: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.people()
+			status.UpdatedAt = b.Clock.Now()
+			b.status("acme", "hris", status)
+			b.deliver(model.Held, 410)
+			e := parsed[exportedAnswer](b, b.must(http.StatusCreated, http.MethodPost, acme+"/candidates/c-1/exports", `{"integration":"hris"}`))
+			require.Len(t, e.Deliveries, 1)
+			require.Equal(t, "hris", e.Deliveries[0].Integration)
+
+			b.Clock.Advance(time.Minute)
+			b.must(http.StatusCreated, http.MethodPut, acme+"/steps/hired/helper", `{}`)
+			b.must(http.StatusCreated, http.MethodPost, application+"/transitions", `{"step":"hired"}`)
+			all := b.Exports(t)
+			require.Len(t, all, 2)
+			require.Equal(t, []string{"crm", "hris", "own"}, all[0].Integrations)
+			require.Empty(t, all[0].Fault)
+			require.Len(t, ids(b, acme+"/exports?undelivered=true&integration=hris"), 2)
+		})
+	}
+}
+
+// Where the tenant has no integration at all, the export has nobody to go to: it is listed, and status counts it, until
+// somebody erases it.
+func TestAnExportOfAHelperToNobody(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, b *fixture) {
+		b.people()
+		b.must(http.StatusCreated, http.MethodPut, acme+"/steps/hired/helper", `{}`)
+		b.Reconfigure(func(c *config.Config) { c.Tenants["acme"].Integrations = nil })
+		b.must(http.StatusCreated, http.MethodPost, application+"/transitions", `{"step":"hired"}`)
+		all := b.Exports(t)
+		require.Len(t, all, 1)
+		require.Contains(t, all[0].Fault, "the tenant had no integration")
+		require.Equal(t, []string{all[0].Key}, ids(b, acme+"/exports?undelivered=true"))
+		require.Equal(t, []string{"acme: exports that go nowhere, each for the reason that its page says: 1"},
+			get[statusAnswer](b, "/v1/status").needs(model.NeedFaulty))
+		settled, _, err := b.Runtime.Store().ListSettled(t.Context(), 0)
+		require.NoError(t, err)
+		require.Empty(t, settled, "it would be in no list")
+		b.must(http.StatusOK, http.MethodPost, acme+"/exports/"+all[0].Key+"/erase", "")
+		require.Empty(t, ids(b, acme+"/exports?undelivered=true"))
+		require.Empty(t, get[statusAnswer](b, "/v1/status").needs(model.NeedFaulty))
+	})
 }
 
 func TestARepeatedExportIsOneExport(t *testing.T) {

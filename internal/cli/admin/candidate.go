@@ -88,7 +88,7 @@ received; the next attempts follow by themselves.`,
 		}
 		return errors.New(strings.Join(where, "; "))
 	})
-	cmd.Flags().StringVar(&in.Integration, "integration", "", "integration to export to (default: every configured one)")
+	cmd.Flags().StringVar(&in.Integration, "integration", "", "integration to export to (default: all of them)")
 	cmd.Flags().StringVar(&in.JobApplication, "application", "",
 		"the job application that the export is about, when there are several")
 	return cmd

@@ -35,15 +35,14 @@ and goes out after it is enabled.`,
   hiregate integration enable acme/hris
   hiregate integration retry acme/hris`,
 	}, integrations.list, integrationShow, integrationCauses, integrationSet, integrationTest, integrationRetry,
-		integrationDisable, integrationEnable, integrations.remove)
+		integrationDisable, integrationEnable, integrationRemove)
 }
 
 var integrations = noun[api.IntegrationHours]{
 	kind: kind{command: "integration", at: "integrations", all: true, arg: "TENANT/NAME", example: "acme/hris", id: "name",
 		valid: model.ValidateIntegrationName},
-	listHelp:   help{short: "Lists the integrations of a tenant, or of all tenants, and whether they are configured"},
-	removeHelp: help{short: "Removes an integration and ends the deliveries that are on their way to it"},
-	columns:    []string{"integration", "state", "since", "waiting", "oldest waiting", "last success", "url", "reason"},
+	listHelp: help{short: "Lists the integrations of a tenant, or of all tenants, and whether they are configured"},
+	columns:  []string{"integration", "state", "since", "waiting", "oldest waiting", "last success", "url", "reason"},
 	fields: func(i *api.IntegrationHours) []field {
 		breaker := i.Breaker.State
 		if !i.Breaker.NextProbe.IsZero() {
@@ -305,4 +304,22 @@ The secret is read from a file that has nothing else in it, so that no list of p
 	fl.StringVar(&rate, "rate", "", `how many attempts it gets, such as "10/s burst 20"; empty: as many as there are`)
 	fl.StringSliceVar(&retry, "retry", nil, "gaps between attempts, such as 5s,30s,2m; the last one repeats")
 	return cmd
+}
+
+// integrationRemove is the command remove, which may be forced.
+func integrationRemove(a *Client) *cobra.Command {
+	cmd := &cobra.Command{Use: "remove", Short: "Removes an integration and ends the deliveries that are on their way to it",
+		Long: "Removes an integration and ends the deliveries that are on their way to it. Where the helper of a\n" +
+			"step names it, it is removed with --force only."}
+	force := cmd.Flags().Bool("force", false, "also where helpers of steps name it: each export that they make for it fails")
+	ask := a.asking(cmd)
+	return integrations.verb(a, cmd, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
+		if err := ask(ctx, cmd, args[0]); err != nil {
+			return err
+		}
+		if *force {
+			path += "?force=true"
+		}
+		return a.do(ctx, cmd, http.MethodDelete, path, args[0]+" is removed")
+	})
 }

@@ -38,7 +38,7 @@ var steps = noun[model.Step]{
 		switch {
 		case s.Helper == nil:
 		case len(s.Helper.Integrations) == 0:
-			exportsTo = "every configured integration"
+			exportsTo = "every integration"
 		default:
 			exportsTo = strings.Join(s.Helper.Integrations, ", ")
 		}
@@ -117,7 +117,7 @@ func stepSet(a *Client) *cobra.Command {
 		Long: `Makes a step at the end of the workflow, or at --position, or changes what the flags name of one;
 all else of it stays. --helper gives the step a helper, which from then on exports a candidate to
 the named integrations each time one of their job applications enters the step; --helper-to-all
-exports to every configured integration; --no-helper removes the helper.`,
+exports to every integration; --no-helper removes the helper.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
 		if none && (all || len(helpers) > 0) || all && len(helpers) > 0 {
 			return errors.New("--helper, --helper-to-all and --no-helper exclude each other: leave all but one out")
@@ -170,7 +170,7 @@ exports to every configured integration; --no-helper removes the helper.`,
 	fl.StringVar(&category, "category", "", "category, such as hired")
 	fl.IntVar(&position, "position", 0, "its place in the workflow, from 0 (default of a new step: the last)")
 	fl.StringArrayVar(&helpers, "helper", nil, "integration that its helper exports to; repeat it for more")
-	fl.BoolVar(&all, "helper-to-all", false, "its helper exports to every configured integration")
+	fl.BoolVar(&all, "helper-to-all", false, "its helper exports to every integration")
 	fl.BoolVar(&none, "no-helper", false, "remove its helper")
 	return cmd
 }
