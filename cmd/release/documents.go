@@ -21,7 +21,7 @@ var texts = []string{
 
 var link = regexp.MustCompile(`(!?\[[^\]]*\]\()([^)#\s]+)`)
 
-// documents are files by their path in the clone, with slashes. A file of which only a link was changed has its content
+// documents maps paths in the clone, with slashes, to files. A file of which only a link was changed has its content
 // in another folder.
 type documents map[string]string
 

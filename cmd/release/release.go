@@ -42,7 +42,7 @@ type release struct {
 	source  string    // the clone
 	version string    // without v, such as 0.1.0
 	time    time.Time // of the commit: the time of everything in the artifacts
-	// documents are what lies beside the programs. They are collected once, before the first target.
+	// documents lie beside the programs. They are collected once, before the first target.
 	documents documents
 }
 
