@@ -22,8 +22,8 @@ const (
 	// holdFor is how long a workflow waits at a closed gate; then it ends, and a release starts the next round.
 	holdFor = time.Hour
 	// holdFirst is when a delivery that begins to be held is retried once: its gate may have opened while the run was
-	// ending that found it closed, which whoever opened it could not hurry.
-	holdFirst = time.Second
+	// ending that found it closed, which whoever opened it could not hurry. It is longer than agendaLingers.
+	holdFirst = 3 * time.Second
 	// endMargin is kept between the last attempt and the end of a delivery.
 	endMargin = 30 * time.Second
 	// documentsDelay is how long a delivery with its documents in the body waits when some are still being fetched.

@@ -195,7 +195,7 @@ func TestActivityIsToldTheEndOfItsRound(t *testing.T) {
 	require.NoError(t, env.GetWorkflowError())
 	require.WithinDuration(t, noon, told.Began, time.Minute)
 	told.Began = time.Time{}
-	require.Equal(t, export.Part{Exports: []int64{7}, Round: 1, To: []string{"hris"}, Till: noon.Add(time.Hour)}, told)
+	require.Equal(t, export.Part{Version: export.InputVersion, Exports: []int64{7}, Round: 1, To: []string{"hris"}, Till: noon.Add(time.Hour)}, told)
 }
 
 // Whoever asks for a redelivery that can't be is told why, and what to do; no round begins.
