@@ -92,7 +92,7 @@ func TestManyThatWaitAreStartedAsAGroup(t *testing.T) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	require.Equal(t, map[string]export.Input{id: {Exports: ids, DocumentsTill: noon.Add(model.DocumentWindow),
+	require.Equal(t, map[string]export.Input{id: {Version: export.InputVersion, Exports: ids, DocumentsTill: noon.Add(model.DocumentWindow),
 		DeliverTill: noon.Add(model.DeliveryWindow)}}, g.started)
 }
 
