@@ -13,8 +13,7 @@ import (
 )
 
 // Temporal comes back without what it knew. What was under way is delivered all the same, and what was delivered is
-// not delivered again. Nobody looks before ten minutes have gone by; here three quarters of an hour go by in the
-// database.
+// not delivered again. Nobody looks before it is overdue for half a minute; here an hour goes by in the database.
 func TestEmptyTemporalLosesNoExport(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, "integration hris {\nurl http://PARTNER/inbound\nsecret "+outboundSecret+"\nretry 30m\n}")

@@ -20,7 +20,11 @@ import (
 )
 
 const (
-	// lostAge is how long a delivery is overdue before Temporal is asked whether it still has its workflow.
+	// unknownAge is how long a delivery is overdue before Temporal is asked for its workflow. Its answer that it knows none is
+	// certain.
+	unknownAge = 30 * time.Second
+	// lostAge is how long a delivery is overdue before a workflow that has ended counts as its end: another node may be about
+	// to store what it did.
 	lostAge   = 10 * time.Minute
 	lostEvery = 20 * time.Second
 	// brokenAge is lostAge while workflows fail on this node: then that is likely.
@@ -52,9 +56,9 @@ func (r *Redeliverer) FindLost(ctx context.Context) error {
 	var fetches errgroup.Group
 	fetches.SetLimit(rescueAtOnce)
 	defer fetches.Wait()
-	due := r.Now().Add(-lostAge)
+	due, late := r.Now().Add(-unknownAge), r.Now().Add(-lostAge)
 	if len(r.Faults.Lately(time.Now())) > 0 {
-		due = r.Now().Add(-brokenAge)
+		late = r.Now().Add(-brokenAge)
 	}
 	look := func(ids []int64) error {
 		for page := range slices.Chunk(ids, store.MaxPage) {
@@ -66,7 +70,7 @@ func (r *Redeliverer) FindLost(ctx context.Context) error {
 				if !wait.For(ctx, lostPause) {
 					return ctx.Err()
 				}
-				if err := r.find(ctx, id, &fetches); err != nil {
+				if err := r.find(ctx, id, late, &fetches); err != nil {
 					return err
 				}
 			}
@@ -106,7 +110,7 @@ func (r *Redeliverer) FindLost(ctx context.Context) error {
 		wait.For(ctx, lostPause)
 	}
 	if ctx.Err() == nil {
-		r.looked = due
+		r.looked = late
 	}
 	return ctx.Err()
 }
@@ -179,8 +183,8 @@ func (r *Redeliverer) redispatch(ctx context.Context, lost []*model.Export, due 
 	return left, err
 }
 
-// find asks Temporal for the workflows of an export that have not ended according to the store.
-func (r *Redeliverer) find(ctx context.Context, id int64, fetches *errgroup.Group) error {
+// find asks Temporal for the workflows of an export that have not ended according to the store. late is lostAge ago.
+func (r *Redeliverer) find(ctx context.Context, id int64, late time.Time, fetches *errgroup.Group) error {
 	e, err := r.Store.Export(ctx, id)
 	if err != nil {
 		return err
@@ -204,6 +208,9 @@ func (r *Redeliverer) find(ctx context.Context, id int64, fetches *errgroup.Grou
 		case broken:
 			return r.handOver(ctx, e, d.Round)
 		case status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		case status == enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED:
+			lost = append(lost, d)
+		case overdueSince(d).After(late):
 		case status == enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, status == enums.WORKFLOW_EXECUTION_STATUS_CANCELED:
 			// A person did that: another round would be against their will.
 			d.Fail(model.ClassOurFault, "its workflow was terminated or cancelled in Temporal; it can be redelivered")
@@ -284,6 +291,17 @@ func (r *Redeliverer) handOver(ctx context.Context, e *model.Export, round int) 
 		return nil
 	}
 	return err
+}
+
+// overdueSince returns when something was to happen to a delivery, as Store.ListOverdue has it.
+func overdueSince(d *model.Delivery) time.Time {
+	switch {
+	case !d.NextAt.IsZero():
+		return d.NextAt
+	case !d.HeldSince.IsZero():
+		return d.HeldSince.Add(holdFor)
+	}
+	return d.CreatedAt
 }
 
 // status returns the status of the workflow of a round, and whether it can't go on; unspecified when Temporal knows of

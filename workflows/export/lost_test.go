@@ -152,7 +152,7 @@ func TestHeldDeliveryWithoutAWorkflowIsParkedInAnother(t *testing.T) {
 	b.set(model.NotConfigured)
 	e := b.dispatched("u-1", "hris")
 	b.deliver(e)
-	b.advance(69 * time.Minute)
+	b.advance(time.Hour)
 	b.temporal.asked = func() { t.Error("Temporal was asked, and nothing was due") }
 	b.look(e)
 	b.temporal.asked = nil
@@ -185,7 +185,7 @@ func TestHeldTriggeredExportIsLostAtItsEnd(t *testing.T) {
 	b.mark(e, "hris")
 	b.deliver(e)
 	b.lose(e)
-	b.advance(model.DocumentWindow + 9*time.Minute)
+	b.advance(model.DocumentWindow)
 	b.temporal.asked = func() { t.Error("Temporal was asked, and nothing was due") }
 	b.look(e)
 	b.temporal.asked = nil

@@ -252,7 +252,7 @@ func TestOrphanWorkflowsThatWereNotComparedAreNotTakenForEnded(t *testing.T) {
 	require.Equal(t, 1, logged.FilterMessageSnippet("hiregate export strays lists them").Len())
 }
 
-// After Temporal was emptied nothing happens for ten minutes, and whoever looks at an export is told so.
+// After Temporal was emptied, whoever looks at an export is told so.
 func TestAnExportWhoseWorkflowIsLostSaysSo(t *testing.T) {
 	t.Parallel()
 	b := newOrphanFixture(t)
@@ -263,13 +263,12 @@ func TestAnExportWhoseWorkflowIsLostSaysSo(t *testing.T) {
 	b.open("export/acme/here", export.WorkflowName, export.Input{Exports: []int64{7}})
 	const soon = "its first attempt is made in a moment, or under way"
 	require.Equal(t, soon, b.waitOf("lost").Reason)
-	dispatched := b.Clock()
 	b.advance(2 * time.Minute)
 	require.Equal(t, soon, b.waitOf("here").Reason)
 	wait := b.waitOf("lost")
-	require.Equal(t, dispatched.Add(10*time.Minute), wait.NextAt)
-	require.Contains(t, wait.Reason, "Temporal has lost its workflow, as after it was emptied or an older backup of it was "+
-		"restored: it goes on in another one at "+wait.NextAt.UTC().Format("15:04:05")+" UTC")
+	require.Equal(t, b.Clock(), wait.NextAt)
+	require.Equal(t, "Temporal has lost its workflow, as after it was emptied or an older backup of it was restored: it goes on "+
+		"in another one in a moment", wait.Reason)
 	// Without an answer nothing is claimed.
 	b.IsLost = func(context.Context, *model.Export, int) (bool, error) { return true, context.DeadlineExceeded }
 	require.Equal(t, soon, b.waitOf("lost").Reason)

@@ -30,8 +30,6 @@ type Waits struct {
 }
 
 const (
-	// lateAfter is how long a delivery is overdue before a page asks Temporal whether it has its workflow.
-	lateAfter = time.Minute
 	// A page asks for so many deliveries, and waits no longer for all answers.
 	lateAsked  = 20
 	lateWithin = 2 * time.Second
@@ -107,16 +105,11 @@ func (w *Waits) forWorkflow(e *model.Export, d *model.Delivery) (Wait, bool) {
 			due = at
 		}
 	}
-	if d.Parked || due.IsZero() || w.now.Sub(due) < lateAfter || !w.isLost(e, d.Round) {
+	if d.Parked || due.IsZero() || w.now.Sub(due) < unknownAge || !w.isLost(e, d.Round) {
 		return Wait{}, false
 	}
-	next := due.Add(lostAge)
-	if next.Before(w.now) {
-		next = w.now // the comparison comes to it at any moment
-	}
-	return Wait{NextAt: next, Reason: fmt.Sprintf("Temporal has lost its workflow, as after it was emptied or an older "+
-		"backup of it was restored: it goes on in another one at %s; hiregate export redeliver does so at once",
-		clock(next, w.now))}, true
+	return Wait{NextAt: w.now, Reason: "Temporal has lost its workflow, as after it was emptied or an older backup of it was " +
+		"restored: it goes on in another one in a moment"}, true
 }
 
 // forDocuments reports whether a delivery waits for its documents.
