@@ -42,7 +42,7 @@ var Reasons = []struct{ Code, Sentence string }{
 		"too much to do; export the candidate again"},
 	{"workflow_ended", "its workflow was terminated or cancelled in Temporal; it can be redelivered"},
 	{"workflow_lost", "Temporal has lost its workflow, as after it was emptied or an older backup of it was restored: it " +
-		"goes on in another one at {at}; hiregate export redeliver does so at once"},
+		"goes on in another one in a moment"},
 	{"documents_awaited", "it waits for its documents, until {until} at the latest: {here} of {of} are here"},
 	{"breaker_open", "integration {integration} has failed since {since}; next probe {probe}: {cause}"},
 	{"in_turn", "integration {integration} has failed since {since}; the next attempt is made in its turn: {cause}"},
