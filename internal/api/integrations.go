@@ -85,10 +85,13 @@ type Transcript struct {
 	Error      string    `json:"error,omitempty"` // why no answer came
 }
 
-// Trial is a test export and the answer to it.
+// Trial is a test export and the answer to it; or a VERIFY event that was not answered with 200, so that no export
+// followed.
 type Trial struct {
 	UUID     string `json:"uuid" schema:"pattern=^test-"` // of the export
-	Received bool   `json:"received"`                     // it was answered with 2xx
+	Received bool   `json:"received"`                     // the export was answered with 2xx
+	// what request and answer are of; VERIFY: the integration is not verified, and the export was not sent
+	Event string `json:"event,omitempty" schema:"enum=CANDIDATE-EXPORT|VERIFY"`
 	// who has to look at the failure; absent: it was received
 	Class      model.Class        `json:"class,omitempty" schema:"enum=partner_fault|data_fault|our_fault"`
 	URL        string             `json:"url"` // scheme and host only: the rest may be a credential

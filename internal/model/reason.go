@@ -74,6 +74,7 @@ var Reasons = []struct{ Code, Sentence string }{
 	{"trusted_nothing_sent", "verify off: it is trusted without VERIFY; nothing sent yet"},
 	{"trusted", "verify off: it is trusted without VERIFY"},
 	{"former_secret", "exports are signed with its former secret until VERIFY is answered 200 with the new one: {cause}"},
+	{"verify_answered", "VERIFY was answered {status}; it must be exactly 200"},
 	{"verify_not_sent", "VERIFY was not sent yet"},
 	{"verify_due", "it was enabled; VERIFY was not sent since"},
 	{"integration_damaged", "what is stored of its address and secrets is damaged: save it again with all of them " +

@@ -32,10 +32,17 @@ func (n Names) Verify(ctx context.Context, client *http.Client,
 		return answer, err.Error(), nil
 	case err != nil:
 		return answer, "", err
-	case answer.RefusesCredentials():
-		return answer, "VERIFY was " + answer.RefusalOfCredentials(), nil
-	case !answer.Verified():
-		return answer, fmt.Sprintf("VERIFY was answered %d; it must be exactly 200", answer.Status), nil
 	}
-	return answer, "", nil
+	return answer, answer.RefusalOfVerify(), nil
+}
+
+// RefusalOfVerify returns the sentence about an answer to VERIFY that is not 200; empty: it is 200.
+func (a Answer) RefusalOfVerify() string {
+	switch {
+	case a.RefusesCredentials():
+		return "VERIFY was " + a.RefusalOfCredentials()
+	case !a.Verified():
+		return fmt.Sprintf("VERIFY was answered %d; it must be exactly 200", a.Status)
+	}
+	return ""
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/webhook"
 )
 
 // A tenant's page says when each secret was last used, and that somebody signs with a wrong one.
@@ -112,10 +113,14 @@ func TestCausesOfAnIntegration(t *testing.T) {
 func TestTrial(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	status := http.StatusNoContent
+	status, verify := http.StatusNoContent, http.StatusOK
 	partner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(status)
 		if status != http.StatusNoContent {
+		if r.Header.Get("X-Service-Event") == webhook.EventVerify {
+			w.WriteHeader(verify)
+			return
+		}
 			_, _ = io.WriteString(w, hostile[0])
 		}
 	}))
@@ -146,6 +151,11 @@ func TestTrial(t *testing.T) {
 	}
 	require.Equal(t, http.StatusForbidden, b.send(viewer, http.MethodPost, test, nil).Code)
 	require.Equal(t, http.StatusNotFound, b.send(recruiter, http.MethodPost, test, nil).Code)
+	verify = http.StatusAccepted
+	text := b.send(ops, http.MethodPost, test, nil).Body.String()
+	require.Contains(t, text, "VERIFY was not answered with 200: the test export was not sent.")
+	require.Contains(t, text, "VERIFY was answered 202; it must be exactly 200")
+	require.NotContains(t, text, "<dt>UUID</dt>")
 }
 
 // Who operates a tenant has all attempted at once that waits for its next attempt, and sees how many still wait.

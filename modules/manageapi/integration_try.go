@@ -14,8 +14,8 @@ import (
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
-// tryIntegration sends a test export to an integration, in whatever state that is. Nothing is stored, and neither its
-// state nor its breaker changes with the answer.
+// tryIntegration sends a test export to an integration, in whatever state that is; to one that takes no exports now,
+// only after its 200 to VERIFY. Nothing is stored, and neither its state nor its breaker changes with the answer.
 func tryIntegration(r *rest.Request) (any, error) {
 	p, err := findPlaced(r)
 	if err != nil {
@@ -29,10 +29,10 @@ func tryIntegration(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	// An attempt under way is not cut off: the partner may have it already.
-	t := export.Try(context.WithoutCancel(tracing.FromRequest(r.Request)), c, e, i, p.status.ByFormer)
+	t := export.Try(context.WithoutCancel(tracing.FromRequest(r.Request)), c, e, i, p.status)
 	shown := api.Trial{
-		UUID: id, Received: t.Attempt.Fault == "", Class: t.Attempt.Fault, URL: model.URLOrigin(i.URL), Documents: i.Documents,
-		Header: map[string]string{}, Body: string(e.Body), SentAt: t.Attempt.StartedAt,
+		UUID: id, Event: t.Event, Received: t.Attempt.Fault == "", Class: t.Attempt.Fault, URL: model.URLOrigin(i.URL), Documents: i.Documents,
+		Header: map[string]string{}, Body: string(t.Body), SentAt: t.Attempt.StartedAt,
 		DurationMs: float64(t.Attempt.Duration.Microseconds()) / 1000, Status: t.Attempt.Status,
 		Answer: textUpTo(t.Attempt.Answer, shortAnswer), Error: t.Attempt.Error,
 	}

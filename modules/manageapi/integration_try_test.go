@@ -20,10 +20,10 @@ import (
 )
 
 type tried struct {
-	UUID, Class, URL, Body, Answer, Error string
-	Received                              bool
-	Status                                int
-	Header                                map[string]string
+	UUID, Event, Class, URL, Body, Answer, Error string
+	Received                                     bool
+	Status                                       int
+	Header                                       map[string]string
 }
 
 // hris changes the integration acme/hris of the configuration, and returns it.
@@ -42,10 +42,14 @@ func (b *fixture) hris(change func(*model.Integration)) *model.Integration {
 func TestTestExport(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	var status atomic.Int64
+	var status, verified atomic.Int64
 	var header http.Header
 	var body []byte
 	address := b.partner(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Service-Event") == webhook.EventVerify { // it is disabled
+			verified.Add(1)
+			return
+		}
 		header = r.Header
 		body, _ = io.ReadAll(r.Body)
 		w.WriteHeader(int(status.Load()))
@@ -64,7 +68,7 @@ func TestTestExport(t *testing.T) {
 	for _, mode := range []model.DocumentMode{model.Rehost, model.Passthrough, model.Inline} {
 		hris = b.hris(func(i *model.Integration) { i.Documents, i.StandardWebhooks = mode, mode == model.Rehost })
 		got := test()
-		require.Equal(t, tried{UUID: got.UUID, URL: address, Body: string(body), Answer: "what it says", Received: true,
+		require.Equal(t, tried{UUID: got.UUID, Event: webhook.EventExport, URL: address, Body: string(body), Answer: "what it says", Received: true,
 			Status: http.StatusAccepted, Header: got.Header}, got)
 		require.Regexp(t, "^test-[0-9a-f-]{36}$", got.UUID)
 		require.True(t, webhook.Verify(header.Get("X-Service-Signature"), body, secretKey))
@@ -84,6 +88,7 @@ func TestTestExport(t *testing.T) {
 		require.Equal(t, mode == model.Inline, parsed.Attachments[0].HasDocument)
 	}
 
+	require.EqualValues(t, 3, verified.Load())
 	for range 20 { // more than open a breaker
 		status.Store(http.StatusGone)
 		got := test()
@@ -105,12 +110,59 @@ func TestTestExport(t *testing.T) {
 	b.requireCleanLog()
 }
 
+// An integration that is not verified gets no other event than VERIFY before it answers that with 200 (contract, "States
+// and transitions"). One that exports go to gets the export alone.
+func TestTestExportAfterVerify(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var status atomic.Int64
+	var events []string
+	address := b.partner(func(w http.ResponseWriter, r *http.Request) {
+		events = append(events, r.Header.Get("X-Service-Event"))
+		w.WriteHeader(int(status.Load()))
+	})
+	hris := b.hris(func(i *model.Integration) { i.URL = address + "/" + urlPath })
+	test := func() tried {
+		events = nil
+		return parsed[tried](b, b.must(http.StatusOK, http.MethodPost, "/v1/tenants/acme/integrations/hris/test", ""))
+	}
+	for _, state := range []model.IntegrationState{model.NotConfigured, model.Disabled} {
+		b.status("acme", "hris", store.IntegrationStatus{State: state, Reason: "why", UpdatedAt: gatewaytest.Noon})
+		status.Store(http.StatusNoContent)
+		got := test()
+		require.Equal(t, []string{webhook.EventVerify}, events)
+		require.Equal(t, tried{UUID: got.UUID, Event: webhook.EventVerify, Class: "partner_fault", URL: address,
+			Body: `{"data":"Service Verify Event"}`, Error: "VERIFY was answered 204; it must be exactly 200",
+			Status: http.StatusNoContent, Header: got.Header}, got)
+		require.Equal(t, webhook.EventVerify, got.Header["X-Service-Event"])
+		_, _, err := b.cli("integration", "test", "acme/hris")
+		require.EqualError(t, err, "acme/hris was sent no test export, since it takes none before it answers VERIFY: "+
+			"VERIFY was answered 204; it must be exactly 200")
+		status.Store(http.StatusOK)
+		require.True(t, test().Received)
+		require.Equal(t, []string{webhook.EventVerify, webhook.EventExport}, events)
+		stands, err := b.Runtime.Store().IntegrationStatus(t.Context(), hris)
+		require.NoError(t, err)
+		require.Equal(t, state, stands.State)
+	}
+	b.status("acme", "hris", store.IntegrationStatus{State: model.Configured, UpdatedAt: gatewaytest.Noon})
+	require.True(t, test().Received)
+	require.Equal(t, []string{webhook.EventExport}, events)
+	b.status("acme", "hris", store.IntegrationStatus{State: model.NotConfigured, UpdatedAt: gatewaytest.Noon})
+	b.hris(func(i *model.Integration) { i.Verify = false })
+	require.True(t, test().Received)
+	require.Equal(t, []string{webhook.EventExport}, events)
+	b.hris(func(i *model.Integration) { i.URL, i.Verify = "http://10.0.0.1/"+urlPath, true }) // where egress leads nobody
+	require.Equal(t, []string{"our_fault", webhook.EventVerify}, []string{test().Class, test().Event})
+}
+
 func TestTestExportCommand(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var status atomic.Int64
 	address := b.partner(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(int(status.Load())) })
 	b.hris(func(i *model.Integration) { i.URL = address + "/" + urlPath })
+	b.status("acme", "hris", store.IntegrationStatus{State: model.Configured, UpdatedAt: gatewaytest.Noon})
 	status.Store(http.StatusOK)
 	out, _, err := b.cli("integration", "test", "acme/hris")
 	require.NoError(t, err)

@@ -18,10 +18,10 @@ func integrationTest(a *Client) *cobra.Command {
 	return integrations.verb(a, &cobra.Command{
 		Use:   "test",
 		Short: "Sends one marked test export and shows what was answered",
-		Long: `Sends one export of an invented candidate to an integration, whether that is configured or
-disabled: signed, with the headers and the document mode of every export, and a UUID that begins
-with test-. It is tried once and stored nowhere, and changes nothing about the integration. --json
-shows the body that was sent, too.
+		Long: `Sends one export of an invented candidate to an integration: signed, with the headers and the
+document mode of every export, and a UUID that begins with test-. One that is not verified, or
+disabled, gets VERIFY first, and the export only if it answers 200. The export is tried once and
+stored nowhere, and changes nothing about the integration. --json shows the body that was sent, too.
 
 It exits with 1 if the export was not received.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
@@ -32,6 +32,10 @@ It exits with 1 if the export was not received.`,
 		}
 		if err != nil {
 			return err
+		}
+		if t.Event == "VERIFY" {
+			return fmt.Errorf("%s was sent no test export, since it takes none before it answers VERIFY: %s", args[0],
+				terminal.Printable(t.Error))
 		}
 		if !t.Received {
 			return fmt.Errorf("%s did not receive the test export: %s", args[0], terminal.Printable(t.Error))
@@ -46,8 +50,12 @@ It exits with 1 if the export was not received.`,
 func printTrial(w io.Writer, t *api.Trial) error {
 	table := terminal.NewTable(w)
 	table.Row("to", t.URL)
-	table.Row("uuid", t.UUID)
-	table.Row("body", fmt.Sprintf("%d bytes, documents %s", len(t.Body), t.Documents))
+	if t.Event == "VERIFY" {
+		table.Row("event", t.Event)
+	} else {
+		table.Row("uuid", t.UUID)
+		table.Row("body", fmt.Sprintf("%d bytes, documents %s", len(t.Body), t.Documents))
+	}
 	for _, name := range slices.Sorted(maps.Keys(t.Header)) {
 		table.Row(name, t.Header[name])
 	}
