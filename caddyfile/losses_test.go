@@ -16,6 +16,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/app"
 	"github.com/hiregate/hiregate/workflows/temporaltest"
 )
 
@@ -126,6 +127,27 @@ func TestValidateFindsWhatLosesExports(t *testing.T) {
 				require.Regexp(t, `, at Caddyfile:\d+\)?$`, got[n])
 			}
 		})
+	}
+}
+
+// A URL that two integrations share is warned of, and loses nothing: the exit code stays.
+func TestValidateFindsSharedURLs(t *testing.T) {
+	integration := func(name, url string) string {
+		return "			integration " + name + " {\n				url " + url + "\n				secret s\n			}\n"
+	}
+	text := head(t, "127.0.0.1:1", "default") + "gate.example.com {\n" + hook("handle /hooks/*", "path 1") + served
+	with := func(acme, globex string) string {
+		return strings.Replace(text, "			secret s\n		}\n", "			secret s\n"+acme+"		}\n		tenant globex {\n			secret s\n"+globex+"		}\n", 1)
+	}
+	const one, other = "https://hr.example.com/in/1", "https://hr.example.com/in/2"
+	require.Empty(t, warned(t, with(integration("hris", one), integration("hris", other))))
+	for _, text := range []string{with(integration("hris", one), integration("crm", one)),
+		with(integration("hris", one)+integration("crm", one), integration("hris", other))} {
+		got := warned(t, text)
+		require.Len(t, got, 1)
+		require.Regexp(t, "^acme/hris, (globex|acme)/crm have the same URL, so that their receiver can't tell by the identifier in it whose ", got[0])
+		require.NotContains(t, got[0], "/in/")
+		require.Empty(t, app.Losses())
 	}
 }
 

@@ -19,8 +19,11 @@ type Integration struct {
 	Attempts  int           `json:"attempts"` // verifications sent with this setting
 	UpdatedAt time.Time     `json:"updatedAt,omitzero"`
 	// who disabled it; a partner does so by answering 410; absent: it is not disabled
-	DisabledBy  string             `json:"disabledBy,omitempty" schema:"enum=operator|partner"`
-	URL         string             `json:"url"` // scheme and host only: the rest may be a credential
+	DisabledBy string `json:"disabledBy,omitempty" schema:"enum=operator|partner"`
+	URL        string `json:"url"` // scheme and host only: the rest may be a credential
+	// others with exactly its URL, as TENANT/NAME, ten at most and only those that the caller sees: its identifier does not
+	// tell the receiver whose exports come in; absent from lists
+	SameURL     []string           `json:"sameUrl,omitempty"`
 	Documents   model.DocumentMode `json:"documents"`
 	Standard    bool               `json:"standardWebhooks"`
 	Traceparent bool               `json:"traceparent,omitzero"` // it is sent the trace of each attempt

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"net/url"
 	"regexp"
 	"time"
@@ -156,6 +157,27 @@ func URLOrigin(address string) string {
 		return ""
 	}
 	return u.Scheme + "://" + u.Host
+}
+
+// SharedURLs returns the integrations of tenants whose URL another one has as well, of the same tenant or not: its
+// identifier does not tell their receiver whose exports come in. Each list has those of one URL.
+func SharedURLs(tenants iter.Seq[*Tenant]) (all [][]Place) {
+	var urls []string
+	places := map[string][]Place{}
+	for t := range tenants {
+		for _, i := range t.Integrations {
+			if i.Damaged { // its URL is not known
+				continue
+			}
+			if places[i.URL] = append(places[i.URL], Place{t.Name, i.Name}); len(places[i.URL]) == 2 {
+				urls = append(urls, i.URL)
+			}
+		}
+	}
+	for _, u := range urls {
+		all = append(all, places[u])
+	}
+	return all
 }
 
 // Setting identifies what a verification vouches for: tenant, name, URL, secret and authentication. A change of any of

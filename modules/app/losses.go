@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 const (
@@ -60,6 +61,24 @@ func (a *App) warnOfLosses(ctx caddy.Context) {
 	lastLosses.Store(&found)
 }
 
+// noteSharedURLs logs which integrations have a URL that another one has as well.
+func (a *App) noteSharedURLs() {
+	const most = 5 // names in a line
+	for _, places := range model.SharedURLs(a.gateway.Config.All()) {
+		var names []string
+		for _, p := range places[:min(most, len(places))] {
+			names = append(names, p.Tenant+"/"+p.Integration)
+		}
+		more := ""
+		if n := len(places) - most; n > 0 {
+			more = fmt.Sprintf(" and %d more", n)
+		}
+		a.log.Warn(fmt.Sprintf("%s%s have the same URL, so that their receiver can't tell by the identifier in it whose exports "+
+			"come in: give each integration an identifier of its own, as a path segment or a query parameter",
+			strings.Join(names, ", "), more))
+	}
+}
+
 var lastLosses atomic.Pointer[[]string]
 
 // Losses returns the sentences that warnOfLosses logged last.
@@ -94,6 +113,7 @@ func (a *App) warnAfterValidation(ctx caddy.Context) {
 		return
 	}
 	a.warnOfLosses(ctx)
+	a.noteSharedURLs()
 	for _, t := range a.Tenants {
 		if t.Invalid == "quarantine" && t.Deviations == "" {
 			a.log.Info("exports with listed deviations from the schema, and no other fault, are delivered and not held: write "+

@@ -115,12 +115,12 @@ func TestTrial(t *testing.T) {
 	b := newFixture(t)
 	status, verify := http.StatusNoContent, http.StatusOK
 	partner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(status)
-		if status != http.StatusNoContent {
 		if r.Header.Get("X-Service-Event") == webhook.EventVerify {
 			w.WriteHeader(verify)
 			return
 		}
+		w.WriteHeader(status)
+		if status != http.StatusNoContent {
 			_, _ = io.WriteString(w, hostile[0])
 		}
 	}))
@@ -129,7 +129,7 @@ func TestTrial(t *testing.T) {
 	b.Reconfigure(func(c *config.Config) {
 		acme, ok := c.Tenant("acme")
 		require.True(t, ok)
-		acme.Integrations[0].URL = partner.URL + "/in?client=1"
+		acme.Integrations[0].URL, acme.Integrations[0].Verify = partner.URL+"/in?client=1", true
 	})
 	const test = "/tenants/acme/integrations/hris/test"
 	for _, want := range []struct {
@@ -149,13 +149,28 @@ func TestTrial(t *testing.T) {
 		require.NotContains(t, text, "client=1")
 		require.NotContains(t, text, "<script")
 	}
-	require.Equal(t, http.StatusForbidden, b.send(viewer, http.MethodPost, test, nil).Code)
-	require.Equal(t, http.StatusNotFound, b.send(recruiter, http.MethodPost, test, nil).Code)
 	verify = http.StatusAccepted
 	text := b.send(ops, http.MethodPost, test, nil).Body.String()
 	require.Contains(t, text, "VERIFY was not answered with 200: the test export was not sent.")
 	require.Contains(t, text, "VERIFY was answered 202; it must be exactly 200")
 	require.NotContains(t, text, "<dt>UUID</dt>")
+	require.Equal(t, http.StatusForbidden, b.send(viewer, http.MethodPost, test, nil).Code)
+	require.Equal(t, http.StatusNotFound, b.send(recruiter, http.MethodPost, test, nil).Code)
+}
+
+// The page of an integration names others that have its URL, to those who see their tenants.
+func TestOneURLForTwoClients(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	const hris, sentence = "/tenants/acme/integrations/hris", "Others have the same URL"
+	require.NotContains(t, b.see(ops, hris, http.StatusOK), sentence)
+	b.Reconfigure(func(c *config.Config) {
+		acme, _ := c.Tenant("acme")
+		globex, _ := c.Tenant("globex")
+		globex.Integrations = []model.Integration{{Tenant: "globex", Name: "crm", URL: acme.Integrations[0].URL, Secret: "s"}}
+	})
+	require.Regexp(t, sentence+`[^<]*<span class="id">globex/crm</span>`, b.see(ops, hris, http.StatusOK))
+	require.NotContains(t, b.see(viewer, hris, http.StatusOK), sentence)
 }
 
 // Who operates a tenant has all attempted at once that waits for its next attempt, and sees how many still wait.

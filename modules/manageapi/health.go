@@ -70,6 +70,7 @@ func showHealth(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	shown := api.IntegrationHours{IntegrationHealth: healthOf(all[at], now), Hours: []api.Hour{}}
+	shown.SameURL = sharing(r, i)
 	if shown.RotatedBy, err = rotatedBy(r, i); err != nil {
 		return nil, err
 	}

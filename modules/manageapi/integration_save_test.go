@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -96,6 +98,38 @@ func TestAnIntegrationIsSavedOnceItAnswered200(t *testing.T) {
 	require.Contains(t, b.refused(http.StatusConflict, http.MethodPost, integrations,
 		`{"name":"ok","url":"`+address+`/ok/x","secret":"s3cret"}`), "of that name")
 	b.requireCleanLog()
+}
+
+// A URL that another integration has as well is taken, and the answer names the others that the caller sees.
+func TestOneURLForTwoClients(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.initech()
+	address := b.partner(func(http.ResponseWriter, *http.Request) {})
+	b.hris(func(i *model.Integration) { i.URL = address + "/in/acme" })
+	type shown struct{ SameURL []string }
+	first := b.must(http.StatusCreated, http.MethodPost, integrations, `{"name":"x","url":"`+address+`/in/acme","secret":"s3cret-of-initech-x"}`)
+	require.Equal(t, []string{"acme/hris"}, parsed[shown](b, first).SameURL)
+	again := b.must(http.StatusCreated, http.MethodPut, integrations+"/y", `{"url":"`+address+`/in/acme","secret":"s3cret-of-initech-y"}`,
+		"If-None-Match", "*")
+	require.Equal(t, []string{"acme/hris", "initech/x"}, parsed[shown](b, again).SameURL)
+	for _, path := range []string{"/x", "/x/health"} {
+		require.Equal(t, []string{"acme/hris", "initech/y"}, get[shown](b, integrations+path).SameURL)
+	}
+	keyed := b.keyed()
+	own := keyed.as(keyed.key("initech-key", "initech", model.Admin))
+	require.Equal(t, []string{"initech/y"}, get[shown](own, integrations+"/x").SameURL, "others are not its business")
+
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("s3cret-of-initech-z"), 0o600))
+	set := func(name, path string) (hints string) {
+		_, hints, err := b.cli("integration", "set", "initech/"+name, "--url", address+path, "--secret-file", secret)
+		require.NoError(t, err)
+		return hints
+	}
+	require.NotContains(t, set("z", "/in/z"), "this URL")
+	require.Contains(t, set("z", "/in/acme"), "note: acme/hris, initech/x, initech/y has this URL as well, so that the receiver can't tell")
+	require.Empty(t, get[shown](b, "/v1/tenants/acme/integrations/crm").SameURL)
 }
 
 func TestPartnersThatCannotBeReached(t *testing.T) {

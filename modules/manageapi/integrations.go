@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/hiregate/hiregate/internal/api"
@@ -82,15 +83,18 @@ var (
 // placed is an integration with its status.
 type placed struct {
 	*model.Integration
-	status store.IntegrationStatus
-	health *api.IntegrationHealth // of one in a list
+	status  store.IntegrationStatus
+	sharing []string
+	health  *api.IntegrationHealth // of one in a list
 }
 
 func placedView(p *placed) any {
 	if p.health != nil {
 		return p.health
 	}
-	return integrationOf(p.Integration, p.status)
+	shown := integrationOf(p.Integration, p.status)
+	shown.SameURL = p.sharing
+	return shown
 }
 
 func integrationsOf(r *rest.Request, tenants []*model.Tenant) ([]*placed, string, error) {
@@ -102,7 +106,7 @@ func integrationsOf(r *rest.Request, tenants []*model.Tenant) ([]*placed, string
 	for _, s := range standings {
 		if !s.Unknown() {
 			shown := healthOf(s, r.Now())
-			all = append(all, &placed{s.Integration, s.Status, &shown})
+			all = append(all, &placed{Integration: s.Integration, status: s.Status, health: &shown})
 		}
 	}
 	// A space sorts before all that names are made of: acme before acme-east.
@@ -128,7 +132,26 @@ func findPlaced(r *rest.Request) (*placed, error) {
 		return nil, err
 	}
 	status, err := r.DB.IntegrationStatus(r.Context(), i)
-	return &placed{i, status, nil}, err
+	return &placed{Integration: i, status: status, sharing: sharing(r, i)}, err
+}
+
+// maxSharing is how many integrations of one URL are named.
+const maxSharing = 10
+
+// sharing names the other integrations that the caller sees and that have the URL of an integration.
+func sharing(r *rest.Request, i *model.Integration) (names []string) {
+	here := model.Place{Tenant: i.Tenant, Integration: i.Name}
+	for _, places := range model.SharedURLs(slices.Values(visibleTenants(r))) {
+		if !slices.Contains(places, here) {
+			continue
+		}
+		for _, p := range places {
+			if p != here && len(names) < maxSharing {
+				names = append(names, p.Tenant+"/"+p.Integration)
+			}
+		}
+	}
+	return names
 }
 
 // shownIntegration answers an integration with its status and its entity tag.
@@ -138,7 +161,7 @@ func shownIntegration(r *rest.Request, i *model.Integration) (any, error) {
 		return nil, err
 	}
 	r.ETag = integrationTag(i, status)
-	return integrationOf(i, status), nil
+	return placedView(&placed{Integration: i, status: status, sharing: sharing(r, i)}), nil
 }
 
 func integrationTag(i *model.Integration, s store.IntegrationStatus) string {

@@ -59,6 +59,7 @@ var integrations = noun[api.IntegrationHours]{
 		return slices.Concat([]field{
 			{"integration", i.Tenant + "/" + i.Name},
 			{"url", i.URL},
+		}, ifSet("same url", strings.Join(i.SameURL, ", ")), []field{
 			{"documents", i.Documents},
 			{"in flight", i.InFlight},
 			{"rate", rateOf(i.Rate)},
@@ -288,6 +289,10 @@ The secret is read from a file that has nothing else in it, so that no list of p
 			return err
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s is set, and %s\n", args[0], strings.ReplaceAll(string(after.State), "_", " "))
+		if len(after.SameURL) > 0 {
+			fmt.Fprintf(cmd.ErrOrStderr(), "note: %s has this URL as well, so that the receiver can't tell by the identifier in it "+
+				"whose exports come in: give each integration an identifier of its own\n", terminal.Printable(strings.Join(after.SameURL, ", ")))
+		}
 		if made {
 			a.sayMissed(ctx, cmd, args[0])
 		}
