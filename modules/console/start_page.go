@@ -69,6 +69,14 @@ func (n need) Held() bool {
 	return n.LostAt.IsZero() && slices.Contains([]model.NeedKind{model.NeedDisabled, model.NeedQuarantine}, n.Kind)
 }
 
+// Ends returns when the certificate ends that it concerns; zero: it concerns none.
+func (n need) Ends() (at time.Time) {
+	if n.Kind == model.NeedCertificate && n.Of != nil && n.Of.Authentication != nil {
+		at = n.Of.Authentication.CertificateEndsAt
+	}
+	return at
+}
+
 // List returns the query of the list of the exports that it concerns.
 func (n need) List() string {
 	q := url.Values{"tenant": {n.Tenant}}
@@ -143,6 +151,9 @@ func showStart(v *visitor) error {
 	for _, one := range status.Needs {
 		if !within(one.Tenant) {
 			continue
+		}
+		if one.Kind == model.NeedCertificate {
+			one.Since = time.Time{} // fourteen days before its end: what counts is when it ends
 		}
 		shown.Needs = append(shown.Needs, need{Need: one})
 		if n := slices.IndexFunc(shown.Integrations, func(i api.StatusIntegration) bool {

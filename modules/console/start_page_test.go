@@ -1,7 +1,9 @@
 package console
 
 import (
+	"encoding/pem"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
@@ -86,4 +89,23 @@ func TestWhatFlowed(t *testing.T) {
 	require.Equal(t, 4, strings.Count(text, `<div class="spark">`))
 	require.Contains(t, b.see(ops, "/?tenant=acme", http.StatusOK), `aria-label="Came in 24 hours: 1,234;`)
 	require.NotContains(t, b.see(ops, "/?tenant=globex", http.StatusOK), `<div class="spark">`)
+}
+
+// What counts of a certificate is when it ends, not since when that is near.
+func TestACertificateThatEnds(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	server := httptest.NewTLSServer(nil)
+	server.Close()
+	leaf := server.Certificate()
+	b.Reconfigure(func(c *config.Config) {
+		acme, _ := c.Tenant("acme")
+		acme.Integrations[0].Authentication = &model.Authentication{TLS: &model.ClientTLS{
+			Certificate: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Raw}))}}
+	})
+	b.Clock.Advance(leaf.NotAfter.Sub(b.Clock.Now()) - 13*24*time.Hour)
+	text := b.see(ops, "/", http.StatusOK)
+	require.Contains(t, text, `Certificate ends: <time datetime="`+leaf.NotAfter.UTC().Format(time.RFC3339)+`"`)
+	require.Contains(t, text, "renew it in tls of the integration")
+	require.NotContains(t, text, "<dt>For</dt>")
 }
