@@ -23,14 +23,17 @@ type redeliveriesPage struct {
 	Modes   []model.RedeliveryMode
 	Classes []model.Class
 	Preview *api.RedeliveryPreview
+	Wrong   *failure // why nothing was previewed or started; nil: nothing was refused
 	More    string
 }
 
 // listRedeliveries shows the redeliveries, and the form for another one. The form asks for a preview; only what was
 // previewed can be started.
-func listRedeliveries(v *visitor) error {
-	shown := redeliveriesPage{Query: map[string]string{}, Modes: model.RedeliveryModes, Classes: model.Faults}
-	asked := v.URL.Query()
+func listRedeliveries(v *visitor) error { return v.redeliveries(v.URL.Query(), nil) }
+
+// redeliveries shows the redeliveries, and the form with what was asked for; wrong says why that was not started.
+func (v *visitor) redeliveries(asked url.Values, wrong *failure) error {
+	shown := redeliveriesPage{Query: map[string]string{}, Modes: model.RedeliveryModes, Classes: model.Faults, Wrong: wrong}
 	for _, name := range []string{"tenant", "integration", "mode", "since", "until", "class", "status", "rate"} {
 		shown.Query[name] = asked.Get(name)
 	}
@@ -54,17 +57,30 @@ func listRedeliveries(v *visitor) error {
 		}
 	}
 	if asked.Get("preview") != "" {
-		body, err := rangeOf(asked)
-		if err != nil {
-			return err
-		}
-		body.Integration, body.DryRun = shown.Query["integration"], true
-		shown.Preview = new(api.RedeliveryPreview)
-		if err := v.post(at("tenants", shown.Query["tenant"], "redeliveries"), body, shown.Preview); err != nil {
+		if shown.Wrong, err = v.preview(asked, &shown); err != nil {
 			return err
 		}
 	}
-	return v.page(http.StatusOK, "redeliveries", "Redeliveries", &shown)
+	status := http.StatusOK
+	if shown.Wrong != nil {
+		status = shown.Wrong.status
+	}
+	return v.page(status, "redeliveries", "Redeliveries", &shown)
+}
+
+// preview has a redelivery counted. The *failure says what is wrong with the form, for it to show.
+func (v *visitor) preview(asked url.Values, shown *redeliveriesPage) (*failure, error) {
+	body, wrong := rangeOf(asked)
+	if wrong != nil {
+		return wrong, nil
+	}
+	body.Integration, body.DryRun = shown.Query["integration"], true
+	var counted api.RedeliveryPreview
+	wrong, err := refusal(v.post(at("tenants", shown.Query["tenant"], "redeliveries"), body, &counted))
+	if wrong == nil && err == nil {
+		shown.Preview = &counted
+	}
+	return wrong, err
 }
 
 // chooseIntegration gets the integrations to choose from. The one that is asked for is among them.
@@ -117,8 +133,9 @@ func lasts(exports int64, rate int) time.Duration {
 // fieldTime is the format of a time in a field of type datetime-local. It has no zone: it is UTC.
 const fieldTime = "2006-01-02T15:04"
 
-// rangeOf makes the body of a redelivery from the values of the form. Times without a zone are UTC.
-func rangeOf(form url.Values) (*api.RedeliveryInput, error) {
+// rangeOf makes the body of a redelivery from the values of the form. Times without a zone are UTC. The *failure says what
+// is wrong with them, for the form to show.
+func rangeOf(form url.Values) (*api.RedeliveryInput, *failure) {
 	body := &api.RedeliveryInput{Integration: form.Get("integration"), Mode: model.RedeliveryMode(form.Get("mode")),
 		Class: model.Class(form.Get("class"))}
 	for name, field := range map[string]*time.Time{"since": &body.Since, "until": &body.Until} {
@@ -150,14 +167,18 @@ func rangeOf(form url.Values) (*api.RedeliveryInput, error) {
 
 // startRedelivery starts what was previewed.
 func startRedelivery(v *visitor) error {
-	body, err := rangeOf(v.PostForm)
-	if err != nil {
-		return err
+	body, wrong := rangeOf(v.PostForm)
+	if wrong != nil {
+		return v.redeliveries(v.PostForm, wrong)
 	}
 	of := cmp.Or(v.PostFormValue("tenant"), v.person.Tenant)
 	var made api.Redelivery
-	if err := v.post(at("tenants", of, "redeliveries"), body, &made); err != nil {
+	wrong, err := refusal(v.post(at("tenants", of, "redeliveries"), body, &made))
+	switch {
+	case err != nil:
 		return err
+	case wrong != nil:
+		return v.redeliveries(v.PostForm, wrong)
 	}
 	return v.redirect(pathOf("redeliveries", of, made.ID) + "?done=begun")
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"testing"
@@ -152,4 +153,35 @@ func TestARangeSaysWhatArrivesTwiceAndWhatIsLeftOut(t *testing.T) {
 	require.NotContains(t, text, "arrives twice")
 	require.Contains(t, text, "<li>1 received already: choose “all” to deliver them once more</li>")
 	require.NotContains(t, text, ">Redeliver it<")
+}
+
+// A form for a range that is refused has what was typed, and why it is refused.
+func TestARefusedRangeKeepsWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	typed := url.Values{"to": {"acme/hris"}, "mode": {"all"}, "since": {"2026-11-01T00:00"}, "until": {"2026-11-01T08:15"},
+		"class": {"partner_fault"}, "status": {"503"}, "rate": {"7"}, "preview": {"yes"}}
+	for name, values := range map[string][]string{
+		"rate": {"fast", "100000"}, "status": {"5xx", "99"}, "until": {"2026-10-01T08:15"},
+	} {
+		for _, value := range values {
+			asked := maps.Clone(typed)
+			asked.Set(name, value)
+			w := b.send(ops, http.MethodGet, "/redeliveries?"+asked.Encode(), nil)
+			require.Equal(t, 4, w.Code/100)
+			text := w.Body.String()
+			require.Contains(t, text, `role="alert"`)
+			require.Contains(t, text, "<option selected>acme/hris</option>")
+			require.Contains(t, text, `<option value="all" selected>`)
+			require.Contains(t, text, `<option value="partner_fault" selected>`)
+			for _, field := range []string{"since", "until", "status", "rate"} {
+				require.Regexp(t, `name="`+field+`"[^>]* value="`+asked.Get(field)+`"`, text)
+			}
+			asked.Set("tenant", "acme")
+			asked.Set("integration", "hris")
+			w = b.send(ops, http.MethodPost, "/redeliveries", asked)
+			require.Equal(t, 4, w.Code/100)
+			require.Regexp(t, `name="`+name+`"[^>]* value="`+value+`"`, w.Body.String())
+		}
+	}
 }
