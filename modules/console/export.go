@@ -49,12 +49,32 @@ func showBody(v *visitor) error {
 	if err := v.post(exportAt(v.PathValue("tenant"), uuid, "body"), nil, &body); err != nil {
 		return err
 	}
-	var indented bytes.Buffer
-	if json.Indent(&indented, []byte(body.Body), "", "  ") == nil {
-		body.Body = indented.String()
-	}
+	body.Body = indented(body.Body)
 	return v.exportPage(http.StatusOK, func(shown *exportPage) { shown.Shown = &body })
 }
+
+// indented returns JSON with a line for each value; a text that is no JSON stays as it is.
+func indented(text string) string {
+	var b bytes.Buffer
+	if json.Indent(&b, []byte(text), "", "  ") != nil {
+		return text
+	}
+	return b.String()
+}
+
+// finding is a way in which a body breaks the schema.
+type finding struct{ Pointer, Rule, Found string }
+
+// Breaks lists the findings.
+func (e *exportPage) Breaks() (all []finding) {
+	if json.Unmarshal(e.Findings, &all) != nil {
+		return nil
+	}
+	return all
+}
+
+// FindingsText returns the findings as they are stored, with a line for each value.
+func (e *exportPage) FindingsText() string { return indented(string(e.Findings)) }
 
 // exportPage shows an export, and what else is put on its page.
 func (v *visitor) exportPage(status int, put func(*exportPage)) error {

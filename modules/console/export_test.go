@@ -1,6 +1,7 @@
 package console
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -179,4 +180,18 @@ func TestFiltersOfExports(t *testing.T) {
 	require.Contains(t, oldest, "Quarantined <b>1</b>")
 	visitor := b.portal("acme", url.Values{})
 	require.Contains(t, b.send("", http.MethodGet, "/exports", nil, visitor).Body.String(), "Failed <b>1</b>")
+}
+
+// How a body breaks the schema is a list; what is stored of it is folded, and indented as bodies are.
+func TestFindingsAreAList(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.export("acme", uuid(1), model.Held, func(e *model.Export) {
+		e.Quarantined = true
+		e.Findings = []byte(`[{"pointer":"/candidate/email","rule":"type: string","found":"null"},{"pointer":"","rule":"required","found":"absent"}]`)
+	})
+	text := b.see(ops, "/exports/acme/"+uuid(1), http.StatusOK)
+	require.Contains(t, text, `<code>/candidate/email</code> type: string <span class="soft">(null)</span>`)
+	require.Contains(t, text, `<code>/</code> required`)
+	require.Contains(t, html.UnescapeString(text), "<summary>JSON</summary><pre>[\n  {\n    \"pointer\": \"/candidate/email\",")
 }
