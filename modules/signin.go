@@ -25,7 +25,7 @@ import (
 type SignIn struct {
 	// BaseURL is the {base_url} of the contract, and the issuer. Default: <public_url>/signin.
 	BaseURL string `json:"base_url,omitempty"`
-	// Title is the name of the service on the pages. Default: service_name.
+	// Title is the name of the service on the pages. Default: that of the only tenant, or service_name.
 	Title string `json:"title,omitempty"`
 	// Keys are placeholders of the keys that seal the signing keys in the database: the first seals, the others open
 	// what was sealed before. Required.
@@ -70,7 +70,7 @@ func (h *SignIn) Provision(ctx caddy.Context) error {
 		return err
 	}
 	p := signin.Provider{
-		Gateway: g, Issuer: cmp.Or(h.BaseURL, g.Config.PublicURL+"/signin"), Title: cmp.Or(h.Title, g.Config.Names.Service),
+		Gateway: g, Issuer: cmp.Or(h.BaseURL, g.Config.PublicURL+"/signin"), Title: h.Title,
 		Failures: signInFailures, Address: clientAddress, Log: ctx.Logger(),
 	}
 	if err := checkIssuer(p.Issuer, g.Config.Dev); err != nil {

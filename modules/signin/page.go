@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/welcome"
 )
 
@@ -58,7 +59,7 @@ func leading(addresses ...string) string {
 }
 
 func (p *Provider) render(w http.ResponseWriter, r *http.Request, status int, v *page) {
-	v.Style, v.Service, v.Mount = template.CSS(welcome.Style), p.Title, p.mount
+	v.Style, v.Service, v.Mount = template.CSS(welcome.Style), p.title(), p.mount
 	var b bytes.Buffer
 	if err := pages.Execute(&b, v); err != nil {
 		p.report(r, err)
@@ -79,9 +80,28 @@ func (p *Provider) render(w http.ResponseWriter, r *http.Request, status int, v 
 	w.Write(b.Bytes())
 }
 
+// title returns what pages call the service.
+func (p *Provider) title() string {
+	if p.Title != "" {
+		return p.Title
+	}
+	c := p.Gateway.Config
+	var only *model.Tenant
+	for t := range c.All() {
+		if only != nil {
+			return c.Names.Service
+		}
+		only = t
+	}
+	if only == nil {
+		return c.Names.Service
+	}
+	return cmp.Or(only.Title, c.Names.Service)
+}
+
 // fill puts names into a text: of the application, of the service, and of the upstream.
 func (p *Provider) fill(text, app string) string {
-	names := []string{"{app}", app, "{service}", p.Title}
+	names := []string{"{app}", app, "{service}", p.title()}
 	if p.Upstream != nil {
 		names = append(names, "{provider}", p.Upstream.Name)
 	}

@@ -17,8 +17,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/signin"
 )
 
 var styled = regexp.MustCompile(`(?s)<style>(.*?)</style>`)
@@ -422,5 +425,23 @@ func TestLog(t *testing.T) {
 				require.NotContains(t, f.String, secret)
 			}
 		}
+	}
+}
+
+// Without a title, pages call the service by the name of the only tenant; by service_name where there are several.
+func TestPagesNameTheOnlyTenant(t *testing.T) {
+	t.Parallel()
+	initech, named := gatewaytest.Tenant("initech"), gatewaytest.Tenant("acme")
+	initech.Title, named.Title = "Initech Recruiting", "Acme"
+	for want, tenants := range map[string][]*model.Tenant{
+		"Initech Recruiting": {initech}, "Service": {initech, named},
+	} {
+		b := gatewaytest.New(t, tenants...)
+		p := signin.New(signin.Provider{Gateway: b.Gateway, Issuer: issuer, Log: b.Log})
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		r.Header.Set("Accept", "text/html")
+		p.ServeHTTP(w, r)
+		require.Contains(t, w.Body.String(), "sign in at "+want+".")
 	}
 }

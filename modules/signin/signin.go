@@ -27,7 +27,7 @@ import (
 type Provider struct {
 	Gateway  *gateway.Gateway
 	Issuer   string // {base_url} of the contract: https, without a slash at the end
-	Title    string // the service, for people
+	Title    string // the service, for people; empty: the name of the only tenant, or else that in the configuration
 	Ring     *Ring
 	Vault    *vault.Vault
 	Upstream *oidcclient.Provider // another provider where people may sign in; nil: none

@@ -88,7 +88,7 @@ type setUp struct {
 
 // newSetUp draws the picture that an app scans: an otpauth URI (Google Authenticator's key URI format).
 func (p *Provider) newSetUp(u *identity.User, secret []byte) (*setUp, error) {
-	key, err := totp.Generate(totp.GenerateOpts{Issuer: p.Title, AccountName: u.Email, Secret: secret})
+	key, err := totp.Generate(totp.GenerateOpts{Issuer: p.title(), AccountName: u.Email, Secret: secret})
 	if err != nil {
 		return nil, err
 	}
