@@ -10,10 +10,6 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 )
 
-// auditActions lists the actions that entries are found by.
-var auditActions = []string{"add", "set", "remove", "enable", "disable", "redeliver", "retry", "pause", "resume", "cancel",
-	"release", "erase", "export", "show-body", "open-portal", "reset", "require-totp", "end", "take-over"}
-
 // Actor returns the words for an actor without a name.
 func (t *texts) Actor(id string) string {
 	kind, subject, _ := strings.Cut(id, ":")
@@ -52,7 +48,7 @@ func listAudit(v *visitor) error {
 		Query   map[string]string
 		Actions []string
 		More    string
-	}{Query: map[string]string{}, Actions: auditActions}
+	}{Query: map[string]string{}, Actions: model.AuditActions}
 	asked, query := v.URL.Query(), url.Values{}
 	names := []string{"tenant", "action", "object"}
 	for _, name := range names {

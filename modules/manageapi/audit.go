@@ -3,8 +3,12 @@ package manageapi
 import (
 	"cmp"
 	"fmt"
+	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
@@ -24,6 +28,10 @@ func listAudit(r *rest.Request) ([]model.AuditEntry, string, error) {
 		Action: q.Get("action"), Limit: r.Page.Limit}
 	if !r.Caller.Sees(f.Tenant) {
 		return nil, "", rest.NoTenant(f.Tenant)
+	}
+	if f.Action != "" && !slices.Contains(model.AuditActions, f.Action) {
+		return nil, "", problem.Newf(http.StatusBadRequest, "action %.40q is unknown: use one of %s", f.Action,
+			strings.Join(model.AuditActions, ", "))
 	}
 	var err error
 	if f.Since, err = rest.Instant(q, "since"); err == nil {

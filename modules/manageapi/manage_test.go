@@ -105,6 +105,7 @@ func TestQueryIsChecked(t *testing.T) {
 		"/v1/exports?integration=hris&outcome=failed":  "names within a tenant",
 		"/v1/exports?outcome=lost":                     "found by retrying, held, delivered, failed, expired",
 		"/v1/exports?outcome=pending":                  "ask with undelivered=true",
+		"/v1/audit?action=fly":                         `action "fly" is unknown: use one of add, set, remove, `,
 		"/v1/exports?undelivered=no":                   "undelivered can only be true",
 		"/v1/exports?quarantined=false":                "quarantined can only be true",
 		"/v1/exports?limit=0":                          "limit must be a number from 1 to 500",

@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
@@ -25,7 +27,7 @@ changed the configuration, and when. Entries are kept for 400 days. The changes 
 jobs and job applications are only in the log, except their deletion.`},
 	filters: []filter{
 		{flag: "object", help: "what was done to this only, such as exports/UUID or integrations/hris"},
-		{flag: "action", help: "such as redeliver, release, erase, set or remove"},
+		{flag: "action", help: "one of " + strings.Join(model.AuditActions, ", ")},
 		{flag: "since", time: true, help: "what was done since then only: a time such as 2026-11-20T12:00:00Z, or how long " +
 			"ago, such as 24h"},
 		{flag: "until", time: true, help: "what was done before then only: a time, or how long ago"},
