@@ -68,7 +68,7 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Checks whether a partner's endpoint does what the contract demands",
-		Args:  terminal.Exactly(0, "check takes a command, such as: hiregate check receiver http://localhost:8090/acme --secret FILE"),
+		Args:  terminal.Exactly(0, "check takes a command, such as: hiregate check receiver http://localhost:8090/acme --secret-file FILE"),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.SetFlagErrorFunc(terminal.FlagError)

@@ -39,14 +39,15 @@ most ` + runBound.String() + `.
 The documents of the exports are served here, on a free port of 127.0.0.1, until the command ends. A receiver on another machine needs
 --documents-listen and, if it reaches that address by another name, --documents-url. The contract gives it 2 h 30 min; the command
 waits for --documents-wait.`,
-		Example: `  hiregate check receiver http://localhost:8090/acme --secret secret.txt
-  hiregate check receiver http://localhost:8090/acme --secret secret.txt --next-secret next.txt --format junit
-  hiregate check receiver https://hr.example.com/acme --secret secret.txt --documents-listen 192.0.2.7:9099
+		Example: `  hiregate check receiver http://localhost:8090/acme --secret-file secret.txt
+  hiregate check receiver http://localhost:8090/acme --secret-file secret.txt --next-secret next.txt --format junit
+  hiregate check receiver https://hr.example.com/acme --secret-file secret.txt --documents-listen 192.0.2.7:9099
   hiregate check receiver --list`,
-		Args: f.oneURL("check receiver takes one URL, such as: hiregate check receiver http://localhost:8090/acme --secret FILE"),
+		Args: f.oneURL("check receiver takes one URL, such as: hiregate check receiver http://localhost:8090/acme --secret-file FILE"),
 	}, f.run)
 	fl := cmd.Flags()
-	fl.StringVar(&f.secret, "secret", "", "file with the secret that signs; - is standard input")
+	fl.StringVar(&f.secret, "secret-file", "", "file with the secret that signs; - is standard input")
+	terminal.SecretNamesFile(fl)
 	fl.StringVar(&f.nextSecret, "next-secret", "", "file with the next secret of a rotation, which the receiver takes as well")
 	fl.StringVar(&f.authentication, "authentication-file", "", "file with the credentials that the receiver wants beside the "+
 		"signature, or the authority of its certificate, as JSON; - is standard input")
@@ -75,7 +76,7 @@ func (f *receiverFlags) run(ctx context.Context, cmd *cobra.Command, args []stri
 	}
 	switch {
 	case f.secret == "":
-		return terminal.Usage(errors.New("which secret signs? name a file that has it, such as: --secret secret.txt"))
+		return terminal.Usage(errors.New("which secret signs? name a file that has it, such as: --secret-file secret.txt"))
 	case f.documentsWait < 0 || f.documentsWait > maxDocumentsWait:
 		return terminal.Usage(fmt.Errorf("--documents-wait must be 0s to %s", maxDocumentsWait))
 	case f.documentsURL != "" && f.documentsListen == "":

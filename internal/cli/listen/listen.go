@@ -22,12 +22,13 @@ import (
 )
 
 type flags struct {
-	addr, secret, serviceName, save string
-	failRate                        float64
-	slow                            time.Duration
-	verifyStatus, status            int
-	noDownload, lifeline, json      bool
-	issuer, client, clientSecret    string // of sign-in
+	secret                       terminal.SigningFlags
+	addr, serviceName, save      string
+	failRate                     float64
+	slow                         time.Duration
+	verifyStatus, status         int
+	noDownload, lifeline, json   bool
+	issuer, client, clientSecret string // of sign-in
 }
 
 // ClientSecretVariable is the environment variable that may hold the secret of sign-in instead of --client-secret.
@@ -72,8 +73,7 @@ With --json every line is a JSON object: "kind" is "listening" (the first), "ver
 	cmd.SetFlagErrorFunc(terminal.FlagError)
 	fl := cmd.Flags()
 	fl.StringVar(&f.addr, "addr", "127.0.0.1:8090", "address to listen at; :8090 is every address of this machine")
-	fl.StringVar(&f.secret, "secret", "",
-		"secret that the sender signs with (or the environment variable "+terminal.SecretVariable+")")
+	f.secret.Add(fl, "secret that the sender signs with")
 	fl.IntVar(&f.verifyStatus, "verify-status", http.StatusOK, "status to answer the verification event with")
 	fl.IntVar(&f.status, "status", http.StatusOK, "status to answer exports with")
 	fl.Float64Var(&f.failRate, "fail-rate", 0, "share of exports to answer 500 instead, from 0 to 1")
@@ -113,7 +113,7 @@ func (f *flags) run(ctx context.Context, cmd *cobra.Command) error {
 	if err := f.check(); err != nil {
 		return terminal.Usage(err)
 	}
-	secret, err := terminal.SigningSecret(f.secret)
+	secret, err := f.secret.Read(cmd.InOrStdin())
 	if err != nil {
 		return terminal.Usage(err)
 	}

@@ -18,11 +18,12 @@ import (
 const maxConcurrency = 1024
 
 type flags struct {
-	secret, event, payload, serviceName, uuid, rate string
-	documents                                       []string
-	count, concurrency                              int
-	timeout, wait                                   time.Duration
-	json, any2xx                                    bool
+	secret                                  terminal.SigningFlags
+	event, payload, serviceName, uuid, rate string
+	documents                               []string
+	count, concurrency                      int
+	timeout, wait                           time.Duration
+	json, any2xx                            bool
 }
 
 // Command returns the command `hiregate send`, which plays the service of the contract's part B.
@@ -48,7 +49,7 @@ verification.`,
 		Example: `  hiregate send http://localhost:8080/hooks/acme --secret acme-secret
   hiregate send http://localhost:8080/hooks/acme --secret acme-secret --event VERIFY
   hiregate send http://localhost:8080/hooks/acme --secret acme-secret --payload export.json --document resume.pdf
-  HIREGATE_SECRET=acme-secret hiregate send http://localhost:8080/hooks/acme --count 1000 --concurrency 16 --rate 200/s`,
+  hiregate send http://localhost:8080/hooks/acme --secret-file acme.secret --count 1000 --concurrency 16 --rate 200/s`,
 		SilenceUsage: true, // it would hide the error
 		Args: terminal.Exactly(1,
 			"send takes one URL, such as: hiregate send http://localhost:8080/hooks/acme --secret acme-secret"),
@@ -60,8 +61,7 @@ verification.`,
 	}
 	cmd.SetFlagErrorFunc(terminal.FlagError)
 	fl := cmd.Flags()
-	fl.StringVar(&f.secret, "secret", "",
-		"secret that signs the body (or the environment variable "+terminal.SecretVariable+")")
+	f.secret.Add(fl, "secret that signs the body")
 	fl.StringVar(&f.event, "event", webhook.EventExport, "event to send: CANDIDATE-EXPORT or VERIFY")
 	fl.StringVar(&f.payload, "payload", "", "file with the body of the export (default: a minimal export)")
 	fl.StringArrayVar(&f.documents, "document", nil, "file to serve as the document of an attachment; repeat it for more")
@@ -116,7 +116,7 @@ func (f *flags) run(ctx context.Context, cmd *cobra.Command, arg string) error {
 	if err != nil {
 		return terminal.Usage(err)
 	}
-	secret, err := terminal.SigningSecret(f.secret)
+	secret, err := f.secret.Read(cmd.InOrStdin())
 	if err != nil {
 		return terminal.Usage(err)
 	}

@@ -44,19 +44,20 @@ func explainCommand() *cobra.Command {
 it tries what receivers and senders get wrong, one mistake in each of header, secret and body at a time, and names the mistake
 that makes it match: a newline at the end, JSON that was written again, base64 for hex, a secret that was decoded, and so on.
 
---secret may be repeated: the first is the one that should match. --other names the body of another event, which may have been
+--secret-file may be repeated: the first is the one that should match. --other names the body of another event, which may have been
 taken for this one. Each secret is read from a file and never printed.
 
 The exit code is 0 if the signature matches as it is, else 1.`,
-		Example: `  hiregate signature explain --body body.json --secret secret.txt --header 5f0c7d9e…
-  hiregate signature explain --body body.json --secret new.txt --secret old.txt --header 5f0c7d9e… --other verify.json`,
+		Example: `  hiregate signature explain --body body.json --secret-file secret.txt --header 5f0c7d9e…
+  hiregate signature explain --body body.json --secret-file new.txt --secret-file old.txt --header 5f0c7d9e… --other verify.json`,
 		SilenceUsage: true,
-		Args:         terminal.Exactly(0, "explain takes flags only: --body FILE --secret FILE --header HEX"),
+		Args:         terminal.Exactly(0, "explain takes flags only: --body FILE --secret-file FILE --header HEX"),
 		RunE:         func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.body, "body", "", "file with the body as it was received; - is standard input")
-	fl.StringArrayVar(&f.secrets, "secret", nil, "file with the secret; repeat it for more")
+	fl.StringArrayVar(&f.secrets, "secret-file", nil, "file with the secret; repeat it for more")
+	terminal.SecretNamesFile(fl)
 	fl.StringVar(&f.header, "header", "", "value of the header X-Service-Signature")
 	fl.StringArrayVar(&f.others, "other", nil, "file with the body of another event; repeat it for more")
 	fl.StringVar(&f.serviceName, "service-name", "Service", "the maker's name in the verification body")
@@ -68,7 +69,7 @@ func (f *flags) check() error {
 	case f.body == "":
 		return errors.New("which body? name its file, such as: --body body.json")
 	case len(f.secrets) == 0:
-		return errors.New("which secret? name a file that has it, such as: --secret secret.txt")
+		return errors.New("which secret? name a file that has it, such as: --secret-file secret.txt")
 	case f.header == "":
 		return errors.New("which signature? give the value of the header, such as: --header 5f0c7d9e…")
 	case len(f.header) > maxHeader:

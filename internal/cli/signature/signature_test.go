@@ -107,14 +107,14 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	t.Parallel()
 	secret := filepath.Join(vectors, "right", "secret")
 	for want, args := range map[string][]string{
-		"which body?":              {},
-		"which secret?":            {"--body", secret},
-		"which signature?":         {"--body", secret, "--secret", secret},
-		"longer than 1 KiB":        {"--body", secret, "--secret", secret, "--header", strings.Repeat("0", 1025)},
-		"is empty: put the secret": {"--body", secret, "--secret", clitest.File(t, "empty", nil), "--header", "0"},
-		"--service-name":           {"--body", secret, "--secret", secret, "--header", "0", "--service-name", "a b"},
-		"no such file":             {"--body", "/nowhere", "--secret", secret, "--header", "0"},
-		"did you mean --secret?":   {"--secrets", secret},
+		"which body?":                 {},
+		"which secret?":               {"--body", secret},
+		"which signature?":            {"--body", secret, "--secret", secret},
+		"longer than 1 KiB":           {"--body", secret, "--secret", secret, "--header", strings.Repeat("0", 1025)},
+		"is empty: put the secret":    {"--body", secret, "--secret", clitest.File(t, "empty", nil), "--header", "0"},
+		"--service-name":              {"--body", secret, "--secret", secret, "--header", "0", "--service-name", "a b"},
+		"no such file":                {"--body", "/nowhere", "--secret", secret, "--header", "0"},
+		"did you mean --secret-file?": {"--secrets-file", secret},
 	} {
 		_, _, err := clitest.Run(t.Context(), Command(), append([]string{"explain"}, args...)...)
 		require.ErrorContains(t, err, want)

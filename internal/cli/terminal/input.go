@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/hiregate/hiregate/internal/model"
 )
 
@@ -19,12 +21,38 @@ import (
 // the shell's history and of `ps`.
 const SecretVariable = "HIREGATE_SECRET"
 
-// SigningSecret returns the value of --secret, or of the environment variable if the flag is empty.
-func SigningSecret(flag string) (string, error) {
-	if secret := cmp.Or(flag, os.Getenv(SecretVariable)); secret != "" {
+// SigningFlags are the two flags that give a signing secret.
+type SigningFlags struct{ value, file string }
+
+// Add adds them to a command. signs says whose secret it is.
+func (f *SigningFlags) Add(fl *pflag.FlagSet, signs string) {
+	fl.StringVar(&f.file, "secret-file", "", "file with the "+signs+"; - is standard input")
+	fl.StringVar(&f.value, "secret", "", signs+", where others may see it (or the environment variable "+SecretVariable+")")
+}
+
+// Read returns the secret of the flags, or of the environment variable without any.
+func (f *SigningFlags) Read(in io.Reader) (string, error) {
+	if f.file != "" && f.value != "" {
+		return "", Usage(errors.New("--secret and --secret-file are both given: leave one out"))
+	}
+	if f.file != "" {
+		return ReadSecret(in, f.file)
+	}
+	if secret := cmp.Or(f.value, os.Getenv(SecretVariable)); secret != "" {
 		return secret, nil
 	}
-	return "", fmt.Errorf("there is no secret: give one with --secret, or in the environment variable %s", SecretVariable)
+	return "", Usage(fmt.Errorf("there is no secret: give one with --secret-file or --secret, or in the environment variable %s",
+		SecretVariable))
+}
+
+// SecretNamesFile has a command take --secret for --secret-file: until the next release that was its name here.
+func SecretNamesFile(fl *pflag.FlagSet) {
+	fl.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "secret" {
+			name = "secret-file"
+		}
+		return pflag.NormalizedName(name)
+	})
 }
 
 // maxSecret is in bytes.
