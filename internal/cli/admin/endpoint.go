@@ -47,6 +47,7 @@ func (a *Client) flags(cmd *cobra.Command) {
 	fl.BoolVar(&a.wide, "wide", false, "print tables at full width, also where the terminal is narrower")
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		cmd.SetOut(terminal.NewScreen(cmd.OutOrStdout(), a.wide))
+		cmd.SetErr(terminal.NewScreen(cmd.ErrOrStderr(), a.wide))
 		return terminal.Usage(cmp.Or(noValue(cmd), a.choose(cmd)))
 	}
 }

@@ -74,7 +74,7 @@ func (a *Client) printBody(ctx context.Context, cmd *cobra.Command, path string)
 	if terminal.IsTerminal(cmd.OutOrStdout()) {
 		e.Body += "\n"
 	}
-	_, err := io.WriteString(cmd.OutOrStdout(), e.Body)
+	_, err := io.WriteString(terminal.Exact(cmd.OutOrStdout()), e.Body)
 	return err
 }
 

@@ -115,7 +115,7 @@ func (f *flags) run(ctx context.Context, cmd *cobra.Command) error {
 	}
 	secret, err := f.secret.Read(cmd.InOrStdin())
 	if err != nil {
-		return terminal.Usage(err)
+		return err
 	}
 	names, err := webhook.NamesFor(f.serviceName)
 	if err != nil {
@@ -134,7 +134,7 @@ func (f *flags) run(ctx context.Context, cmd *cobra.Command) error {
 	defer end()
 	p := &partner{
 		names: names, secret: secret, verifyStatus: f.verifyStatus, failRate: f.failRate,
-		archive: archive(f.save), journal: newJournal(cmd.OutOrStdout(), f.json), seen: newMemory(rememberedExports),
+		archive: archive(f.save), journal: newJournal(terminal.NewScreen(cmd.OutOrStdout(), false), f.json), seen: newMemory(rememberedExports),
 		ctx: ctx,
 	}
 	p.manner.Store(&manner{status: f.status, slow: f.slow})

@@ -118,14 +118,14 @@ func (f *flags) run(ctx context.Context, cmd *cobra.Command, arg string) error {
 	}
 	secret, err := f.secret.Read(cmd.InOrStdin())
 	if err != nil {
-		return terminal.Usage(err)
+		return err
 	}
 	names, err := webhook.NamesFor(f.serviceName)
 	if err != nil {
 		return terminal.Usage(fmt.Errorf("--service-name: %w", err))
 	}
 	r := &run{
-		flags: f, out: cmd.OutOrStdout(), log: cmd.ErrOrStderr(),
+		flags: f, out: terminal.NewScreen(cmd.OutOrStdout(), false), log: cmd.ErrOrStderr(),
 		sender: &sender{
 			names: names, client: NewClient(f.concurrency), uuid: f.uuid, count: f.count, concurrency: f.concurrency,
 			timeout: f.timeout, any2xx: f.any2xx,

@@ -3,14 +3,18 @@ package terminal
 import (
 	"io"
 	"os"
+	"regexp"
+	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
 
-// Screen is a writer that knows how tables are shown on it. Any other writer takes them at full width, without colours.
+// Screen is a writer that knows how tables are shown on it, and breaks long lines between words: a terminal would break
+// them anywhere, also within a UUID. Any other writer takes them at full width, without colours.
 type Screen struct {
 	io.Writer
-	Width  int  // in characters, which tables don't exceed; 0: any
+	Width  int  // in characters; 0: any
 	Colors bool // whether words such as failed have a colour
 }
 
@@ -27,6 +31,56 @@ func NewScreen(w io.Writer, wide bool) *Screen {
 		s.Width = width
 	}
 	return s
+}
+
+// Write implements io.Writer. A line has to come at once.
+func (s *Screen) Write(p []byte) (int, error) {
+	if s.Width <= 0 {
+		return s.Writer.Write(p)
+	}
+	var out strings.Builder
+	for line := range strings.SplitAfterSeq(string(p), "\n") {
+		out.WriteString(broken(line, s.Width))
+	}
+	if _, err := io.WriteString(s.Writer, out.String()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Exact returns w without its way to break lines.
+func Exact(w io.Writer) io.Writer {
+	if s, ok := w.(*Screen); ok {
+		return s.Writer
+	}
+	return w
+}
+
+// broken breaks a line between words where it is wider than a screen. What follows is indented.
+func broken(line string, width int) string {
+	if seen(line) <= width {
+		return line
+	}
+	indent := line[:len(line)-len(strings.TrimLeft(line, " "))] + columnGap
+	out, column, begun := "", 0, false
+	for word := range strings.SplitAfterSeq(line, " ") {
+		bare := strings.TrimRight(word, " \n")
+		if begun && bare != "" && column+seen(bare) > width && len(indent)+seen(bare) <= width {
+			out = strings.TrimRight(out, " ") + "\n" + indent
+			column = len(indent)
+		}
+		out += word
+		column += seen(word)
+		begun = begun || bare != ""
+	}
+	return out
+}
+
+var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// seen returns how many characters of a text take a place.
+func seen(text string) int {
+	return utf8.RuneCountInString(strings.TrimSuffix(colour.ReplaceAllString(text, ""), "\n"))
 }
 
 // IsTerminal reports whether w is a terminal.

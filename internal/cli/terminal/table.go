@@ -239,7 +239,7 @@ func WriteJSON(w io.Writer, v any) error {
 	e.SetEscapeHTML(false)
 	err := e.Encode(v)
 	if err == nil {
-		_, err = w.Write(escapeUnseen(line.Bytes()))
+		_, err = Exact(w).Write(escapeUnseen(line.Bytes()))
 	}
 	if err != nil {
 		return fmt.Errorf("writing JSON: %w", err)
