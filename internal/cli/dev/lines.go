@@ -150,12 +150,16 @@ func (l *lines) add(line string) {
 	}
 }
 
-// warns reports whether a line of the gateway is one to see: a warning, an error, or none of its log, such as a panic.
-// dev.Caddyfile has the log's format: time, level, logger, message and fields, with tabs between them.
+// sdkLogger is the logger of Temporal's SDK in the gateway.
+const sdkLogger = "hiregate.temporal"
+
+// warns reports whether a line of the gateway is one to see: a warning, an error, or none of its log, such as a panic. What
+// Temporal's SDK warns of stays in the log: the gateway says itself when Temporal does not answer, and goes on. dev.Caddyfile has the log's format: time, level, logger, message and fields, with tabs between them.
 func warns(line string) bool {
 	_, rest, ok := strings.Cut(line, "\t")
-	level, _, _ := strings.Cut(rest, "\t")
-	return !ok || level != "INFO" && level != "DEBUG"
+	level, rest, _ := strings.Cut(rest, "\t")
+	logger, _, _ := strings.Cut(rest, "\t")
+	return !ok || level != "INFO" && level != "DEBUG" && !(level == "WARN" && logger == sdkLogger)
 }
 
 // tail is the newest lines, indented.

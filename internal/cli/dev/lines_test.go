@@ -39,8 +39,9 @@ func TestWarningsOfTheGatewayAreShown(t *testing.T) {
 	t.Parallel()
 	const info, warning = "2026-11-25T01:26:36Z\tINFO\thiregate.manage\ttenant created\t{}",
 		"2026-11-25T01:26:37Z\tWARN\thiregate\tTemporal does not answer"
+	const sdk = "2026-11-25T01:26:37Z\tWARN\thiregate.temporal\tFailed to poll for task.\t{}"
 	for verbose, want := range map[bool][]string{false: {warning, warning, "panic: no", "\tmain.go:7"},
-		true: {warning, info, warning, "panic: no", "\tmain.go:7", info}} {
+		true: {warning, info, warning, sdk, "panic: no", "\tmain.go:7", info}} {
 		var out clitest.Buffer
 		dir := t.TempDir()
 		c := newConsole(&out)
@@ -52,14 +53,14 @@ func TestWarningsOfTheGatewayAreShown(t *testing.T) {
 		gateway.show()
 		fmt.Fprintf(gateway, "%s\n%s\n", info, warning) // while the sample data are made
 		c.release()
-		fmt.Fprintf(gateway, "%s\n%s\npanic: no\n\tmain.go:7\n", info, warning)
+		fmt.Fprintf(gateway, "%s\n%s\n%s\npanic: no\n\tmain.go:7\n", info, warning, sdk)
 		c.close()
 		fmt.Fprintln(gateway, info)
 		gateway.log.close()
 		require.Equal(t, "gateway  | "+strings.Join(want, "\ngateway  | ")+"\n", out.String())
 		logged, err := os.ReadFile(filepath.Join(dir, logName))
 		require.NoError(t, err)
-		require.Equal(t, 7, strings.Count(string(logged), "\n"))
+		require.Equal(t, 8, strings.Count(string(logged), "\n"))
 		require.Equal(t, 3, strings.Count(string(logged), info))
 	}
 }
