@@ -15,6 +15,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/modules/app"
@@ -141,6 +142,7 @@ func (c *UpstreamOIDC) resolve(config *config.Config, now func() time.Time) (*oi
 	if err != nil {
 		return nil, app.Unset("signin: upstream_oidc: client_secret", err)
 	}
+	metrics.OpenIDProvider(c.Issuer)
 	return &oidcclient.Provider{Name: cmp.Or(c.Name, issuer.Hostname()), Issuer: c.Issuer, ClientID: c.ClientID,
 		Secret: strings.TrimSpace(secret), Client: config.Egress.Client(), Now: now,
 		TrustEmail: c.TrustEmail}, nil

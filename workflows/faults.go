@@ -8,7 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/hiregate/hiregate/internal/metrics"
 )
@@ -81,6 +84,21 @@ const (
 	countsPanics     = "temporal_activity_task_error"
 	countsWorkflows  = "temporal_workflow_task_execution_failed"
 )
+
+// Counting returns a registry of workflows and activities whose faults are counted from 0 on.
+func Counting(r worker.Registry) worker.Registry { return counting{r} }
+
+type counting struct{ worker.Registry }
+
+func (c counting) RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions) {
+	metrics.WorkflowFaults(options.Name, "panic", "non_determinism")
+	c.Registry.RegisterWorkflowWithOptions(w, options)
+}
+
+func (c counting) RegisterActivityWithOptions(a any, options activity.RegisterOptions) {
+	metrics.WorkflowFaults(options.Name, "panic", "error")
+	c.Registry.RegisterActivityWithOptions(a, options)
+}
 
 type faultsHandler struct {
 	client.MetricsHandler

@@ -28,7 +28,8 @@ func TestDashboardsAndAlerts(t *testing.T) {
 	t.Parallel()
 	authorities := newAuthority(t)
 	authorities.make(&x509.Certificate{Subject: pkix.Name{CommonName: "gate"}})
-	s := newSystemWith(t, setup{tenant: "invalid quarantine\n" + shortRetries, routes: "handle_path /apply/* {\napply_api\n}",
+	s := newSystemWith(t, setup{tenant: "invalid quarantine\n" + shortRetries, routes: "handle_path /apply/* {\napply_api\n}\n" +
+		strings.Replace(signInRoute, "key ", "upstream_oidc http://127.0.0.1:1 {\nclient_id us\nclient_secret a-secret-of-ours\n}\nkey ", 1),
 		options: fmt.Sprintf("tenant globex {\nsecret %[1]s\nintegration hris {\nurl https://127.0.0.1:1/in\nsecret %[1]s\nverify off\n"+
 			"tls {\ncert %[2]s\nkey %[3]s\n}\n}\n}", outboundSecret, authorities.file("gate.pem"), authorities.file("gate.key"))})
 	s.startRecorder(func(event string, n int) int {
@@ -57,6 +58,10 @@ func TestDashboardsAndAlerts(t *testing.T) {
 	s.awaitMetric("hiregate_integration_configured", `tenant="acme"`, 1)
 
 	body(t, s.url("/apply/compliance/complianceOfccp"))
+	s.makeApp()
+	status, _, err := s.exchange(s.code())
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status)
 
 	queries := dashboard(t)
 	require.Greater(t, len(queries), 15)
@@ -191,7 +196,7 @@ var (
 	selector = regexp.MustCompile(`\b(hiregate_\w+)(?:\{([^}]*)\})?`)
 	matcher  = regexp.MustCompile(`(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"`)
 	grouping = regexp.MustCompile(`\bby \(([^)]*)\)`)
-	value    = regexp.MustCompile(`\w+`)
+	value    = regexp.MustCompile(`[\w-]+`)
 )
 
 // requireExposed looks for the metrics and labels of an expression in what the gateway exposes, and for the values of

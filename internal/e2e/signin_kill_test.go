@@ -29,10 +29,16 @@ const signInRoute = `handle_path /signin/* {
 func newSignIn(t *testing.T, database string) *system {
 	t.Helper()
 	s := newSystemWith(t, setup{database: database, routes: signInRoute})
+	s.makeApp()
+	return s
+}
+
+// makeApp makes the user ada and the client app.
+func (s *system) makeApp() {
+	s.t.Helper()
 	s.post201("/users", map[string]any{"email": "ada@example.com", "password": "correct horse"})
 	s.post201("/oauth-clients", map[string]any{"id": "app", "name": "App", "secret": "app-secret",
 		"redirectUris": []string{appCallback}})
-	return s
 }
 
 // code signs ada in and gives the code that the client app is sent.

@@ -230,8 +230,7 @@ func (r *Runtime) measure(ctx context.Context) {
 	for pause := time.Second; wait.For(ctx, pause); {
 		began := time.Now()
 		if c := r.InForce.Current(); c != nil {
-			if all, err := r.Standings(ctx, c, time.Time{}); err == nil {
-				metrics.Integrations(measured(all, r.now()), States)
+			if all, err := r.measured(ctx, c, r.now()); err == nil {
 				metrics.Held(heldOf(all))
 				seen.add(all, r.now())
 				if err := seen.store(ctx, r.Store(), r.now()); err != nil && ctx.Err() == nil {
@@ -243,17 +242,48 @@ func (r *Runtime) measure(ctx context.Context) {
 	}
 }
 
-func measured(all []*Standing, now time.Time) map[model.Place]metrics.Integration {
-	of := map[model.Place]metrics.Integration{}
+// failedFor is for how long the alerts of failed deliveries and of lost documents show them, so that the morning sees what
+// happened at night. A document is lost up to its window after its export came.
+const failedFor = 12 * time.Hour
+
+// measured sets the gauges of integrations and tenants, and returns the standings that it sets them by.
+func (r *Runtime) measured(ctx context.Context, c *config.Config, now time.Time) ([]*Standing, error) {
+	all, err := r.Standings(ctx, c, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	failed, err := r.Store().CountFailed(ctx, now.Add(-failedFor))
+	if err != nil {
+		return nil, err
+	}
+	lost, err := r.Store().CountLostDocuments(ctx, now.Add(-failedFor-model.DocumentWindow))
+	if err != nil {
+		return nil, err
+	}
+	faulty, err := r.Store().CountFaulty(ctx, now.Add(-24*time.Hour))
+	if err != nil {
+		return nil, err
+	}
+	integrations := map[model.Place]metrics.Integration{}
 	for _, s := range all {
-		one := metrics.Integration{State: s.State(), Waiting: s.Waiting.Count, LastDelivery: s.Health.LastSuccess,
+		at := model.Place{Tenant: s.Integration.Tenant, Integration: s.Integration.Name}
+		one := metrics.Integration{State: s.State(), Waiting: s.Waiting.Count, Failed: failed[at], LastDelivery: s.Health.LastSuccess,
 			BreakerOpen: s.Gate.BreakerOpen, CertificateEnd: s.Integration.Authentication.CertificateEnd()}
 		if s.Waiting.Count > 0 {
 			one.Oldest = max(0, now.Sub(s.Waiting.Oldest))
 		}
-		of[model.Place{Tenant: s.Integration.Tenant, Integration: s.Integration.Name}] = one
+		if !s.Gate.Closed() {
+			one.Overdue = s.Waiting.Overdue
+		}
+		integrations[at] = one
 	}
-	return of
+	tenants := map[string]metrics.Tenant{}
+	for t := range c.All() {
+		tenants[t.Name] = metrics.Tenant{LostDocuments: lost[t.Name], Faulty: faulty[t.Name].Count}
+	}
+	metrics.Integrations(integrations, States)
+	metrics.Tenants(tenants)
+	return all, nil
 }
 
 func heldOf(all []*Standing) map[model.Place]int64 {

@@ -123,11 +123,12 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 	worker.SetStickyWorkflowCacheSize(cachedWorkflows)
 	deliver := worker.New(r.client, workflows.DeliverQueue, options)
 	fetch := worker.New(r.client, workflows.DocumentsQueue, fetchOptions)
-	r.exports.Register(deliver, fetch)
-	r.verification.Register(deliver)
-	r.scans.Register(deliver, fetch)
-	r.redeliveries.Register(deliver)
-	deliver.RegisterWorkflowWithOptions(mark.Workflow, workflow.RegisterOptions{Name: mark.WorkflowName})
+	delivering, fetching := workflows.Counting(deliver), workflows.Counting(fetch)
+	r.exports.Register(delivering, fetching)
+	r.verification.Register(delivering)
+	r.scans.Register(delivering, fetching)
+	r.redeliveries.Register(delivering)
+	delivering.RegisterWorkflowWithOptions(mark.Workflow, workflow.RegisterOptions{Name: mark.WorkflowName})
 	if err := deliver.Start(); err != nil {
 		return nil, nil, err
 	}

@@ -26,6 +26,9 @@ const (
 	RedirectURINotUnique = "redirect_uri_missing_or_repeated"
 )
 
+// RefusalReasons are all of them.
+var RefusalReasons = []string{UnknownClient, DisabledClient, RedirectURIDiffers, RedirectURINotUnique}
+
 const (
 	maxRefusedClient = 100
 	maxRefusedURI    = 200

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -19,6 +20,10 @@ var (
 	applicationBytes = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_application_body_bytes_total", Help: "Bytes of submissions' bodies that were read.",
 	})
+	applicationSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "hiregate_application_seconds", Help: "Time from the end of an application's body to its answer.",
+		Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20, 40},
+	})
 	tokens = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_apply_tokens_total", Help: "Requests for a token of the Apply API by result: issued, " +
 			"wrong, throttled, failed.",
@@ -34,6 +39,9 @@ func Application(tenant, result string, bytes int64) {
 	applications.WithLabelValues(tenants.value(tenant), result).Inc()
 	applicationBytes.Add(float64(bytes))
 }
+
+// ApplicationAnswered observes how long a submission waited for its answer, from the end of its body.
+func ApplicationAnswered(d time.Duration) { applicationSeconds.Observe(d.Seconds()) }
 
 // InvalidAnswer counts an answer that failed, by its question's format; Unknown when the job has no such question.
 func InvalidAnswer(format string) { invalidAnswers.WithLabelValues(format).Inc() }

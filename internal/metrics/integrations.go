@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
@@ -19,6 +20,12 @@ var (
 		"How many integrations with these labels are in a state: configured, unproven (nothing was delivered to it yet), "+
 			"refusing (it refuses what it gets for its data), failing (its last attempts failed), not_configured, disabled.",
 		"tenant", "integration", "state")
+	overdueDeliveries = newStanding("hiregate_overdue_deliveries",
+		"Of hiregate_waiting_deliveries those whose next step should have happened a minute ago; 0 while this node's breaker "+
+			"keeps them.", "tenant", "integration")
+	failedDeliveries = newStanding("hiregate_failed_deliveries",
+		"Deliveries that were given up in the last 12 hours and not redelivered since, by class: partner_fault, data_fault, "+
+			"our_fault, expired.", "tenant", "integration", "class")
 	breakerOpen = newStanding("hiregate_breaker_open",
 		"1 while no attempts are made at an integration on this node, since the last ones failed, else 0.",
 		"tenant", "integration")
@@ -31,8 +38,10 @@ var (
 type Integration struct {
 	State          string
 	Waiting        int64
-	Oldest         time.Duration // for how long the oldest of these waits
-	LastDelivery   time.Time     // zero: there was none
+	Oldest         time.Duration         // for how long the oldest of these waits
+	Overdue        int64                 // of these; see model.NeedOverdue
+	Failed         map[model.Class]int64 // in the last 12 hours
+	LastDelivery   time.Time             // zero: there was none
 	BreakerOpen    bool
 	CertificateEnd time.Time // of the one that is shown to it; zero: there is none
 }
@@ -41,11 +50,12 @@ type Integration struct {
 // and of the rest the worst is shown.
 func Integrations(all map[model.Place]Integration, states []string) {
 	count, oldest, last, state, open := standings{}, standings{}, standings{}, standings{}, standings{}
-	end := standings{}
+	end, overdue, failed := standings{}, standings{}, standings{}
 	labelsOf := labelsOf(all)
 	for at, one := range all {
 		labels := labelsOf(at)
 		count[labels] += float64(one.Waiting)
+		overdue[labels] += float64(one.Overdue)
 		open[labels] = max(open[labels], number(one.BreakerOpen))
 		last.earliest(labels, one.LastDelivery)
 		end.earliest(labels, one.CertificateEnd)
@@ -53,16 +63,25 @@ func Integrations(all map[model.Place]Integration, states []string) {
 			labels[2] = name
 			state[labels] += number(one.State == name)
 		}
+		for _, class := range givenUp {
+			labels[2] = string(class)
+			failed[labels] += float64(one.Failed[class])
+		}
 		labels[2] = one.State
 		oldest[labels] = max(oldest[labels], one.Oldest.Seconds())
 	}
 	waitingDeliveries.set(count)
+	overdueDeliveries.set(overdue)
+	failedDeliveries.set(failed)
 	oldestWaiting.set(oldest)
 	lastDelivery.set(last)
 	integrationState.set(state)
 	breakerOpen.set(open)
 	certificateEnd.set(end)
 }
+
+// givenUp are the classes of deliveries that were given up.
+var givenUp = append(slices.Clone(model.Faults), model.ClassExpired)
 
 // earliest sets the earliest of several times, in Unix time; a zero one is none.
 func (s standings) earliest(labels [3]string, at time.Time) {

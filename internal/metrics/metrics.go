@@ -142,11 +142,11 @@ var all = []prometheus.Collector{
 	dispatched, startedSeconds, startedExports, strays, workflowFaults, namespaceForeign, undispatched, undispatchedAge, temporalUp,
 	databaseUp, databaseDamaged, databaseBytes, walBytes, commits, writes, roundTrips, writesWaiting,
 	erased, deleted, retentionDue, retentionLate,
-	applications, invalidAnswers, applicationBytes, tokens, formExpired,
-	signIns, tokenRequests, keysRefused,
+	applications, invalidAnswers, applicationBytes, applicationSeconds, tokens, formExpired,
+	signIns, tokenRequests, signInRefused, providerRequests, passwordsWaiting, passwordsRefused, keysRefused,
 	notifications, notificationsWaiting,
-	configured, held, waiting, quarantine, secretsUsed,
-	waitingDeliveries, oldestWaiting, lastDelivery, integrationState, breakerOpen, certificateEnd,
+	configured, held, waiting, quarantine, lostDocuments, faultyExports, secretsUsed,
+	waitingDeliveries, overdueDeliveries, failedDeliveries, oldestWaiting, lastDelivery, integrationState, breakerOpen, certificateEnd,
 }
 
 func init() { // they are shown from the start

@@ -158,7 +158,7 @@ func TestIntegrationsAreShown(t *testing.T) {
 	states := []string{"configured", "failing"}
 	all := map[model.Place]Integration{
 		{Tenant: "acme", Integration: "hris"}: {State: "failing", Waiting: 40, Oldest: time.Hour, LastDelivery: at,
-			BreakerOpen: true, CertificateEnd: at},
+			Overdue: 7, Failed: map[model.Class]int64{model.ClassExpired: 3}, BreakerOpen: true, CertificateEnd: at},
 		{Tenant: "acme", Integration: "crm"}: {State: "configured"},
 	}
 	Integrations(all, states)
@@ -166,6 +166,9 @@ func TestIntegrationsAreShown(t *testing.T) {
 	require.Equal(t, standings{hris: 40, crm: 0}, waitingDeliveries.now)
 	require.Equal(t, standings{{"acme", "hris", "failing"}: 3600, {"acme", "crm", "configured"}: 0}, oldestWaiting.now)
 	require.Equal(t, standings{hris: 1_700_000_000}, lastDelivery.now)
+	require.Equal(t, standings{hris: 7, crm: 0}, overdueDeliveries.now)
+	require.EqualValues(t, 3, failedDeliveries.now[[3]string{"acme", "hris", "expired"}])
+	require.Len(t, failedDeliveries.now, 2*4, "0 of each other class")
 	require.Equal(t, standings{hris: 1, crm: 0}, breakerOpen.now)
 	require.Equal(t, standings{hris: 1_700_000_000}, certificateEnd.now)
 	require.Equal(t, standings{

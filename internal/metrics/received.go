@@ -23,8 +23,8 @@ func ReceivedOf(tenant string) (since time.Time, results map[string]int64, err e
 			for _, l := range one.GetLabel() {
 				labels[l.GetName()] = l.GetValue()
 			}
-			if labels["tenant"] == tenant {
-				results[labels["result"]] += int64(one.GetCounter().GetValue())
+			if n := int64(one.GetCounter().GetValue()); n > 0 && labels["tenant"] == tenant {
+				results[labels["result"]] += n
 			}
 		}
 	}

@@ -21,7 +21,10 @@ var (
 		"Age of a tenant's oldest export whose workflow was not started yet. Absent: none waits.", "tenant")
 	quarantine = newStanding("hiregate_quarantined_exports",
 		"Exports in quarantine, which wait to be released.", "tenant")
-	secretsUsed = newStanding("hiregate_secret_last_used_timestamp_seconds",
+	lostDocuments = newStanding("hiregate_exports_with_lost_documents",
+		"Exports of the last 14.5 hours of which a document was lost.", "tenant")
+	faultyExports = newStanding("hiregate_faulty_exports", "Exports that go nowhere, each for a reason of its own.", "tenant")
+	secretsUsed   = newStanding("hiregate_secret_last_used_timestamp_seconds",
 		"When an inbound secret was last used, by its number among those of the tenant. Absent: it was not.",
 		"tenant", "secret")
 )
@@ -83,15 +86,40 @@ func SecretsUsed(all map[string][]time.Time) {
 	secretsUsed.set(next)
 }
 
-// labelsOf returns the labels of those places. If there are more tenants than labels, only tenants with traffic have one.
+// Tenant has the gauges of a tenant.
+type Tenant struct{ LostDocuments, Faulty int64 }
+
+// Tenants sets the gauges of all tenants. Their counters that an alert watches are there from then on.
+func Tenants(all map[string]Tenant) {
+	lost, faulty, labelOf := standings{}, standings{}, labelOf(len(all))
+	for name, one := range all {
+		tenant := labelOf(name)
+		begin(tenant)
+		lost[[3]string{tenant}] += float64(one.LostDocuments)
+		faulty[[3]string{tenant}] += float64(one.Faulty)
+	}
+	lostDocuments.set(lost)
+	faultyExports.set(faulty)
+}
+
+// labelOf returns the labels of so many tenants. If there are more than labels, only those with traffic have one.
+func labelOf(count int) func(tenant string) string {
+	if tenants.hold(count) {
+		return tenants.value
+	}
+	return tenants.known
+}
+
+// labelsOf returns the labels of those places.
 func labelsOf[T any](all map[model.Place]T) func(model.Place) [3]string {
 	there := map[string]bool{}
 	for at := range all {
 		there[at.Tenant] = true
 	}
+	labelOf := labelOf(len(there))
 	return func(at model.Place) [3]string {
-		if tenants.hold(len(there)) || tenants.known(at.Tenant) != otherLabel {
-			return place(at)
+		if tenant := labelOf(at.Tenant); tenant != otherLabel {
+			return [3]string{tenant, at.Integration}
 		}
 		return [3]string{otherLabel, otherLabel}
 	}

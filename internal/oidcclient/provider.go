@@ -17,6 +17,8 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
+
+	"github.com/hiregate/hiregate/internal/metrics"
 )
 
 // Provider is an OpenID provider, and our registration there. Don't copy it.
@@ -128,18 +130,24 @@ func (m *Metadata) EndSessionURL(idToken string) string {
 func (p *Provider) client() *http.Client {
 	c := *p.Client
 	c.Timeout = patience
-	c.Transport = bounded{cmp.Or(c.Transport, http.DefaultTransport)}
+	c.Transport = bounded{cmp.Or(c.Transport, http.DefaultTransport), p.Issuer}
 	return &c
 }
 
 // maxAnswer limits a provider's answer, in bytes.
 const maxAnswer = 1 << 20
 
-// bounded limits the size of answers: the libraries that read them read to the end.
-type bounded struct{ http.RoundTripper }
+// bounded limits the size of answers, because the libraries that read them read to the end. It counts them as well.
+type bounded struct {
+	http.RoundTripper
+	issuer string
+}
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := b.RoundTripper.RoundTrip(r)
+	if err == nil || !errors.Is(r.Context().Err(), context.Canceled) { // otherwise the person did not wait for it
+		metrics.OpenIDProviderAsked(b.issuer, err == nil && answer.StatusCode < http.StatusInternalServerError)
+	}
 	if err == nil {
 		answer.Body = http.MaxBytesReader(nil, answer.Body, maxAnswer)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
+	"github.com/hiregate/hiregate/internal/metrics/metricstest"
 	"github.com/hiregate/hiregate/internal/oidcclient"
 )
 
@@ -65,6 +66,10 @@ func TestReadingMetadata(t *testing.T) {
 	_, err = discovered(t.Context(), u)
 	require.ErrorContains(t, err, "503")
 	require.Equal(t, int64(1), asked.Load())
+	requests := func(result string) float64 {
+		return metricstest.Counter(t, "hiregate_openid_provider_requests_total", server.URL, result)
+	}
+	require.Equal(t, []float64{1, 0}, []float64{requests("failed"), requests("answered")})
 
 	status.Store(http.StatusOK)
 	clock.Advance(11 * time.Second)
@@ -78,6 +83,7 @@ func TestReadingMetadata(t *testing.T) {
 	clock.Advance(59 * time.Minute)
 	require.Equal(t, server.URL+"/2", at())
 	require.Equal(t, int64(2), asked.Load())
+	require.Equal(t, []float64{1, 1}, []float64{requests("failed"), requests("answered")})
 
 	// It is read again while what is known goes on.
 	clock.Advance(2 * time.Minute)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/hiregate/hiregate/internal/fairpool"
+	"github.com/hiregate/hiregate/internal/metrics"
 )
 
 // turns lets two passwords be hashed at once in this process, while up to 32 more wait in each line: each takes 19 MiB
@@ -50,9 +51,12 @@ func (q *queue) enter(ctx context.Context, network string, known bool) (leave fu
 	}
 	if !l.places.TryAcquire(network, 1) {
 		q.mu.Unlock()
+		metrics.PasswordRefused()
 		return nil, ErrBusy
 	}
 	defer l.places.Release(network, 1)
+	metrics.PasswordsWaiting(1)
+	defer metrics.PasswordsWaiting(-1)
 	turn := make(chan struct{})
 	l.waiting = append(l.waiting, turn)
 	q.mu.Unlock()

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/metrics/metricstest"
 )
 
 // Fifty clients that guess fill the line of strangers. An address where somebody succeeded before has places of its
@@ -36,9 +38,12 @@ func TestGuessersKeepNobodyOut(t *testing.T) {
 		})
 	}
 	require.Eventually(t, func() bool { return turns.waits(0) == 32 }, time.Minute, time.Millisecond)
+	require.GreaterOrEqual(t, metricstest.Gauge(t, "hiregate_password_checks_waiting"), 32.0)
+	refused := metricstest.Counter(t, "hiregate_password_checks_refused_total")
 	stranger, _ := f.Try("ada", "192.0.2.9")
 	_, err = stranger.Verify(t.Context(), hash, "correct horse")
 	require.ErrorIs(t, err, ErrBusy)
+	require.Greater(t, metricstest.Counter(t, "hiregate_password_checks_refused_total"), refused)
 
 	a, wait := f.Try("ada", "192.0.2.1")
 	require.Zero(t, wait)

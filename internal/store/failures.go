@@ -23,6 +23,35 @@ type Failures struct {
 	Last           time.Time // when the last of them ended
 }
 
+// CountFailed counts the deliveries to each integration that failed or expired since a time, by class. What was redelivered
+// since counts no more, and what somebody ended by erasing it never did.
+func (db *DB) CountFailed(ctx context.Context, since time.Time) (map[model.Place]map[model.Class]int64, error) {
+	all := map[model.Place]map[model.Class]int64{}
+	err := db.reads.Query(ctx, func(r row) error {
+		var at model.Place
+		var class model.Class
+		var n int64
+		err := r.Scan(&at.Tenant, &at.Integration, &class, &n)
+		if all[at] == nil {
+			all[at] = map[model.Class]int64{}
+		}
+		all[at][class] = n
+		return err
+	}, `SELECT d.tenant, d.integration, CASE d.outcome WHEN 'expired' THEN 'expired' ELSE d.fault END AS class, count(*)
+		FROM deliveries d WHERE d.outcome IN ('failed', 'expired') AND d.updated_at >= $1 AND d.reason <> $2 AND `+latest+`
+		GROUP BY d.tenant, d.integration, class`, rows.Micros(since), ErasedReason)
+	return all, err
+}
+
+// CountLostDocuments counts the exports of each tenant that came since a time, and of which a document was given up. Those
+// that were erased are not among them.
+func (db *DB) CountLostDocuments(ctx context.Context, since time.Time) (map[string]int64, error) {
+	return rows.QueryMap(ctx, db.reads, func(r row) (tenant string, n int64, err error) {
+		return tenant, n, r.Scan(&tenant, &n)
+	}, `SELECT o.tenant, count(DISTINCT o.export_id) FROM documents o JOIN exports e ON e.id = o.export_id
+		WHERE o.state = 'given_up' AND o.export_id >= $1 AND e.erased_at IS NULL GROUP BY o.tenant`, model.FirstID(since))
+}
+
 // MaxFailures is how many deliveries of each outcome CountFailures looks at.
 const MaxFailures = 1000
 

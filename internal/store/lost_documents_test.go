@@ -79,5 +79,11 @@ func TestExportsWithLostDocuments(t *testing.T) {
 			}
 			require.Equal(t, test.want, keys, name)
 		}
+		lost, err := db.CountLostDocuments(t.Context(), noon.AddDate(-100, 0, 0))
+		require.NoError(t, err)
+		require.Equal(t, map[string]int64{"acme": 2, "globex": 1}, lost)
+		lost, err = db.CountLostDocuments(t.Context(), noon.AddDate(100, 0, 0))
+		require.NoError(t, err)
+		require.Empty(t, lost)
 	})
 }

@@ -47,11 +47,15 @@ func lists(ctx context.Context, db *DB) []error {
 		_, err := db.CountFailures(ctx, tenant, at)
 		note(err)
 	}
+	_, err := db.CountFailed(ctx, at)
+	note(err)
+	_, err = db.CountLostDocuments(ctx, at)
+	note(err)
 	for _, email := range []string{"", "a@example.org"} {
 		_, _, err := db.ListCandidates(ctx, "t", email, page)
 		note(err)
 	}
-	_, _, err := db.ListJobs(ctx, "t", page)
+	_, _, err = db.ListJobs(ctx, "t", page)
 	note(err)
 	_, _, err = db.ListFeedJobs(ctx, "t", page)
 	note(err)

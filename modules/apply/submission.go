@@ -52,8 +52,9 @@ type submission struct {
 
 	key      *store.Once // nil: without an Idempotency-Key
 	body     *body
-	size     int64 // bytes of the body that were read
-	repeated bool  // it was stored before, with the same Idempotency-Key
+	size     int64     // bytes of the body that were read
+	complete time.Time // when the whole body was read; zero: it was not
+	repeated bool      // it was stored before, with the same Idempotency-Key
 }
 
 // apply stores an application durably before it answers.
@@ -68,6 +69,9 @@ func (a *API) apply(w http.ResponseWriter, r *http.Request, c *caller) error {
 	err := s.accept(w)
 	result := s.result(err)
 	metrics.Application(c.user.Tenant, result, s.size)
+	if !s.complete.IsZero() {
+		metrics.ApplicationAnswered(a.Gateway.Now().Sub(s.complete))
+	}
 	if err != nil {
 		return err
 	}
@@ -112,6 +116,7 @@ func (s *submission) accept(w http.ResponseWriter) (err error) {
 	if err != nil {
 		return err
 	}
+	s.complete = s.api.Gateway.Now()
 	if _, err := s.api.holder(s.r, s.caller.token, s.began); err != nil { // the body may have been on its way for long
 		return err
 	}

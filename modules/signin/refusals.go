@@ -7,6 +7,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/batch"
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -30,6 +31,7 @@ func newRefusals(p *Provider) *refusals {
 
 // countRefusal counts an authorization request that must not lead anywhere.
 func (p *Provider) countRefusal(r identity.Refusal) {
+	metrics.SignInRefused(r.Reason)
 	key := r
 	key.Count, key.FirstAt, key.LastAt = 0, time.Time{}, time.Time{}
 	p.refusals.Add(key, func(before identity.Refusal, known bool) identity.Refusal {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/metrics/metricstest"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -21,9 +22,14 @@ func TestRefusedAuthorizationsLeaveAnEntry(t *testing.T) {
 	refuse := func(more params) {
 		requirePage(t, b.browser().authorize(base().with(more)), http.StatusBadRequest)
 	}
+	counted := func() float64 {
+		return metricstest.Counter(t, "hiregate_signin_refused_total", "redirect_uri_differs")
+	}
+	before := counted()
 	for range 3 {
 		refuse(params{"redirect_uri": callback + "/?state=ada@example.com", "login_hint": "ada@example.com"})
 	}
+	require.GreaterOrEqual(t, counted(), before+3)
 	refuse(params{"client_id": "nobody"})
 	refuse(params{"client_id": "Ada Lovelace <ada@example.com>" + strings.Repeat("x", 200)})
 	refuse(params{"client_id": "other"})
