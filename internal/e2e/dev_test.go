@@ -183,7 +183,7 @@ func TestDevAtOtherPorts(t *testing.T) {
 	secret := filepath.Join(dir, "their.secret")
 	require.NoError(t, os.WriteFile(secret, []byte("their-secret"), 0o600))
 	for _, words := range [][]string{
-		{"integration", "remove", "initech/acme", admin},
+		{"integration", "remove", "initech/acme", "--force", admin},
 		{"integration", "set", "initech/acme", "--url", partner.URL + "/initech", "--secret-file", secret, admin},
 		{"application", "enter", "initech/a-zoe-1", "offer", admin},
 	} {

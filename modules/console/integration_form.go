@@ -163,13 +163,16 @@ func saveIntegration(v *visitor) error {
 	return v.redirect(pathOf("tenants", tenant, "integrations", name) + "?done=saved")
 }
 
-// removeIntegration removes an integration; what was on its way there ends.
+// removeIntegration removes an integration, with force also one that helpers of steps name; what was on its way there ends.
 func removeIntegration(v *visitor) error {
 	if v.PostForm.Get("sure") != "yes" {
 		return &failure{status: http.StatusBadRequest, Text: "NotSureToRemove"}
 	}
 	tenant := v.PathValue("tenant")
 	path := at("tenants", tenant, "integrations", v.PathValue("name"))
+	if v.PostForm.Has("force") {
+		path += "?force=true"
+	}
 	if err := v.call(http.MethodDelete, path, nil, nil, nil); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
 )
 
 // value is what a field of a form holds.
@@ -120,8 +121,12 @@ func TestSetUpOfAnIntegration(t *testing.T) {
 	require.Equal(t, "7s", value(t, w.Body.String(), "retry"))
 
 	require.Equal(t, http.StatusBadRequest, b.send(ops, http.MethodPost, hris+"/remove", url.Values{}).Code)
-	w = b.send(ops, http.MethodPost, hris+"/remove", url.Values{"sure": {"yes"}})
-	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+	b.Write(t, func(tx *store.Tx) error {
+		return tx.UpsertStep(&model.Step{Row: model.Row{Tenant: "initech"}, ID: "hired", Name: "Hired",
+			Helper: &model.Helper{Integrations: []string{"hris"}}}, b.Clock.Now())
+	})
+	require.Contains(t, b.post(ops, hris+"/remove", url.Values{"sure": {"yes"}}, http.StatusConflict), "Hired")
+	b.post(ops, hris+"/remove", url.Values{"sure": {"yes"}, "force": {"true"}}, http.StatusSeeOther)
 	require.Contains(t, b.see(ops, "/tenants/initech?done=removed", http.StatusOK), "It is removed.")
 	b.see(ops, hris, http.StatusNotFound)
 }

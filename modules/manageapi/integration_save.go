@@ -303,6 +303,6 @@ func unnamed(r *rest.Request, tx *store.Tx, i *model.Integration) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return problem.Newf(http.StatusConflict, "the helpers of these steps export to the integration: %s; change these first. "+
-		"Deleted with force=true, each export that they make for it fails", strings.Join(names, ", "))
+	return problem.Newf(http.StatusConflict, "the helpers of these steps export to the integration: %s; change these first, "+
+		"or force it (--force, force=true): each export that they make for it fails then", strings.Join(names, ", "))
 }
