@@ -42,7 +42,7 @@ func main() {
 	flag.IntVar(&b.rounds, "rounds", 48, "how often acks loads each server, half a second each, in turn")
 	flag.IntVar(&b.burstSize, "burst", 20_000, "how many exports are a burst; a quarter of them with documents")
 	flag.DurationVar(&b.sustain, "sustain", 5*time.Minute, "how long sustained sends exports")
-	flag.IntVar(&b.waiting, "waiting", 100_000, "how many exports wait in backlog")
+	flag.IntVar(&b.waiting, "waiting", 100_000, "how many exports wait in backlog and release")
 	flag.IntVar(&b.listed, "listed", 1_000_000, "how many exports console lists")
 	flag.StringVar(&b.temporal, "temporal-dev", os.Getenv("TEMPORAL_DEV_BIN"), "the temporal-dev binary")
 	flag.StringVar(&b.binary, "hiregate", "bin/hiregate", "the gateway's binary")

@@ -42,6 +42,7 @@ var scenarios = []scenario{
 	{name: "hang", run: (*bench).hang},
 	{name: "backlog", run: (*bench).backlog},
 	{name: "outage", run: (*bench).outage},
+	{name: "release", run: (*bench).release},
 	{name: "console", run: (*bench).console},
 	{name: "waits", run: (*bench).waits},
 	{name: "retention", run: (*bench).retention},

@@ -132,20 +132,30 @@ func (s *server) measure(load func() (result, error)) (r result, cpu time.Durati
 	return r, time.Duration((after - before) * float64(time.Second)), err
 }
 
-// metric reads one sample without labels from the server's /metrics.
-func (s *server) metric(name string) (float64, error) {
+// metric adds up the samples of a metric in the server's /metrics.
+func (s *server) metric(name string) (sum float64, err error) {
 	resp, err := http.Get("http://" + s.address + "/metrics")
 	if err != nil {
 		return 0, err
 	}
 	defer resp.Body.Close()
+	found := false
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
-		if value, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
-			return strconv.ParseFloat(value, 64)
+		labels, isIt := strings.CutPrefix(lines.Text(), name)
+		if !isIt || labels[0] != ' ' && labels[0] != '{' {
+			continue
 		}
+		value, err := strconv.ParseFloat(labels[strings.LastIndexByte(labels, ' ')+1:], 64)
+		if err != nil {
+			return 0, err
+		}
+		sum, found = sum+value, true
 	}
-	return 0, fmt.Errorf("no metric %s", name)
+	if !found {
+		return 0, fmt.Errorf("no metric %s", name)
+	}
+	return sum, lines.Err()
 }
 
 // startTemporal starts a Temporal server.
