@@ -38,13 +38,16 @@ const (
 // one after the other, and those without one run alone. Where nodes share a database, the closures of one batch run in the
 // order of their keys, so that no two nodes deadlock.
 func (db *DB) Write(ctx context.Context, key string, fn func(*Tx) error) error {
-	w := writes.Get().(*write)
+	w, reused := db.writer.finished.Get().(*write)
+	if !reused {
+		w = &write{done: make(chan error, 1)}
+	}
 	w.key, w.fn, w.late = key, fn, db.writer.limit.begin()
 	err := db.writer.enqueue(ctx, w)
 	if err == nil {
 		err = w.outcome(ctx)
 	}
-	w.end()
+	db.writer.recycle(w)
 	return db.noted(err)
 }
 
@@ -64,8 +67,15 @@ type write struct {
 	late  <-chan struct{}
 }
 
-// writes are finished ones, for reuse.
-var writes = sync.Pool{New: func() any { return &write{done: make(chan error, 1)} }}
+// recycle drops what a write captured. One that was abandoned is still in the queue.
+func (w *writer) recycle(done *write) {
+	if done.state.Load() == abandoned {
+		return
+	}
+	done.key, done.fn, done.late = "", nil, nil
+	done.state.Store(waiting)
+	w.finished.Put(done)
+}
 
 // outcome waits until the write is on disk, or failed, or is no longer waited for.
 func (w *write) outcome(ctx context.Context) (err error) {
@@ -83,16 +93,6 @@ func (w *write) outcome(ctx context.Context) (err error) {
 	return <-w.done // it is being written: its outcome is near, and fn's captures are still in use
 }
 
-// end drops what the write captured. One that was abandoned is still in the queue.
-func (w *write) end() {
-	if w.state.Load() == abandoned {
-		return
-	}
-	w.key, w.fn, w.late = "", nil, nil
-	w.state.Store(waiting)
-	writes.Put(w)
-}
-
 // writer is the only one that writes to a database: it commits the closures that wait as one transaction.
 type writer struct {
 	dialect dialect
@@ -103,6 +103,8 @@ type writer struct {
 	gate    sync.RWMutex // read-locked while a closure is queued
 	stopped bool
 	ended   chan struct{}
+
+	finished sync.Pool // of *write
 
 	// Of the writing goroutine alone.
 	db *sql.DB
