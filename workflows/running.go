@@ -101,14 +101,14 @@ func Wake(ctx context.Context, c client.Client, namespace, workflowID, activityI
 
 // RestoreRetryInterval gives the activity that calls it the retry interval back that RunNow shortened: if its worker dies,
 // or loses Temporal, the next run begins only once the attempts of this one are over. The error is Temporal's.
-func RestoreRetryInterval(ctx context.Context, interval time.Duration) error {
+func RestoreRetryInterval(ctx context.Context, c client.Client, interval time.Duration) error {
 	info := activity.GetInfo(ctx)
 	if p := info.RetryPolicy; p == nil || p.InitialInterval >= interval {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	err := setRetryInterval(ctx, activity.GetClient(ctx), info.Namespace, &common.WorkflowExecution{
+	err := setRetryInterval(ctx, c, info.Namespace, &common.WorkflowExecution{
 		WorkflowId: info.WorkflowExecution.ID, RunId: info.WorkflowExecution.RunID}, info.ActivityID, interval)
 	if errors.As(err, new(*serviceerror.NotFound)) { // its workflow has ended: nothing runs it again
 		return nil

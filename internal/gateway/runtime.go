@@ -159,7 +159,7 @@ func (r *Runtime) build(db *store.DB) {
 	r.Retention = &retention.Retention{Store: db, InForce: inForce, Now: r.now, Log: log.Named("retention")}
 	r.notifier = &notify.Notifier{Store: db, InForce: inForce, Now: r.now, Log: log.Named("notify")}
 	r.exports = &export.Activities{
-		Store: db, Archive: r.Archive, InForce: inForce, Capacity: export.NewCapacity(export.AttemptsAtOnce, export.BytesAtOnce),
+		Store: db, Client: r.client, Archive: r.Archive, InForce: inForce, Capacity: export.NewCapacity(export.AttemptsAtOnce, export.BytesAtOnce),
 		Now: r.now, Log: log.Named("export"), IsLost: r.Redeliverer.IsLost,
 		Leave: r.Redeliverer.Leave,
 	}

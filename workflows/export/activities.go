@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"go.uber.org/zap"
@@ -22,6 +23,7 @@ import (
 // other.
 type Activities struct {
 	Store    *store.DB
+	Client   client.Client
 	Archive  *documents.Archive
 	InForce  *config.InForce
 	Capacity *Capacity

@@ -84,6 +84,7 @@ func (b *fixture) work(slots int) *export.Dispatcher {
 	b.t.Helper()
 	_, c := temporaltest.New(b.t)
 	w := worker.New(c, workflows.DeliverQueue, worker.Options{MaxConcurrentActivityExecutionSize: slots})
+	b.Client = c
 	b.Register(w, worker.New(c, workflows.DocumentsQueue, worker.Options{}))
 	require.NoError(b.t, w.Start())
 	b.t.Cleanup(w.Stop)

@@ -48,7 +48,7 @@ func (a *Activities) Deliver(ctx context.Context, part Part) ([]DeliverResult, e
 	}
 	defer leave()
 	a.gates.arrived(activity.GetInfo(ctx).WorkflowExecution.ID)
-	if err := workflows.RestoreRetryInterval(ctx, retry.InitialInterval); workflows.Unanswered(err) {
+	if err := workflows.RestoreRetryInterval(ctx, a.Client, retry.InitialInterval); workflows.Unanswered(err) {
 		return nil, workflows.RetryAfter("temporal_unavailable", 0, workflows.Jittered(gateDelay))
 	} else if err != nil {
 		a.Log.Warn("the retry interval of a delivery stays short: should this gateway lose Temporal, an export may be sent twice",
@@ -333,7 +333,7 @@ func (r *delivering) documentsTill(e *model.Export, d *model.Delivery) time.Time
 
 // wait notes at the gates that turned deliveries away which of them wait for their turn.
 func (r *delivering) wait(ctx context.Context) {
-	info, c := activity.GetInfo(ctx), activity.GetClient(ctx)
+	info := activity.GetInfo(ctx)
 	waiting := map[*model.Integration][]int64{} // exports
 	closed := map[*model.Integration]bool{}
 	for _, d := range r.open { // by export
@@ -349,7 +349,7 @@ func (r *delivering) wait(ctx context.Context) {
 		if closed[i] {
 			r.a.gates.turnedAway(i, &waiter{workflow: info.WorkflowExecution.ID, exports: waiting[i],
 				wake: func(ctx context.Context) (bool, error) {
-					return workflows.Wake(ctx, c, info.Namespace, info.WorkflowExecution.ID, DeliverName)
+					return workflows.Wake(ctx, r.a.Client, info.Namespace, info.WorkflowExecution.ID, DeliverName)
 				}})
 		}
 	}

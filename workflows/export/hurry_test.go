@@ -59,7 +59,7 @@ func TestRunNowLeavesWhatRunsAlone(t *testing.T) {
 	began := 0
 	w.RegisterActivityWithOptions(func(ctx context.Context) (int, error) {
 		defer workflows.Beat(ctx)()
-		require.NoError(t, workflows.RestoreRetryInterval(ctx, 30*time.Second))
+		require.NoError(t, workflows.RestoreRetryInterval(ctx, activity.GetClient(ctx), 30*time.Second))
 		began++ // one at a time
 		runs <- began
 		return began, <-ends
