@@ -61,11 +61,18 @@ test: deps build bin/hiregate-failpoints bin/hiregate-former bin/s3-dev bin/tool
 	@cd cmd/release && CGO_ENABLED=0 ../../scripts/gotest.sh ./... -timeout 20m $(TESTFLAGS)
 	@echo "Testing deploy/kubernetes"
 	@cd deploy/kubernetes && CGO_ENABLED=0 ../../scripts/gotest.sh ./... -timeout 5m $(TESTFLAGS)
+	@echo "Testing hiregate: internal/schedules" # not again where one fails: another order of goroutines may hide it
+	@TMPDIR=$$(scripts/testfolder.sh) CGO_ENABLED=0 go test ./internal/schedules -trimpath -vet=off -timeout 20m $(TESTFLAGS)
 	@echo "Testing hiregate: internal/e2e, and beside it the other packages with the race detector"
 	@export GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(scripts/testfolder.sh); \
 		CGO_ENABLED=0 scripts/gotest.sh ./internal/e2e -trimpath -timeout 30m $(TESTFLAGS) & e2e=$$!; \
 		scripts/gotest.sh "$$(go list ./... | grep -v /internal/e2e$$)" -race $(unchecked_sqlite) -p 2 -timeout 20m $(TESTFLAGS) || failed=1; \
 		wait $$e2e && [[ -z $${failed:-} ]]
+
+.PHONY: schedules
+schedules: ## try random schedules: how many with N=10000, from which seed on with SEED=1
+	@TMPDIR=$$(scripts/testfolder.sh) CGO_ENABLED=0 go test ./internal/schedules -trimpath -vet=off -count=1 -timeout 0 -v \
+		-schedules $(or $(N),1000) -seed $(or $(SEED),$$(date +%s))
 
 # What make check tests: packages whose tests need no server, no binary of ours and no other program, and take seconds. The few
 # tests in them that do need one are left out by name; go test wants the names of subtests last.

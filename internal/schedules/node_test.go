@@ -1,0 +1,202 @@
+package schedules
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/retention"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
+	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/redelivery"
+)
+
+const tendEvery = 10 * time.Second
+
+// node is a gateway: what of it works on exports.
+type node struct {
+	w       *world
+	ctx     context.Context
+	stop    context.CancelFunc
+	dead    chan struct{} // closed: it was killed
+	loops   sync.WaitGroup
+	db      *store.DB
+	inForce *config.InForce
+
+	activities   *export.Activities
+	dispatcher   *export.Dispatcher
+	redeliverer  *export.Redeliverer
+	redeliveries *redelivery.Activities
+	retention    *retention.Retention
+}
+
+var errDied = errors.New("the node died")
+
+func (n *node) isDead() bool {
+	select {
+	case <-n.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// startNode starts a gateway on the database of the world.
+func (w *world) startNode() (*node, error) {
+	db, err := store.Open(w.ctx, w.address, store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	files, err := documents.OpenFiles(w.folder)
+	if err != nil {
+		return nil, err
+	}
+	n := &node{w: w, dead: make(chan struct{}), db: db, inForce: new(config.InForce)}
+	n.ctx, n.stop = context.WithCancel(w.ctx)
+	c, quiet := &connection{s: w.server, n: n}, zap.NewNop()
+	archive := &documents.Archive{Store: db, Files: files, InForce: n.inForce, Now: time.Now, Log: quiet}
+	n.dispatcher = &export.Dispatcher{Store: db, Client: c, InForce: n.inForce, Archive: archive, Now: time.Now, Log: quiet,
+		Attributes: new(atomic.Bool)}
+	n.redeliverer = &export.Redeliverer{Store: db, Client: c, Namespace: "default", Dispatcher: n.dispatcher, Now: time.Now,
+		Log: quiet, Faults: new(workflows.Faults)}
+	n.activities = &export.Activities{Store: db, Client: c, Archive: archive, InForce: n.inForce, Now: time.Now, Log: quiet,
+		Capacity: export.NewCapacity(export.AttemptsAtOnce, export.BytesAtOnce), IsLost: n.redeliverer.IsLost,
+		Leave: n.redeliverer.Leave}
+	n.dispatcher.Crowded = n.activities.Crowded
+	if !db.Exclusive() {
+		n.dispatcher.Busy = n.activities.Busy
+	}
+	n.redeliveries = &redelivery.Activities{Store: db, Client: c, InForce: n.inForce, Redeliverer: n.redeliverer, Now: time.Now,
+		Log: quiet}
+	n.retention = &retention.Retention{Store: db, InForce: n.inForce, Now: time.Now, Log: quiet}
+	n.reload()
+	for _, loop := range []func(context.Context){
+		n.dispatcher.Run, n.activities.CallWaiting, n.redeliverer.Watch, n.redeliverer.WatchCatchUps,
+		n.tend(n.redeliverer.TendHeld), n.tend(n.redeliveries.Tend),
+	} {
+		n.loops.Go(func() { loop(n.ctx) })
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.nodes = append(w.nodes, n)
+	return n, nil
+}
+
+func (n *node) tend(do func(context.Context) error) func(context.Context) {
+	return func(ctx context.Context) {
+		for wait.For(ctx, tendEvery) {
+			_ = do(ctx) // it is tried again
+		}
+	}
+}
+
+func (n *node) reload() {
+	before, next := n.inForce.Current(), n.w.config(n)
+	n.inForce.Push(next)
+	if before != nil {
+		n.inForce.Drop(before)
+	}
+}
+
+// kill ends a node at once: nothing that it still does is stored, sent or told to Temporal.
+func (n *node) kill() error {
+	close(n.dead)
+	err := n.db.Close()
+	n.stop()
+	n.loops.Wait()
+	return err
+}
+
+// run runs an activity on the node.
+func (n *node) run(x *execution, name string, part any, p *pending) (converter.EncodedValue, error) {
+	type answer struct {
+		value converter.EncodedValue
+		err   error
+	}
+	answered := make(chan answer, 1)
+	n.loops.Go(func() {
+		var suite testsuite.WorkflowTestSuite
+		suite.SetLogger(silent{})
+		env := suite.NewTestActivityEnvironment()
+		env.SetWorkerOptions(worker.Options{BackgroundActivityContext: n.ctx, Interceptors: []interceptor.WorkerInterceptor{
+			&infos{n: n, x: x, p: p}}})
+		for name, do := range map[string]any{export.DeliverName: n.activities.Deliver, export.HandBackName: n.activities.HandBack,
+			export.FetchDocumentsName: n.activities.FetchDocuments, redelivery.RedeliverName: n.redeliveries.Redeliver} {
+			env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
+		}
+		value, err := env.ExecuteActivity(name, part)
+		answered <- answer{value, err}
+	})
+	select {
+	case a := <-answered:
+		if n.isDead() {
+			return nil, errDied
+		}
+		return a.value, a.err
+	case <-n.dead:
+		return nil, errDied
+	}
+}
+
+// infos gives an activity the workflow that it belongs to, and the client of its node.
+type infos struct {
+	interceptor.WorkerInterceptorBase
+	n *node
+	x *execution
+	p *pending
+}
+
+func (i *infos) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	return &inbound{infos: i, ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}}
+}
+
+type inbound struct {
+	interceptor.ActivityInboundInterceptorBase
+	infos *infos
+}
+
+func (i *inbound) Init(next interceptor.ActivityOutboundInterceptor) error {
+	return i.Next.Init(&outbound{infos: i.infos, ActivityOutboundInterceptorBase: interceptor.ActivityOutboundInterceptorBase{Next: next}})
+}
+
+type outbound struct {
+	interceptor.ActivityOutboundInterceptorBase
+	infos *infos
+}
+
+func (o *outbound) GetInfo(ctx context.Context) activity.Info {
+	info := o.Next.GetInfo(ctx)
+	x, p := o.infos.x, o.infos.p
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	info.WorkflowExecution.ID, info.WorkflowExecution.RunID, info.Attempt = x.id, "", p.attempt
+	info.RetryPolicy = &temporal.RetryPolicy{InitialInterval: p.interval}
+	return info
+}
+
+func (o *outbound) RecordHeartbeat(context.Context, ...any) {}
+
+// silent logs nothing.
+type silent struct{}
+
+func (silent) Debug(string, ...any) {}
+func (silent) Info(string, ...any)  {}
+func (silent) Warn(string, ...any)  {}
+func (silent) Error(string, ...any) {}
+
+var _ log.Logger = silent{}

@@ -1,0 +1,5 @@
+//go:build race
+
+package schedules
+
+func init() { *count = 20 }

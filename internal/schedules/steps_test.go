@@ -1,0 +1,445 @@
+package schedules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/export"
+)
+
+// step is one thing that happens. What it happens to is chosen by its numbers, so that it stays the same when others are
+// left out.
+type step struct {
+	do   string
+	a, b int
+}
+
+func (s step) String() string { return fmt.Sprintf("%s %d %d", s.do, s.a, s.b) }
+
+// actions are what may happen, with how often of a hundred.
+var actions = []struct {
+	name  string
+	often int
+	do    func(*world, *node, step) error
+}{
+	{"wait", 22, (*world).wait},
+	{"accept", 14, (*world).acceptOne},
+	{"burst", 12, (*world).burst},
+	{"repeat", 2, (*world).repeat},
+	{"partner", 11, (*world).partner},
+	{"disable", 4, (*world).disable},
+	{"enable", 5, (*world).enable},
+	{"secret", 2, (*world).newSecret},
+	{"remove", 1, (*world).remove},
+	{"rate", 2, (*world).setRate},
+	{"leave", 1, (*world).leave},
+	{"return", 2, (*world).comeBack},
+	{"redeliver", 4, (*world).redeliver},
+	{"range", 2, (*world).redeliverRange},
+	{"pause", 1, (*world).pauseRange},
+	{"retry", 2, (*world).retry},
+	{"erase", 3, (*world).erase},
+	{"quarantine", 2, (*world).quarantine},
+	{"release", 2, (*world).release},
+	{"away", 3, (*world).temporalAway},
+	{"back", 4, (*world).temporalBack},
+	{"empty", 1, (*world).temporalEmpty},
+	{"kill", 3, (*world).killNode},
+}
+
+// newSteps returns the steps of a seed.
+func newSteps(seed uint64) (steps []step) {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	all := 0
+	for _, a := range actions {
+		all += a.often
+	}
+	for range 6 + rng.IntN(20) {
+		at := rng.IntN(all)
+		for _, a := range actions {
+			if at -= a.often; at < 0 {
+				steps = append(steps, step{a.name, rng.IntN(1 << 20), rng.IntN(1 << 20)})
+				break
+			}
+		}
+	}
+	return steps
+}
+
+// take makes a step. An error is one of the test itself.
+func (w *world) take(s step) error {
+	for _, a := range actions {
+		if a.name == s.do {
+			w.note("%s", s)
+			if n := w.anyNode(); n != nil {
+				return a.do(w, n, s)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("no such step: %s", s.do)
+}
+
+func (w *world) wait(_ *node, s step) error {
+	d := []time.Duration{50 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second, 12 * time.Second, 45 * time.Second}[s.a%5]
+	time.Sleep(d + time.Duration(s.b%1000)*d/1000)
+	return nil
+}
+
+func (w *world) places() (all []model.Place) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for at := range w.receivers {
+		all = append(all, at)
+	}
+	slices.SortFunc(all, func(a, b model.Place) int { return strings.Compare(a.Tenant+a.Integration, b.Tenant+b.Integration) })
+	return all
+}
+
+// receiverOf returns an integration that was not removed; nil: that one was.
+func (w *world) receiverOf(s step) (model.Place, *receiver) {
+	all := w.places()
+	at := all[s.a%len(all)]
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r := w.receivers[at]; r.removed.IsZero() && !w.gone[at.Tenant] {
+		return at, r
+	}
+	return at, nil
+}
+
+// accept has a node accept an export, as its receiver does.
+func (w *world) accept(n *node, tenant string, quarantined bool) error {
+	if _, ok := n.inForce.Current().Tenant(tenant); !ok {
+		return nil // its URL is unknown
+	}
+	w.mu.Lock()
+	uuid := fmt.Sprintf("u-%04d", len(w.order))
+	w.mu.Unlock()
+	body := fmt.Appendf(nil, `{"candidate":{"person":{"id":{"value":%q}}}}`, uuid)
+	e := inbox.NewExport(tenant, uuid, body, time.Now())
+	e.Quarantined = quarantined
+	if _, err := inbox.Accept(n.ctx, n.db, e); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	one := &sent{id: e.ID, tenant: tenant, uuid: uuid, body: body, at: time.Now(), quarantined: quarantined}
+	w.sent[tenant+"/"+uuid], w.order = one, append(w.order, one)
+	w.mu.Unlock()
+	n.dispatcher.Offer(e)
+	return nil
+}
+
+func (w *world) acceptOne(n *node, s step) error {
+	return w.accept(n, fmt.Sprint("t", s.a%tenants), false)
+}
+
+func (w *world) quarantine(n *node, s step) error {
+	return w.accept(n, fmt.Sprint("t", s.a%tenants), true)
+}
+
+// burst accepts exports of one tenant, or of all.
+func (w *world) burst(n *node, s step) error {
+	for i := range 8 + s.b%30 {
+		of := s.a
+		if s.a%3 == 0 {
+			of += i
+		}
+		if err := w.accept(n, fmt.Sprint("t", of%tenants), false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// some returns an export that was acknowledged; nil: none was.
+func (w *world) some(s step, which func(*sent) bool) *sent {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []*sent
+	for _, e := range w.order {
+		if which(e) {
+			all = append(all, e)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all[s.a%len(all)]
+}
+
+func (w *world) repeat(n *node, s step) error {
+	e := w.some(s, func(e *sent) bool { return e.erased.IsZero() })
+	if e == nil {
+		return nil
+	}
+	again := inbox.NewExport(e.tenant, e.uuid, e.body, time.Now())
+	res, err := inbox.Accept(n.ctx, n.db, again)
+	if err == nil && res.Verdict != inbox.Repeated {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.violated("%s was sent again, and is no repeat: %v", e.uuid, res.Verdict)
+	}
+	return err
+}
+
+func (w *world) partner(_ *node, s step) error {
+	_, r := w.receiverOf(s)
+	if r == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r.status, r.takes = http.StatusOK, 20*time.Millisecond
+	switch s.b % 8 {
+	case 0, 1, 2:
+		r.status = http.StatusServiceUnavailable
+	case 3:
+		r.status = http.StatusBadRequest
+	case 4:
+		r.status = http.StatusGone
+	case 5:
+		r.takes = 2 * time.Second
+	case 6:
+		r.takes = 25 * time.Second
+	}
+	w.noteLocked("%s/%s answers %d after %s", r.integration.Tenant, r.integration.Name, r.status, r.takes)
+	return nil
+}
+
+func (w *world) disable(n *node, s step) error {
+	at, r := w.receiverOf(s)
+	if r == nil {
+		return nil
+	}
+	if err := w.setStatus(n, at, model.Disabled, true); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r.disabled = time.Now()
+	return nil
+}
+
+func (w *world) enable(n *node, s step) error {
+	at, r := w.receiverOf(s)
+	if r == nil {
+		return nil
+	}
+	return w.verified(n, at)
+}
+
+// verified has an integration stand as after a VERIFY that was answered with 200.
+func (w *world) verified(n *node, at model.Place) error {
+	w.mu.Lock()
+	w.receivers[at].disabled = time.Time{}
+	w.mu.Unlock()
+	if err := w.setStatus(n, at, model.Configured, false); err != nil {
+		return err
+	}
+	i, ok := n.inForce.Current().Integration(at.Tenant, at.Integration)
+	if !ok {
+		return nil
+	}
+	return later(n.redeliverer.Release(n.ctx, i))
+}
+
+// later leaves out the errors of what the gateway does later by itself, since Temporal is away.
+func later(err error) error {
+	if refused := new(export.RefusedError); errors.As(err, &refused) {
+		return nil
+	}
+	if err != nil && strings.Contains(err.Error(), errUnavailable.Error()) {
+		return nil
+	}
+	return err
+}
+
+// newSecret changes the secret of an integration, which is then to be verified again.
+func (w *world) newSecret(_ *node, s step) error {
+	_, r := w.receiverOf(s)
+	if r == nil {
+		return nil
+	}
+	w.mu.Lock()
+	next := fmt.Sprint("secret-", len(r.secrets))
+	r.secrets = append(r.secrets, next)
+	r.integration.Secret = model.Secret(next)
+	w.mu.Unlock()
+	w.reload()
+	return nil
+}
+
+// remove removes the integration crm of a tenant that has it.
+func (w *world) remove(n *node, s step) error {
+	at := model.Place{Tenant: "t1", Integration: "crm"}
+	i, ok := n.inForce.Current().Integration(at.Tenant, at.Integration)
+	if !ok {
+		return nil
+	}
+	if err := w.setStatus(n, at, model.Removed, false); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.receivers[at].removed = time.Now()
+	w.mu.Unlock()
+	w.reload()
+	return n.redeliverer.End(n.ctx, i.Tenant, i.Name)
+}
+
+func (w *world) setRate(_ *node, s step) error {
+	_, r := w.receiverOf(s)
+	if r == nil {
+		return nil
+	}
+	w.mu.Lock()
+	if r.integration.Rate = nil; s.b%2 == 0 {
+		r.integration.Rate = &model.Rate{PerSecond: 4, Burst: 1}
+	}
+	w.mu.Unlock()
+	w.reload()
+	return nil
+}
+
+// leave takes a tenant out of the configuration.
+func (w *world) leave(_ *node, s step) error {
+	w.mu.Lock()
+	w.gone[fmt.Sprint("t", s.a%tenants)] = true
+	w.mu.Unlock()
+	w.reload()
+	return nil
+}
+
+func (w *world) comeBack(*node, step) error {
+	w.mu.Lock()
+	clear(w.gone)
+	w.mu.Unlock()
+	w.reload()
+	return nil
+}
+
+// ask notes that an export is to go out again.
+func (w *world) ask(e *sent, integrations ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e.again == nil {
+		e.again = map[string]int{}
+	}
+	for _, name := range integrations {
+		e.again[name]++
+	}
+}
+
+func (w *world) redeliver(n *node, s step) error {
+	e := w.some(s, func(e *sent) bool { return e.erased.IsZero() && !e.quarantined })
+	if e == nil {
+		return nil
+	}
+	w.ask(e, "hris", "crm")
+	_, err := n.redeliverer.Redeliver(n.ctx, e.tenant, e.uuid, nil, func(*store.Tx, export.Redelivery) error { return nil })
+	return later(err)
+}
+
+// redeliverRange redelivers all of a tenant to an integration.
+func (w *world) redeliverRange(n *node, s step) error {
+	at, r := w.receiverOf(s)
+	if r == nil {
+		return nil
+	}
+	w.mu.Lock()
+	var all []*sent
+	for _, e := range w.order {
+		if e.tenant == at.Tenant {
+			all = append(all, e)
+		}
+	}
+	w.mu.Unlock()
+	for _, e := range all {
+		w.ask(e, at.Integration)
+	}
+	modes := []model.RedeliveryMode{model.RedeliverFailed, model.RedeliverAll, model.RedeliverMissing}
+	now := time.Now()
+	j := &model.Redelivery{ID: fmt.Sprint("r-", now.UnixNano()), Rate: 5, State: model.RedeliveryRunning, CreatedAt: now, UpdatedAt: now,
+		Selection: model.Selection{Tenant: at.Tenant, Integration: at.Integration, Since: w.began, Until: now, Mode: modes[s.b%3]}}
+	return n.db.Write(n.ctx, func(tx *store.Tx) error { return tx.InsertRedelivery(j) })
+}
+
+// pauseRange ends the ranges that run.
+func (w *world) pauseRange(n *node, s step) error {
+	ids, err := n.db.ListRunningRedeliveries(n.ctx)
+	if err != nil {
+		return err
+	}
+	return n.db.Write(n.ctx, func(tx *store.Tx) error {
+		for _, id := range ids {
+			if _, err := tx.UpdateRedeliveryState(id, model.RedeliveryCancelled, "the schedule cancels it", time.Now(),
+				model.RedeliveryRunning); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (w *world) retry(n *node, s step) error {
+	at, r := w.receiverOf(s)
+	if r == nil {
+		return nil
+	}
+	i, _ := n.inForce.Current().Integration(at.Tenant, at.Integration)
+	return later(n.redeliverer.Retry(n.ctx, i, func(*store.Tx) error { return nil }))
+}
+
+func (w *world) erase(n *node, s step) error {
+	e := w.some(s, func(e *sent) bool { return e.erased.IsZero() && !e.quarantined })
+	if e == nil {
+		return nil
+	}
+	if _, err := n.retention.EraseExport(n.ctx, e.id, true, func(*store.Tx) error { return nil }); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e.erased = time.Now()
+	return nil
+}
+
+func (w *world) release(n *node, s step) error {
+	e := w.some(s, func(e *sent) bool { return e.quarantined })
+	if e == nil {
+		return nil
+	}
+	w.mu.Lock()
+	e.quarantined = false
+	w.mu.Unlock()
+	_, err := n.redeliverer.EndQuarantine(n.ctx, e.tenant, e.uuid, func(*store.Tx) error { return nil })
+	return later(err)
+}
+
+func (w *world) temporalAway(*node, step) error { w.excuse(); w.server.leave(); return nil }
+func (w *world) temporalBack(*node, step) error { w.excuse(); w.server.comeBack(); return nil }
+func (w *world) temporalEmpty(*node, step) error {
+	w.excuse()
+	w.server.empty()
+	return nil
+}
+
+// killNode kills a node; another one takes its place.
+func (w *world) killNode(n *node, s step) error {
+	w.excuse()
+	if err := n.kill(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	time.Sleep(time.Duration(s.a%8) * time.Second)
+	_, err := w.startNode()
+	return err
+}
