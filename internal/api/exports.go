@@ -29,7 +29,7 @@ type Export struct {
 	// the reason taken apart; absent: there is none, or it has no code
 	Why          *model.Reason `json:"why,omitempty"`
 	DispatchedAt time.Time     `json:"dispatchedAt,omitzero"` // when its workflow started
-	Fault        string        `json:"fault,omitempty"`       // why Temporal will never have it
+	Fault        string        `json:"fault,omitempty"`       // why it goes nowhere until it is redelivered
 	// it breaks the schema, and is not delivered before it is released
 	Quarantined bool `json:"quarantined"`
 	// when its personal data was erased, by retention or on request; it can't be redelivered
@@ -46,7 +46,7 @@ type ExportState string
 const (
 	ExportWaiting    ExportState = "waiting" // for Temporal
 	ExportDispatched ExportState = "dispatched"
-	ExportFault      ExportState = "fault" // Temporal will never have it
+	ExportFault      ExportState = "fault" // it goes nowhere until it is redelivered
 )
 
 // Delivery is an export on its way to an integration, in one round.

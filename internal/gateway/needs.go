@@ -15,7 +15,7 @@ import (
 type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]model.Need, error)
 
 // needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
-var needSources = []needSource{damaged, unstorable, foreignNamespace, failingWorkflows, unreadable, faulty, undispatched,
+var needSources = []needSource{damaged, unstorable, foreignNamespace, failingWorkflows, unreadable, faulty, unaddressed, undispatched,
 	refused, unservedHelpers, quarantined}
 
 // Needs returns what needs a person, apart from what single integrations need. Where the database is damaged, what can't
@@ -165,6 +165,25 @@ func faulty(r *Runtime, ctx context.Context, now time.Time) (needs []model.Need,
 		needs = append(needs, model.Need{Kind: model.NeedFaulty, Tenant: tenant, Since: found.Since, Count: found.Count,
 			Sentence: fmt.Sprintf("%s: exports that go nowhere, each for the reason that its page says: %d", tenant, found.Count),
 			Action:   "hiregate export list --undelivered --tenant " + tenant})
+	}
+	return needs, err
+}
+
+// unaddressed finds exports that were delivered to nobody, since their tenant had no integration.
+func unaddressed(r *Runtime, ctx context.Context, _ time.Time) (needs []model.Need, err error) {
+	counts, err := r.Store().CountUnaddressed(ctx)
+	for tenant, found := range counts {
+		need := model.Need{Kind: model.NeedUnaddressed, Tenant: tenant, Since: found.Since, Count: found.Count,
+			Sentence: fmt.Sprintf("%s: exports were not delivered, because it had no integration when they came: %d; add one, then "+
+				"redeliver them", tenant, found.Count),
+			Action: "hiregate export list --undelivered --tenant " + tenant}
+		if t, ok := r.InForce.Current().Tenant(tenant); ok && len(t.Integrations) > 0 {
+			need.Sentence = fmt.Sprintf("%s: exports were not delivered, because it had no integration when they came: %d; redeliver "+
+				"them to the one that it has now", tenant, found.Count)
+			need.Action = fmt.Sprintf("hiregate export redeliver --tenant %s --integration %s --since %s --mode missing", tenant,
+				t.Integrations[0].Name, found.Since.UTC().Format(time.RFC3339))
+		}
+		needs = append(needs, need)
 	}
 	return needs, err
 }

@@ -19,6 +19,7 @@ const (
 	NeedUndispatched  NeedKind = "exports_undispatched" // they wait for Temporal
 	NeedRefused       NeedKind = "exports_refused"      // although they were signed right
 	NeedFaulty        NeedKind = "exports_faulty"       // they go nowhere
+	NeedUnaddressed   NeedKind = "exports_unaddressed"  // they were delivered to nobody: their tenant had no integration
 	NeedHelper        NeedKind = "helper_unserved"      // the helper of a step names an integration that is not there
 	NeedUnreadable    NeedKind = "exports_unreadable"   // what is stored of them is damaged
 	NeedFaults        NeedKind = "workflows_failing"    // their code does, on this gateway; it concerns all tenants

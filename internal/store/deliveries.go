@@ -349,12 +349,18 @@ func (db *DB) CountQuarantined(ctx context.Context) (map[string]Counted, error) 
 		`SELECT tenant, count(*), min(received_at) FROM exports WHERE quarantined GROUP BY tenant`)
 }
 
-// CountFaulty counts the exports of each tenant that have a fault, without those that were erased, and without triggered
-// ones that ended before a time.
+// CountFaulty counts the exports of each tenant that have another fault than Unaddressed, without those that were erased,
+// and without triggered ones that ended before a time.
 func (db *DB) CountFaulty(ctx context.Context, since time.Time) (map[string]Counted, error) {
 	return rows.QueryMap(ctx, db.reads, scanCounted, `SELECT tenant, count(*), min(received_at) FROM exports
-		WHERE fault <> '' AND erased_at IS NULL AND (origin <> 'triggered' OR documents_till > $1) GROUP BY tenant`,
-		rows.Micros(since))
+		WHERE fault <> '' AND fault <> $2 AND erased_at IS NULL AND (origin <> 'triggered' OR documents_till > $1) GROUP BY tenant`,
+		rows.Micros(since), Unaddressed)
+}
+
+// CountUnaddressed counts the exports of each tenant that are Unaddressed, without those that were erased.
+func (db *DB) CountUnaddressed(ctx context.Context) (map[string]Counted, error) {
+	return rows.QueryMap(ctx, db.reads, scanCounted, `SELECT tenant, count(*), min(received_at) FROM exports
+		WHERE fault <> '' AND fault = $1 AND erased_at IS NULL GROUP BY tenant`, Unaddressed)
 }
 
 // CountUnreadable counts the exports of each tenant that were found since a time to be unreadable, and were neither

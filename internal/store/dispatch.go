@@ -129,7 +129,8 @@ func idsOf(exports []*model.Export) []int64 {
 
 // MarkGroupDispatched notes that Temporal has the workflow of a group.
 func (tx *Tx) MarkGroupDispatched(group int64, at time.Time) error {
-	return tx.sql.Run(`UPDATE exports AS e SET dispatched_at = $2 WHERE `+memberOf, group, rows.Micros(at))
+	return tx.sql.Run(`UPDATE exports AS e SET dispatched_at = $2, fault = CASE WHEN e.integrations = '' THEN $3 ELSE e.fault END
+		WHERE `+memberOf, group, rows.Micros(at), Unaddressed)
 }
 
 // Redispatch has exports in their first round wait for a workflow of their own, or for a group, again: their workflow,

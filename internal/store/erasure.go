@@ -14,8 +14,8 @@ var ErrErased = errors.New("the content of this export was erased")
 
 // finished is the condition on an export e that every delivery of its current round is there, that it was dispatched
 // before $1, and that every document is fetched or given up. An export that is in quarantine, waits for Temporal or was
-// rejected by it is not finished: it was accepted, and an operator has to look at it.
-const finished = `e.dispatched_at < $1 AND e.fault = '' AND NOT e.quarantined AND e.deliver_till <= $2
+// rejected by it is not finished: it was accepted, and an operator has to look at it. One that had no integration is.
+const finished = `e.dispatched_at < $1 AND e.fault IN ('', '` + Unaddressed + `') AND NOT e.quarantined AND e.deliver_till <= $2
 	AND (e.integrations = '' OR length(e.integrations) - length(replace(e.integrations, ' ', '')) + 1 <=
 		(SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND d.round = e.round))
 	AND e.attachments <= (SELECT count(*) FROM documents o WHERE o.export_id = e.id

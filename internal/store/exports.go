@@ -88,9 +88,20 @@ func (tx *Tx) UpsertUnkeyedBody(tenant string, sum [sha256.Size]byte, proposed s
 	return key, err
 }
 
+// Unaddressed is the fault of an export that was delivered to nobody: its tenant had no integration.
+const Unaddressed = "it was not delivered, because its tenant had no integration when it came: add one, then redeliver it"
+
 // MarkDispatched stores that Temporal has the workflow of a round, and the integrations that it delivers to.
-// Integrations that a redelivery added to the round while its workflow was being started get the next round.
+// Integrations that a redelivery added to the round while its workflow was being started get the next round. Without
+// any, the export is Unaddressed; its workflow fetches the documents alone.
 func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...string) error {
+	if len(integrations) == 0 {
+		err := tx.sql.Run(`UPDATE exports SET fault = $1 WHERE id = $2 AND round = $3 AND integrations = '' AND `+
+			`dispatched_at IS NULL AND fault = ''`, Unaddressed, id, round)
+		if err != nil {
+			return err
+		}
+	}
 	const mark = `UPDATE exports SET dispatched_at = $1, integrations = $2 WHERE id = $3 AND round = $4`
 	args := []any{rows.Micros(at), joined(integrations), id, round}
 	n, err := tx.sql.Exec(mark+` AND integrations IN ('', $2)`, args...)

@@ -25,7 +25,7 @@ func (db *DB) undelivered(integration string) string {
 		named = ` AND (e.integrations = '' OR EXISTS (SELECT 1 FROM ` + words + ` WHERE w.value = ` + integration + `))`
 	}
 	// Counted, because PostgreSQL makes a hash table of all open deliveries for an EXISTS.
-	return `(e.dispatched_at IS NULL AND (e.fault = '' OR e.erased_at IS NULL)` + named + `
+	return `((e.dispatched_at IS NULL OR e.fault <> '') AND (e.fault = '' OR e.erased_at IS NULL)` + named + `
 		OR (SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND ` + open + ofDelivery + `) > 0
 		OR e.dispatched_at IS NOT NULL AND EXISTS (SELECT 1 FROM ` + words + ` WHERE ` + missing + ofWord + `))`
 }

@@ -150,8 +150,10 @@ func (p view) Headline(e *exportPage) (string, error) {
 		return s.say("HeadErased"), s.err
 	case e.Quarantined:
 		return s.say("HeadQuarantined"), s.err
-	case e.Fault != "":
+	case e.Fault != "" && e.DispatchedAt.IsZero():
 		return s.say("HeadFault"), s.err
+	case e.Fault != "":
+		return s.say("HeadUnaddressed"), s.err
 	case len(current) == 0:
 		return s.say("HeadWaits"), s.err
 	}

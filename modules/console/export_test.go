@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/modules/console/chart"
 )
 
@@ -194,4 +196,25 @@ func TestFindingsAreAList(t *testing.T) {
 	require.Contains(t, text, `<code>/candidate/email</code> type: string <span class="soft">(null)</span>`)
 	require.Contains(t, text, `<code>/</code> required`)
 	require.Contains(t, html.UnescapeString(text), "<summary>JSON</summary><pre>[\n  {\n    \"pointer\": \"/candidate/email\",")
+}
+
+// Of an export whose tenant had no integration its page says so, and the start page that somebody has to act.
+func TestAnExportThatWasDeliveredToNobody(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	e := inbox.NewExport("globex", uuid(1), []byte(`{"candidate":{}}`), b.Clock.Now())
+	b.Write(t, func(tx *store.Tx) error {
+		if _, err := inbox.Insert(tx, e); err != nil {
+			return err
+		}
+		return tx.MarkDispatched(e.ID, 0, b.Clock.Now())
+	})
+	text := b.see(ops, "/exports/globex/"+uuid(1), http.StatusOK)
+	require.Contains(t, text, "It was not delivered: its tenant had no integration when it came.")
+	require.NotContains(t, text, "Temporal.")
+	text = b.see(ops, "/", http.StatusOK)
+	require.Contains(t, text, "<h1>1 thing needs you</h1>")
+	require.Contains(t, text, "Not delivered: no integration")
+	german := b.send(ops, http.MethodGet, "/exports/globex/"+uuid(1), nil, func(r *http.Request) { r.Header.Set("Accept-Language", "de") })
+	require.Contains(t, german.Body.String(), "Richten Sie eine ein und stellen Sie ihn dann noch einmal zu")
 }

@@ -104,7 +104,7 @@ func (p view) Action(n need) string {
 	case n.Kind == model.NeedFailing && n.Count > 0 && p.May.Operate:
 		return "retry"
 	case slices.Contains([]model.NeedKind{model.NeedQuarantine, model.NeedOverdue, model.NeedUndelivered,
-		model.NeedUnreadable, model.NeedFaulty}, n.Kind):
+		model.NeedUnreadable, model.NeedFaulty, model.NeedUnaddressed}, n.Kind):
 		return "list"
 	case n.Kind == model.NeedRefused:
 		return "tenant"

@@ -35,8 +35,9 @@ var looks = map[string]look{
 	"need_integration_disabled": {"warn", "off"}, "need_exports_undelivered": {"warn", "wait"},
 	"need_exports_overdue": {"warn", "wait"}, "need_certificate_ending": {"warn", "todo"},
 	"need_exports_quarantined": {"warn", "box"}, "need_exports_undispatched": {"bad", "wait"},
-	"need_exports_refused": {"bad", "bad"},
-	"need_exports_faulty":  {"bad", "bad"}, "need_helper_unserved": {"warn", "todo"},
+	"need_exports_refused":     {"bad", "bad"},
+	"need_exports_unaddressed": {"bad", "bad"},
+	"need_exports_faulty":      {"bad", "bad"}, "need_helper_unserved": {"warn", "todo"},
 	"need_exports_unreadable": {"bad", "lost"}, "need_workflows_failing": {"bad", "bad"}, "need_namespace_foreign": {"bad", "bad"},
 
 	"scan_pending": {"idle", "wait"}, "scan_clean": {"ok", "ok"}, "scan_refused": {"warn", "box"},

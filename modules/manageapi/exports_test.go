@@ -157,7 +157,7 @@ func TestStatesOfDispatch(t *testing.T) {
 	waiting, faulty := b.export("acme", "waiting"), b.export("acme", "faulty")
 	b.Write(t, func(tx *store.Tx) error {
 		for _, e := range []*model.Export{waiting, faulty} {
-			if err := tx.MarkDispatched(e.ID, 0, time.Time{}); err != nil {
+			if err := tx.MarkDispatched(e.ID, 0, time.Time{}, "hris"); err != nil {
 				return err
 			}
 		}

@@ -1,6 +1,7 @@
 package manageapi_test
 
 import (
+	"cmp"
 	"net/http"
 	"testing"
 	"time"
@@ -8,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
+	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
@@ -114,6 +117,46 @@ func TestAnExportOfAHelperToNobody(t *testing.T) {
 		b.must(http.StatusOK, http.MethodPost, acme+"/exports/"+all[0].Key+"/erase", "")
 		require.Empty(t, ids(b, acme+"/exports?undelivered=true"))
 		require.Empty(t, get[statusAnswer](b, "/v1/status").needs(model.NeedFaulty))
+	})
+}
+
+// An export of a tenant that had no integration was delivered to nobody, alone or in a group: status says so, and why,
+// until it is redelivered or erased.
+func TestExportsOfATenantWithoutIntegration(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, b *fixture) {
+		alone := inbox.NewExport("idle", "u-1", []byte(`{"candidate":{}}`), gatewaytest.Noon)
+		grouped := inbox.NewExport("idle", "u-2", []byte(`{"candidate":{"a":1}}`), gatewaytest.Noon)
+		b.Write(t, func(tx *store.Tx) error {
+			for _, e := range []*model.Export{alone, grouped} {
+				if _, err := inbox.Insert(tx, e); err != nil {
+					return err
+				}
+			}
+			if err := tx.MarkDispatched(alone.ID, 0, b.Clock.Now()); err != nil {
+				return err
+			}
+			_, err := tx.Group([]*model.Export{grouped}, b.Clock.Now())
+			return cmp.Or(err, tx.MarkGroupDispatched(grouped.ID, b.Clock.Now()))
+		})
+		const idle = "/v1/tenants/idle"
+		require.ElementsMatch(t, []string{"u-1", "u-2"}, ids(b, idle+"/exports?undelivered=true"))
+		needs := func() []string { return get[statusAnswer](b, "/v1/status").needs(model.NeedUnaddressed) }
+		require.Equal(t, []string{"idle: exports were not delivered, because it had no integration when they came: 2; add one, then " +
+			"redeliver them"}, needs())
+		require.Empty(t, get[statusAnswer](b, "/v1/status").needs(model.NeedFaulty))
+		require.Contains(t, b.must(http.StatusOK, http.MethodGet, idle+"/exports/u-1", "").body, `"fault":"it was not delivered, because its tenant had no integration`)
+		b.Reconfigure(func(c *config.Config) {
+			c.Tenants["idle"].Integrations = []model.Integration{{Tenant: "idle", Name: "hris", URL: "https://hr.idle.example/" + urlPath,
+				Secret: secretKey, Documents: model.Rehost}}
+		})
+		require.Equal(t, []string{"idle: exports were not delivered, because it had no integration when they came: 2; redeliver them to " +
+			"the one that it has now"}, needs())
+		b.must(http.StatusOK, http.MethodPost, idle+"/exports/u-1/erase", "")
+		require.Len(t, needs(), 1)
+		b.must(http.StatusAccepted, http.MethodPost, idle+"/exports/u-2/redeliver", `{"integrations":["hris"]}`)
+		require.Empty(t, needs())
+		require.Equal(t, []string{"u-2"}, ids(b, idle+"/exports?undelivered=true"))
 	})
 }
 

@@ -64,7 +64,7 @@ func exportFields(e *api.ExportDetail) []field {
 	case api.ExportWaiting:
 		state = waits(e)
 	case api.ExportFault:
-		state = "our fault: " + e.Fault
+		state = fault(e)
 	}
 	quarantine := ""
 	if e.Quarantined {
@@ -106,7 +106,7 @@ func received(e *api.ExportDetail, integration string) (received []*api.Delivery
 func standing(e *api.ExportDetail) string {
 	var words []string
 	if e.State == api.ExportFault {
-		words = append(words, "our fault: "+e.Fault)
+		words = append(words, fault(e))
 	}
 	if e.Quarantined {
 		words = append(words, "in quarantine")
@@ -137,6 +137,14 @@ func standing(e *api.ExportDetail) string {
 		words = append(words, "erased")
 	}
 	return strings.Join(words, ", ")
+}
+
+// fault says why an export goes nowhere.
+func fault(e *api.ExportDetail) string {
+	if !e.DispatchedAt.IsZero() { // it had nowhere to go
+		return e.Fault
+	}
+	return "our fault: " + e.Fault
 }
 
 // waits says what an export waits for that is not on its way.
