@@ -2,9 +2,12 @@ package send
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
@@ -66,7 +69,7 @@ func (r *run) run(ctx context.Context) (err error) {
 		}
 	}
 	if r.offer != nil && t.accepted > 0 {
-		if err := r.awaitDocuments(ctx, t.accepted); err != nil {
+		if err := r.awaitDocuments(ctx, t.accepted, t.receipt); err != nil {
 			return err
 		}
 	}
@@ -131,10 +134,12 @@ type fetches struct {
 	Kind     string `json:"kind"` // "documents"
 	Expected int    `json:"expected"`
 	Fetched  int    `json:"fetched"`
+	GivenUp  int    `json:"givenUp,omitempty"` // by the gateway, of the last export
 }
 
-// awaitDocuments serves until every acknowledged export had all its documents fetched, or --wait is over.
-func (r *run) awaitDocuments(ctx context.Context, accepted int) error {
+// awaitDocuments serves until every acknowledged export had all its documents fetched, the gateway gave up what is left
+// of the one with a receipt, or --wait is over.
+func (r *run) awaitDocuments(ctx context.Context, accepted int, receipt string) error {
 	exports := accepted
 	if r.flags.uuid != "" {
 		exports = 1 // the others are repetitions
@@ -145,7 +150,18 @@ func (r *run) awaitDocuments(ctx context.Context, accepted int) error {
 	if terminal.IsTerminal(r.log) {
 		fmt.Fprintf(r.log, "Serving the documents until they are fetched, up to %s …\n", r.flags.wait)
 	}
+	given := make(chan int, 1)
+	go func() {
+		if n := r.givenUp(waiting, receipt); n > 0 {
+			given <- n
+			cancel()
+		}
+	}()
 	f.Fetched = r.offer.wait(waiting, exports)
+	select {
+	case f.GivenUp = <-given:
+	default:
+	}
 	switch {
 	case r.flags.json:
 		return terminal.WriteJSON(r.out, f)
@@ -153,10 +169,56 @@ func (r *run) awaitDocuments(ctx context.Context, accepted int) error {
 		fmt.Fprintf(r.out, "\nEvery document was fetched (%d of %d); the sender is gone.\n", f.Fetched, f.Expected)
 	case ctx.Err() != nil:
 		fmt.Fprintf(r.out, "\nInterrupted when %d of %d documents were fetched; the sender is gone.\n", f.Fetched, f.Expected)
+	case f.GivenUp > 0:
+		fmt.Fprintf(r.out, "\nThe gateway gave up %d documents of the last export, and fetched %d of %d; the sender is gone. They were "+
+			"served on 127.0.0.1: allow it with egress allow, or see what its log says.\n", f.GivenUp, f.Fetched, f.Expected)
 	default:
 		fmt.Fprintf(r.out,
 			"\nOnly %d of %d documents were fetched within %s; the sender is gone. They were served on 127.0.0.1: "+
 				"the receiver must run on this machine and be allowed to fetch from there.\n", f.Fetched, f.Expected, r.flags.wait)
 	}
 	return nil
+}
+
+// askEvery is how often a gateway is asked what became of an export.
+const askEvery = time.Second
+
+// givenUp asks a gateway about an export, by its receipt, until that has no document left to fetch. It returns how many were
+// given up; 0: none, or ctx ended before.
+func (r *run) givenUp(ctx context.Context, receipt string) int {
+	hook, err := url.Parse(r.sender.delivery.URL)
+	if err != nil || receipt == "" {
+		return 0
+	}
+	tick := time.NewTicker(askEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return 0
+		case <-tick.C:
+		}
+		var export struct {
+			Documents struct{ Referenced, Fetched, GivenUp int }
+		}
+		d := &export.Documents
+		if r.ask(ctx, hook.JoinPath("receipts", receipt).String(), &export) == nil && d.Referenced > 0 &&
+			d.Fetched+d.GivenUp >= d.Referenced {
+			return d.GivenUp
+		}
+	}
+}
+
+// ask reads JSON at an address.
+func (r *run) ask(ctx context.Context, address string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := r.sender.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	return json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(into)
 }

@@ -280,6 +280,27 @@ func TestA2xxWithoutAReceiptIsNoAcknowledgement(t *testing.T) {
 	}
 }
 
+// Documents that the gateway gave up, as where its egress refuses this machine, are not waited for.
+func TestDocumentsThatAreGivenUpAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && r.URL.Path == "/acme/receipts/rcpt-1" {
+			io.WriteString(w, `{"documents":{"referenced":1,"fetched":0,"givenUp":1}}`)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+		io.WriteString(w, `{"receipt":"rcpt-1"}`)
+	}))
+	t.Cleanup(server.Close)
+	args := []string{server.URL + "/acme", "--secret", secret, "--wait", "1h", "--document", "main_test.go"}
+	out, _, err := send(t, args...)
+	require.NoError(t, err)
+	require.Contains(t, out, "The gateway gave up 1 documents of the last export, and fetched 0 of 1; the sender is gone.")
+	out, _, err = send(t, append(args, "--json")...)
+	require.NoError(t, err)
+	require.Equal(t, []fetches{{Kind: "documents", Expected: 1, GivenUp: 1}}, clitest.JSONLines[fetches](t, out, "documents"))
+}
+
 func TestPercentile(t *testing.T) {
 	t.Parallel()
 	var sorted []time.Duration

@@ -22,9 +22,10 @@ type tally struct {
 	reasons     map[string]int // why something was not acknowledged
 	took        []time.Duration
 	accepted    int
-	answered    int // with any status
-	failed      int // no answer came
-	interrupted int // on its way when the run was stopped
+	receipt     string // of the last one that was accepted
+	answered    int    // with any status
+	failed      int    // no answer came
+	interrupted int    // on its way when the run was stopped
 }
 
 func newTally() *tally {
@@ -45,6 +46,7 @@ func (t *tally) add(a *answer) {
 	}
 	if a.Accepted {
 		t.accepted++
+		t.receipt = a.Receipt
 		return
 	}
 	reason := a.reason()
