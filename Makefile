@@ -86,9 +86,9 @@ check: lint ## run before a commit, three minutes: lint, and the tests that need
 	@echo "Testing what needs no server, with the race detector"
 	@TMPDIR=$$(scripts/testfolder.sh) scripts/gotest.sh "$(checked)" -race -timeout 5m -skip '$(unchecked)' $(TESTFLAGS)
 
-# The linters and gotestsum, in the versions that tools/go.mod names.
+# The linters, gotestsum and oapi-codegen, in the versions that tools/go.mod names.
 bin/tools: tools/go.mod tools/go.sum
-	@echo "Building the linters and gotestsum"
+	@echo "Building the linters, gotestsum and oapi-codegen"
 	@GOBIN=$(CURDIR)/$@ go -C tools install tool
 	@touch $@
 

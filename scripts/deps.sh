@@ -29,7 +29,7 @@ there() {
 }
 
 # The modules of Node that the tests use, in the versions of package-lock.json: openid-client signs in, oidc-provider
-# issues tokens, axe-core looks for what is not accessible.
+# issues tokens, axe-core looks for what is not accessible, Redocly lints the OpenAPI documents.
 modules() {
 	local folder
 	folder=$(dirname "$0")/../internal/e2e/testdata/$1
@@ -44,6 +44,7 @@ modules() {
 modules openid-client
 modules oidc-provider
 modules axe
+modules redocly
 
 commands=() packages=()
 while read -r command package _; do

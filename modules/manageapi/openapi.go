@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -55,8 +56,8 @@ var description = sync.OnceValue(func() object {
 		}
 		part := read("openapi/" + f.Name())
 		if webhooks, ok := part["webhooks"]; ok {
-			base["webhooks"] = webhooks
-			part = part["components"].(object)
+			base["webhooks"] = inlined(webhooks, part)
+			continue
 		}
 		if paths, ok := part["paths"].(object); ok {
 			maps.Copy(base["paths"].(object), paths)
@@ -72,6 +73,33 @@ var description = sync.OnceValue(func() object {
 	}
 	return base
 })
+
+// inlined replaces the references in a part of a document by what they refer to: generators of code leave out what only
+// webhooks refer to.
+func inlined(node any, document object) any {
+	switch n := node.(type) {
+	case []any:
+		all := make([]any, len(n))
+		for i := range n {
+			all[i] = inlined(n[i], document)
+		}
+		return all
+	case object:
+		if ref, ok := n["$ref"].(string); ok {
+			var target any = document
+			for _, name := range strings.Split(strings.TrimPrefix(ref, "#/"), "/") {
+				target = target.(object)[name]
+			}
+			return inlined(target, document)
+		}
+		all := object{}
+		for name, value := range n {
+			all[name] = inlined(value, document)
+		}
+		return all
+	}
+	return node
+}
 
 func read(name string) object {
 	raw, err := written.ReadFile(name)
@@ -100,7 +128,7 @@ func complete(address string, item object) {
 	}
 	var inPath []any
 	for _, match := range parameter.FindAllStringSubmatch(address, -1) {
-		inPath = append(inPath, object{"$ref": "#/components/parameters/" + match[1]})
+		inPath = append(inPath, object{"$ref": "#/components/parameters/" + match[1] + "InPath"})
 	}
 	if len(inPath) > 0 {
 		item["parameters"] = inPath

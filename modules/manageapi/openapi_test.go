@@ -269,8 +269,8 @@ func TestOpenAPIOfTheReceiver(t *testing.T) {
 	require.NoError(t, err)
 	whole, err := document()
 	require.NoError(t, err)
-	c.requireValid(t, "openapi", "info", "webhooks", "components")
-	require.Equal(t, c.root["webhooks"], whole.root["webhooks"])
+	c.requireValid(t, "openapi", "info", "servers", "webhooks", "components")
+	require.Equal(t, inline(c, c.root["webhooks"]), whole.root["webhooks"])
 	for event, names := range map[string][]string{
 		"VERIFY": {"X-Service-Event", "X-Service-Signature", "User-Agent"},
 		"CANDIDATE-EXPORT": {"X-Service-Event", "X-Service-Signature", "User-Agent", "X-Service-UUID", "Link",
@@ -333,6 +333,29 @@ func TestOpenAPIOfTheReceiver(t *testing.T) {
 	verification := "/webhooks/VERIFY/post/requestBody/content/application~1json/schema"
 	require.NoError(t, c.valid(verification, []byte(sample("verify.json"))))
 	require.Error(t, c.valid(verification, []byte(`{"data":"verify"}`)))
+}
+
+// inline returns a part of a document in which nothing refers to the rest.
+func inline(c *contract, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if ref, ok := v["$ref"].(string); ok {
+			target, _ := c.at(strings.TrimPrefix(ref, "#"))
+			return inline(c, target)
+		}
+		all := map[string]any{}
+		for name, one := range v {
+			all[name] = inline(c, one)
+		}
+		return all
+	case []any:
+		all := make([]any, len(v))
+		for n := range v {
+			all[n] = inline(c, v[n])
+		}
+		return all
+	}
+	return v
 }
 
 // The documents write the maker's name of the gateway that serves them.

@@ -24,10 +24,10 @@ func receiver(folder string) ([]byte, error) {
 	var d struct {
 		OpenAPI    string          `json:"openapi"`
 		Info       json.RawMessage `json:"info"`
+		Servers    json.RawMessage `json:"servers"`
 		Webhooks   json.RawMessage `json:"webhooks"`
 		Components struct {
-			Parameters json.RawMessage `json:"parameters"`
-			Schemas    map[string]any  `json:"schemas"`
+			Schemas map[string]any `json:"schemas"`
 		} `json:"components"`
 	}
 	if err := json.Unmarshal(receiverBase, &d); err != nil {
@@ -108,8 +108,14 @@ func deviate(n map[string]any, d schemas.Deviation) {
 		kinds = []any{n["type"]}
 	}
 	kind := d.Accepts["type"]
-	if !slices.Contains(kinds, kind) {
+	switch {
+	case slices.Contains(kinds, kind):
+	case kind == "null":
 		n["type"] = append(kinds, kind)
+		return
+	default: // generators of code know no list of types but for null
+		n["anyOf"] = []any{map[string]any{"type": n["type"]}, map[string]any{"type": kind}}
+		delete(n, "type")
 		return
 	}
 	if expected, ok := n["const"]; ok {
@@ -132,6 +138,10 @@ func orNull(s map[string]any) map[string]any {
 		if !slices.Contains(kinds, any("null")) {
 			s["type"] = append(kinds, "null")
 		}
+		return s
+	}
+	if forms, ok := s["anyOf"].([]any); ok {
+		s["anyOf"] = append(forms, map[string]any{"type": "null"})
 		return s
 	}
 	if kind, ok := s["type"]; ok {
