@@ -33,7 +33,7 @@ func TestClientMadeOfTheDocument(t *testing.T) {
 	out, err := exec.Command("../../scripts/openapi.sh", folder).CombinedOutput()
 	require.NoError(t, err, string(out))
 
-	require.NoError(t, os.CopyFS(folder, os.DirFS("testdata/client")))
+	require.NoError(t, os.CopyFS(folder, os.DirFS("../../tools/openapi-client")))
 	gotool := func(args ...string) string {
 		c := exec.Command("go", args...)
 		// As a build without this test's flags, so that it finds in the cache what others compiled.
