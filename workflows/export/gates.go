@@ -195,12 +195,13 @@ func (g *gates) crowded(tenant string, now time.Time) int {
 }
 
 // rateBackoff is backoff where the rate was the reason. Twice as many as it allows have their turn, so that it is used.
-// Of a group one delivery at a time comes back: it needs no turn.
+// Of a group one delivery at a time comes back: it needs no turn. A delivery that began under another configuration may
+// know of no rate.
 func (g *gates) rateBackoff(i *model.Integration, patience time.Duration, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	one := g.of(i)
-	if patience == groupPatience {
+	if patience == groupPatience || i.Rate == nil {
 		return workflows.Jittered(max(gateDelay, one.untilAllowed()))
 	}
 	return one.turn(2*i.Rate.PerSecond, now)

@@ -115,3 +115,14 @@ func TestQueueIsLeft(t *testing.T) {
 		require.Equal(t, time.Minute, time.Since(began))
 	})
 }
+
+// A delivery that began before its integration got a rate is turned away by that, and waits like the others.
+func TestRateThatADeliveryDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	var g gates
+	before, now := limited(4, 1), time.Now()
+	before.Rate = nil
+	g.of(limited(4, 1))
+	require.GreaterOrEqual(t, g.rateBackoff(before, 0, now), gateDelay*4/5)
+	require.Less(t, g.rateBackoff(before, groupPatience, now), 2*gateDelay)
+}
