@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Usage: mutations.sh [NAME…]
-# Applies each mutation below to sign-in, in a copy of the tree, and runs the tests: at least one has to fail. Names choose
+# Applies each mutation below in a copy of the tree, to sign-in or to what delivers exports, and runs the tests: at least one
+# has to fail, of what delivers exports the random schedules alone. Names choose
 # some of the mutations. Exits with 1 when no test failed, or when the code that a mutation replaces is no longer there.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -25,7 +25,7 @@ var (
 
 // settling is how long it may take, once everything is well again, until everything has its end: the longest wait is that
 // for a workflow that Temporal has lost.
-const settling = 20 * time.Minute
+const settling = 5 * time.Minute
 
 // TestSchedules tries schedules, and shrinks the first that breaks an invariant. Another order of goroutines may hide it: it is
 // never tried again to see whether it passes.

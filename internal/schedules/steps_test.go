@@ -47,13 +47,13 @@ var actions = []struct {
 	{"range", 2, (*world).redeliverRange},
 	{"pause", 1, (*world).pauseRange},
 	{"retry", 2, (*world).retry},
-	{"erase", 3, (*world).erase},
+	{"erase", 4, (*world).erase},
 	{"quarantine", 2, (*world).quarantine},
 	{"release", 2, (*world).release},
-	{"away", 3, (*world).temporalAway},
-	{"back", 4, (*world).temporalBack},
-	{"empty", 1, (*world).temporalEmpty},
-	{"kill", 3, (*world).killNode},
+	{"away", 6, (*world).temporalAway},
+	{"back", 3, (*world).temporalBack},
+	{"empty", 2, (*world).temporalEmpty},
+	{"kill", 4, (*world).killNode},
 }
 
 // newSteps returns the steps of a seed.
@@ -149,6 +149,9 @@ func (w *world) quarantine(n *node, s step) error {
 
 // burst accepts exports of one tenant, or of all.
 func (w *world) burst(n *node, s step) error {
+	w.mu.Lock()
+	w.newest = len(w.order)
+	w.mu.Unlock()
 	for i := range 8 + s.b%30 {
 		of := s.a
 		if s.a%3 == 0 {
@@ -399,8 +402,15 @@ func (w *world) retry(n *node, s step) error {
 	return later(n.redeliverer.Retry(n.ctx, i, func(*store.Tx) error { return nil }))
 }
 
+// erase erases an export, or the first one of the last burst, which may have given its group the name.
 func (w *world) erase(n *node, s step) error {
-	e := w.some(s, func(e *sent) bool { return e.erased.IsZero() && !e.quarantined })
+	whole := func(e *sent) bool { return e.erased.IsZero() && !e.quarantined }
+	e := w.some(s, whole)
+	w.mu.Lock()
+	if s.b%2 == 0 && w.newest < len(w.order) && whole(w.order[w.newest]) {
+		e = w.order[w.newest]
+	}
+	w.mu.Unlock()
 	if e == nil {
 		return nil
 	}

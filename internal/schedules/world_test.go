@@ -49,6 +49,7 @@ type world struct {
 	gone      map[string]bool // tenants that left the configuration
 	sent      map[string]*sent
 	order     []*sent
+	newest    int // where the last burst begins in order
 	attempts  int
 	excused   []time.Time // when something happened that may have an export arrive twice
 	trace     []string
