@@ -36,6 +36,8 @@ type Console struct {
 	// issuer; at the gateway's own sign-in, the console registers itself.
 	ClientID     string `json:"client_id,omitempty"`
 	ClientSecret string `json:"client_secret,omitempty"`
+	// CA is a file of the authorities that may have signed the issuer's certificate. Default: the system's.
+	CA string `json:"ca,omitempty"`
 	// Keys are placeholders of the keys that seal its cookies: the first seals, the others open what was sealed before.
 	// Required.
 	Keys []string `json:"keys,omitempty"`
@@ -84,7 +86,7 @@ func (h *Console) check() error {
 	return nil
 }
 
-// Provision connects the handler to the gateway. It touches no file and no database.
+// Provision connects the handler to the gateway. It touches no database, and no file but ca.
 func (h *Console) Provision(ctx caddy.Context) error {
 	g, err := app.Of(ctx, "console")
 	if err != nil {
@@ -116,11 +118,15 @@ func (h *Console) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
+	client, err := g.Config.Egress.ClientFor(h.CA)
+	if err != nil {
+		return fmt.Errorf("console: %w", err)
+	}
 	c := console.Console{Gateway: g, URL: here, Title: cmp.Or(h.Title, g.Config.Names.Service),
 		Environment: h.Environment, Log: ctx.Logger(),
 		Address: clientAddress, Vault: sealing, API: manageapi.NewForPeople(func() *inner.Gateway { return g }, ctx.Logger().Named("manage")),
 		Issuer: &oidcclient.Provider{Issuer: issuer, ClientID: h.ClientID, Secret: strings.TrimSpace(secret),
-			Client: g.Config.Egress.Client(), Now: g.Now}}
+			Client: client, Now: g.Now}}
 	if c.Own = h.ClientID == ""; c.Own {
 		if err := console.OwnClient(c.Issuer, sealing, here); err != nil {
 			return err

@@ -17,6 +17,7 @@ import (
 //		issuer        <url>
 //		client_id     <id>
 //		client_secret <placeholder>
+//		ca            <file>
 //		url           <url>
 //		title         <text>
 //		environment   <word>
@@ -31,7 +32,7 @@ func parseConsole(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	const example = "console takes a block: write console {, below it key and roles, and then }"
 	texts := map[string]*string{"client_id": &handler.ClientID, "client_secret": &handler.ClientSecret,
 		"url": &handler.URL, "issuer": &handler.Issuer, "title": &handler.Title,
-		"environment": &handler.Environment}
+		"environment": &handler.Environment, "ca": &handler.CA}
 	err := app.Options(h, example, func(option string, args []string) error {
 		target, known := texts[option]
 		switch {
@@ -41,7 +42,7 @@ func parseConsole(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 			handler.Keys = args
 			return consoleKey.ValidateArgs(args, "{env.HIREGATE_CONSOLE_KEY}", dev)
 		case !known:
-			return fmt.Errorf("%s is unknown here: write key, roles, issuer, client_id, client_secret, url, title or "+
+			return fmt.Errorf("%s is unknown here: write key, roles, issuer, client_id, client_secret, ca, url, title or "+
 				"environment", option)
 		case len(args) != 1 || args[0] == "":
 			return fmt.Errorf("%s takes one argument", option)

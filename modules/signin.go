@@ -48,6 +48,8 @@ type UpstreamOIDC struct {
 	ClientID string `json:"client_id"`
 	// ClientSecret is a placeholder.
 	ClientSecret string `json:"client_secret"`
+	// CA is a file of the authorities that may have signed the provider's certificate. Default: the system's.
+	CA string `json:"ca,omitempty"`
 	// TrustEmail are domains whose addresses count as verified where the provider does not say whether they are.
 	TrustEmail []string `json:"trust_email,omitempty"`
 	// Domains limit which accounts are linked to users: those with an address in one of them. Default: all.
@@ -64,7 +66,7 @@ func (SignIn) CaddyModule() caddy.ModuleInfo {
 // signInFailures outlive a configuration.
 var signInFailures = password.NewFailures(time.Now)
 
-// Provision connects the handler to the gateway. It touches no file and no database.
+// Provision connects the handler to the gateway. It touches no database, and no file but ca.
 func (h *SignIn) Provision(ctx caddy.Context) error {
 	g, err := app.Of(ctx, "signin")
 	if err != nil {
@@ -142,9 +144,13 @@ func (c *UpstreamOIDC) resolve(config *config.Config, now func() time.Time) (*oi
 	if err != nil {
 		return nil, app.Unset("signin: upstream_oidc: client_secret", err)
 	}
+	client, err := config.Egress.ClientFor(c.CA)
+	if err != nil {
+		return nil, fmt.Errorf("signin: upstream_oidc: %w", err)
+	}
 	metrics.OpenIDProvider(c.Issuer)
 	return &oidcclient.Provider{Name: cmp.Or(c.Name, issuer.Hostname()), Issuer: c.Issuer, ClientID: c.ClientID,
-		Secret: strings.TrimSpace(secret), Client: config.Egress.Client(), Now: now,
+		Secret: strings.TrimSpace(secret), Client: client, Now: now,
 		TrustEmail: c.TrustEmail}, nil
 }
 

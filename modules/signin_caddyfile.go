@@ -24,6 +24,7 @@ import (
 //			name          <text>
 //			client_id     <id>
 //			client_secret <placeholder>
+//			ca            <file>
 //			trust_email   <domain...>
 //			domains       <domain...>
 //			provision     off
@@ -50,7 +51,7 @@ func parseSignIn(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 var examples = map[string]string{
 	"base_url": "https://gate.example.com/signin", "title": `"Recruiting Service"`, "rotate": "90d",
 	"name": `"Initech Staff"`, "client_id": "hiregate", "client_secret": "{env.HIREGATE_UPSTREAM_SECRET}",
-	"provision": "off",
+	"provision": "off", "ca": "/etc/hiregate/ca.pem",
 }
 
 func oneArgument(option string) error {
@@ -90,7 +91,7 @@ func (h *SignIn) upstream(d httpcaddyfile.Helper, args []string, dev bool) error
 	}
 	head := *d.Dispenser
 	u := &UpstreamOIDC{Issuer: args[0]}
-	targets := map[string]*string{"name": &u.Name, "client_id": &u.ClientID, "client_secret": &u.ClientSecret}
+	targets := map[string]*string{"name": &u.Name, "client_id": &u.ClientID, "client_secret": &u.ClientSecret, "ca": &u.CA}
 	domains := map[string]*[]string{"trust_email": &u.TrustEmail, "domains": &u.Domains}
 	for d.NextBlock(1) {
 		option := d.Val()
@@ -108,7 +109,7 @@ func (h *SignIn) upstream(d httpcaddyfile.Helper, args []string, dev bool) error
 			}
 			u.ProvisionOff = true
 		case !known:
-			return fmt.Errorf("%s is unknown here: write name, client_id, client_secret, trust_email, domains or provision", option)
+			return fmt.Errorf("%s is unknown here: write name, client_id, client_secret, ca, trust_email, domains or provision", option)
 		case *target != "":
 			return fmt.Errorf("%s is there twice: keep one of them", option)
 		case !d.AllArgs(target) || *target == "":

@@ -2,12 +2,11 @@ package gateway
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"os"
 
 	"go.temporal.io/sdk/client"
 
+	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/model"
 )
 
@@ -37,15 +36,9 @@ func (s Security) TLSConfig() (*tls.Config, error) {
 	}
 	c := &tls.Config{ServerName: s.TLS.ServerName}
 	if s.TLS.CA != "" {
-		raw, err := os.ReadFile(s.TLS.CA)
-		if err != nil {
-			return nil, fmt.Errorf("temporal: ca: %w: name a file with the authorities' certificates, which the "+
-				"gateway's user may read", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(raw) {
-			return nil, fmt.Errorf("temporal: ca: there is no certificate in %s: it must hold those of the authorities, as PEM",
-				s.TLS.CA)
+		var err error
+		if c.RootCAs, err = egress.Authorities(s.TLS.CA); err != nil {
+			return nil, fmt.Errorf("temporal: %w", err)
 		}
 	}
 	if s.TLS.Certificate == "" && s.TLS.Key == "" {

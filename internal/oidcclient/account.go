@@ -125,7 +125,7 @@ func (p *Provider) Redeem(ctx context.Context, q url.Values, redirectURI string,
 		if errors.As(err, &refused) && refused.Response != nil { // its text contains the upstream's body
 			return nil, fmt.Errorf("exchanging the upstream's code: it was answered %d", refused.Response.StatusCode)
 		}
-		return nil, fmt.Errorf("exchanging the upstream's code: %w", err)
+		return nil, advised(fmt.Errorf("exchanging the upstream's code: %w", err))
 	}
 	if err := bearer.Check(issued); err != nil {
 		return nil, fmt.Errorf("exchanging the upstream's code: %w", err)

@@ -5,6 +5,7 @@ package oidcclient
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -101,7 +102,7 @@ func (p *Provider) ask() (*Metadata, error) {
 	client.Transport = keys
 	found, err := oidc.NewProvider(oidc.ClientContext(context.Background(), client), p.Issuer)
 	if err != nil {
-		return nil, fmt.Errorf("reading the provider's metadata: %w", err)
+		return nil, advised(fmt.Errorf("reading the provider's metadata: %w", err))
 	}
 	m := &Metadata{Provider: found, here: p}
 	if found.Claims(m) != nil {
@@ -110,6 +111,18 @@ func (p *Provider) ask() (*Metadata, error) {
 	}
 	keys.url = m.KeysURL
 	return m, nil
+}
+
+// ErrAuthority means that the provider's certificate is of an authority that is not trusted here.
+var ErrAuthority = errors.New("its certificate is of an authority that this machine does not know: name the file of that " +
+	"authority with ca, beside the provider's client_id, or add it to those of the system")
+
+// advised adds to an error what to do, where the provider's certificate is of an unknown authority.
+func advised(err error) error {
+	if errors.As(err, new(x509.UnknownAuthorityError)) {
+		return fmt.Errorf("%w: %w", err, ErrAuthority)
+	}
+	return err
 }
 
 // EndSessionURL returns the address at which the user of an ID token signs out; empty: the provider has none.

@@ -2,9 +2,13 @@ package oidcclient_test
 
 import (
 	"context"
+	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/metrics/metricstest"
 	"github.com/hiregate/hiregate/internal/oidcclient"
@@ -123,4 +128,36 @@ func TestAnswersOfAProviderAreBounded(t *testing.T) {
 	require.ErrorContains(t, err, "http: request body too large")
 	<-ended
 	require.Less(t, sent, 256<<20)
+}
+
+// A provider whose certificate is of an internal authority is reached once that is named, and before the error says so.
+func TestAnAuthorityOfItsOwn(t *testing.T) {
+	t.Parallel()
+	var server *httptest.Server
+	server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"issuer":%q,"authorization_endpoint":%q}`, server.URL, server.URL+"/authorize")
+	}))
+	t.Cleanup(server.Close)
+	guard := egress.New(egress.Policy{Allow: []egress.Allowance{{Prefix: netip.MustParsePrefix("127.0.0.0/8")}}})
+	t.Cleanup(guard.Close)
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600))
+	for _, file := range []string{"", ca} {
+		client, err := guard.ClientFor(file)
+		require.NoError(t, err)
+		address, err := discovered(t.Context(), &oidcclient.Provider{Issuer: server.URL, Client: client, Now: time.Now})
+		if file == "" {
+			require.ErrorIs(t, err, oidcclient.ErrAuthority)
+			require.ErrorContains(t, err, "name the file of that authority with ca")
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, server.URL+"/authorize", address)
+	}
+	_, err := guard.ClientFor(ca + ".none")
+	require.ErrorContains(t, err, "ca: open ")
+	require.NoError(t, os.WriteFile(ca, []byte("no certificate"), 0o600))
+	_, err = guard.ClientFor(ca)
+	require.ErrorContains(t, err, "ca: there is no certificate in ")
 }

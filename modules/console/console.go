@@ -331,6 +331,7 @@ var (
 	errDeclined   = &failure{status: http.StatusForbidden, Text: "SignInDeclined"}
 	errPortal     = &failure{status: http.StatusForbidden, Text: "PortalEnded"}
 	errUpstream   = &failure{status: http.StatusBadGateway, Text: "UpstreamFailed"}
+	errAuthority  = &failure{status: http.StatusBadGateway, Text: "UpstreamAuthority"}
 	errOwnAccount = &failure{status: http.StatusForbidden, Text: "OwnAccount"}
 	errBusy       = &failure{status: http.StatusServiceUnavailable, Text: "TooManyPages"}
 	errAway       = &failure{status: http.StatusServiceUnavailable, Text: "Away"}

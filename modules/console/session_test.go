@@ -228,3 +228,15 @@ func TestSessionEndsBeforeAForm(t *testing.T) {
 	require.Contains(t, text, "nothing was done")
 	require.Contains(t, text, `class="banner warn"`)
 }
+
+// Where the provider's certificate is of an authority that is not known, the page says what to configure.
+func TestAProviderOfAnUnknownAuthority(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	provider := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(provider.Close)
+	b.Issuer.Issuer = provider.URL
+	w := b.send("", http.MethodGet, "/sign-in", nil)
+	require.Equal(t, http.StatusBadGateway, w.Code)
+	require.Contains(t, w.Body.String(), "has to name the file of that authority with ca, in the block of console")
+}

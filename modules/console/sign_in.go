@@ -131,5 +131,9 @@ func (c *Console) callback(w http.ResponseWriter, r *http.Request) {
 
 func (c *Console) signInFailed(w http.ResponseWriter, r *http.Request, err error) {
 	c.Log.Warn("nobody could be signed in to the console", zap.Error(err))
+	if errors.Is(err, oidcclient.ErrAuthority) {
+		c.fail(w, r, nil, errAuthority)
+		return
+	}
 	c.fail(w, r, nil, errUpstream)
 }

@@ -155,5 +155,9 @@ func (p *Provider) upstreamProblem(r *http.Request, a *authorization, err error)
 	}
 	p.Log.Warn("sign-in at the upstream failed", zap.Error(err))
 	p.failed(r, a, "upstream_failed", "")
+	if errors.Is(err, oidcclient.ErrAuthority) {
+		return badRequest(code, "the certificate of the user's provider is of an authority that the gateway does not know: its "+
+			"operator has to name that with ca, in upstream_oidc")
+	}
 	return badRequest(code, "signing in at the user's provider did not work")
 }

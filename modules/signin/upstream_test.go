@@ -427,3 +427,19 @@ func TestNoUpstream(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, b.browser().ask(http.MethodGet, "/oauth/upstream/callback?code=x&state=y",
 		nil).Code)
 }
+
+// Where the upstream's certificate is of an authority that is not known, the application and the log get that reason.
+func TestAnUpstreamOfAnUnknownAuthority(t *testing.T) {
+	t.Parallel()
+	j := newJoint(t)
+	company := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(company.Close)
+	j.Provider.Upstream = &oidcclient.Provider{Name: "Initech Staff", Issuer: company.URL, ClientID: "hiregate", Client: http.DefaultClient, Now: j.Now}
+	j.Provider = signin.New(*j.Provider)
+	u := j.browser()
+	sent := u.submit(u.authorize(base()), upstreamForm, url.Values{})
+	require.Contains(t, back(t, sent, callback).Get("error_description"), "of an authority that the gateway does not know")
+	logged := j.Logged.FilterMessage("sign-in at the upstream failed").All()
+	require.Len(t, logged, 1)
+	require.Contains(t, logged[0].ContextMap()["error"], "name the file of that authority with ca")
+}
