@@ -13,11 +13,11 @@ import (
 )
 
 // engine returns docker on an engine: the one that runs, else one of the test's own, which leaves nothing behind and
-// touches neither the network nor its rules.
-func engine(t *testing.T) docker {
+// touches neither the network nor its rules. host is its address; empty: the usual one.
+func engine(t *testing.T) (run docker, host string) {
 	t.Helper()
 	if exec.Command(program(t, "docker"), "info").Run() == nil {
-		return at(t, "")
+		return at(t, ""), ""
 	}
 	require.Zero(t, os.Geteuid(), "no Docker engine runs: start one, or run this test as root, which starts its own")
 	dockerd := program(t, "dockerd")
@@ -69,5 +69,5 @@ func engine(t *testing.T) docker {
 		require.Fail(t, "dockerd ended")
 	default:
 	}
-	return at(t, socket)
+	return at(t, socket), socket
 }

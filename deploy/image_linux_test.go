@@ -53,7 +53,7 @@ http://:80 {
 // TestImage builds the last stage of the Dockerfile around the compiled binary, and runs it as docker-compose.yml does.
 func TestImage(t *testing.T) {
 	t.Parallel()
-	run := engine(t)
+	run, _ := engine(t)
 	name := "hiregate-test-" + strings.ToLower(rand.Text())
 	run("build", "--quiet", "--tag", name, lastStage(t))
 	t.Cleanup(func() { run("rmi", "--force", name) })
