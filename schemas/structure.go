@@ -72,6 +72,45 @@ func (o *outline) add(path string, value any) {
 	o.parts[at] = part
 }
 
+// Misspelled returns a Finding for each property of a Document that has the name of one of the contract's in another spelling: with other
+// capitals, or with underscores or hyphens between its words.
+func (d *Document) Misspelled() (all []Finding) {
+	var look func(path string, value any)
+	look = func(path string, value any) {
+		switch v := value.(type) {
+		case []any:
+			for n, item := range v {
+				look(path+"/"+strconv.Itoa(n), item)
+			}
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				switch meant := spellings()[spelling(name)]; {
+				case names()[name]:
+					look(path+"/"+name, v[name])
+				case meant != "":
+					all = append(all, Finding{Pointer: path + "/" + name, Rule: "spelled " + meant, Found: "another spelling"})
+				}
+			}
+		}
+	}
+	look("", d.Value)
+	return all
+}
+
+// spelling is what all spellings of a name have in common.
+func spelling(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+}
+
+// spellings has the names of the contract by what their spellings have in common.
+var spellings = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for name := range names() {
+		all[spelling(name)] = name
+	}
+	return all
+})
+
 // shownName is a name as a path shows it.
 func shownName(name string) string {
 	if names()[name] {

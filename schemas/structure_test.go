@@ -53,3 +53,17 @@ func TestStructureOfNoJSON(t *testing.T) {
 	_, _, err := Structure([]byte(`{"candidate":`))
 	require.Error(t, err)
 }
+
+// A property of the contract in another spelling is found, and what a sender has beside those of the contract is not looked into.
+func TestMisspelled(t *testing.T) {
+	t.Parallel()
+	doc, err := Guard([]byte(`{"candidate":{"person":{"citizenship":["x"],"apply_date":"x","citizenShip":[]},"Profiles":[],
+		"profiles":[{"education":[{"Education-Level-Codes":[]}]}],"extra":{"Person":{"Id":1}},"pronouns":"x"}}`))
+	require.NoError(t, err)
+	require.Equal(t, []Finding{
+		{Pointer: "/candidate/Profiles", Rule: "spelled profiles", Found: "another spelling"},
+		{Pointer: "/candidate/person/apply_date", Rule: "spelled applyDate", Found: "another spelling"},
+		{Pointer: "/candidate/person/citizenship", Rule: "spelled citizenShip", Found: "another spelling"},
+		{Pointer: "/candidate/profiles/0/education/0/Education-Level-Codes", Rule: "spelled educationLevelCodes", Found: "another spelling"},
+	}, doc.Misspelled())
+}

@@ -99,3 +99,29 @@ func TestOurClientPassesItsCheck(t *testing.T) {
 	require.Zero(t, watching.exitCode(), watching.out.String())
 	require.Equal(t, 18, strings.Count(watching.out.String(), `"verdict":"passed"`), watching.out.String())
 }
+
+// What the gateway sends in the role of a service keeps all that `hiregate check sender` demands. The command ends by itself.
+func TestOurServicePassesItsCheck(t *testing.T) {
+	t.Parallel()
+	s := newSystemWith(t, setup{
+		options: "candidate_url https://service.example.com/candidates/{candidate}",
+		tenant:  "integration hris {\nurl http://PARTNER/check?client=check\nsecret " + outboundSecret + "\nretry 500ms 1s\n}",
+	})
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte(outboundSecret+"\n"), 0o600))
+	watching := start(t, nil, hiregate(t), "check", "sender", "--listen", s.partner(), "--secret-file", secret, "--format", "json")
+	watching.line("^Save an integration with the URL http://" + s.partner() + `/check\?client=check and the secret in `)
+	watching.line("VERIFY .* answered 202")
+	watching.line("VERIFY .* answered 200")
+	s.put("/tenants/acme/jobs/NURSE-1", map[string]any{"id": "job-1", "title": "Nurse", "customFields": []any{}})
+	for n := range 2 {
+		c, a := fmt.Sprint("c-", n), fmt.Sprint("a-", n)
+		s.put("/tenants/acme/candidates/"+c, map[string]any{"name": map[string]string{"given": "Zoë"}})
+		s.put("/tenants/acme/job-applications/"+a, map[string]any{"candidate": c, "jobBoardCode": "NURSE-1"})
+		s.post201("/tenants/acme/job-applications/"+a+"/documents?id=doc&fileName=r.pdf", []byte("%PDF-1.4"))
+		s.post201("/tenants/acme/candidates/"+c+"/exports", map[string]any{})
+		watching.line(fmt.Sprint(n+5, "  CANDIDATE-EXPORT .* answered 200")) // the first one after 503 and 302
+	}
+	require.Zero(t, watching.exitCode(), watching.out.String())
+	require.Equal(t, 39, strings.Count(watching.out.String(), `"verdict":"passed"`), watching.out.String())
+}

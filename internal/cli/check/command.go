@@ -1,4 +1,4 @@
-// Package check has the command `hiregate check`: it finds out whether a partner's endpoint does what the contract
+// Package check has the command `hiregate check`: it finds out whether an endpoint, a client or a service does what the contract
 // demands, and proves each requirement with requests.
 package check
 
@@ -67,12 +67,12 @@ func (f *flags) check() error {
 func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Checks whether a partner's endpoint does what the contract demands",
+		Short: "Checks whether an endpoint, a client or a service does what the contract demands",
 		Args:  terminal.Exactly(0, "check takes a command, such as: hiregate check receiver http://localhost:8090/acme --secret-file FILE"),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.SetFlagErrorFunc(terminal.FlagError)
-	cmd.AddCommand(receiverCommand(), applyCommand(), partnerCommand())
+	cmd.AddCommand(receiverCommand(), senderCommand(), applyCommand(), partnerCommand())
 	return cmd
 }
 

@@ -32,7 +32,7 @@ func TestPageListsTheChecks(t *testing.T) {
 	require.NoError(t, err)
 	want := string(text)
 	for kind, checks := range map[string][]Result{"receiver": listed(receiverChecks), "apply": listed(applyChecks),
-		"partner": listed(partnerChecks)} {
+		"partner": listed(partnerChecks), "sender": listed(senderChecks)} {
 		var table strings.Builder
 		table.WriteString("\n| check | level | requirement | contract |\n|---|---|---|---|\n")
 		for _, c := range checks {
@@ -133,6 +133,10 @@ func TestExitCodes(t *testing.T) {
 		"another secret":  {[]string{"receiver", soundURL, "--secret", secret, "--only", "B-01"}, 1, "hiregate signature explain"},
 		"no report":       {append([]string{"apply", soundURL, "--only", "C-01", "--report", secret + "/x"}, right...), 3, "writing the report"},
 		"no documents":    {[]string{"receiver", soundURL, "--secret", secret, "--documents-url", "http://a"}, 2, "--documents-listen"},
+		"no address":      {[]string{"sender", "--listen", "8086"}, 2, "--listen takes an IP address with a port"},
+		"no way here":     {[]string{"sender", "--listen", "0.0.0.0:0"}, 2, "by which name does the service reach this machine?"},
+		"no secret file":  {[]string{"sender", "--secret-file", secret + "x"}, 3, "no such file"},
+		"no event":        {[]string{"sender", "--listen", "127.0.0.1:0", "--wait", "1ms"}, 3, "no event came: save an integration with the URL above"},
 		"another host": {append([]string{"apply", "https://partner.example.com"}, right...), 2,
 			"nothing was sent, because partner.example.com is not this machine: add --yes-send"},
 	} {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"net/netip"
 	"time"
 
@@ -70,25 +68,15 @@ func (f *partnerFlags) run(ctx context.Context, cmd *cobra.Command, _ []string) 
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "%-20s answered %s\n", what, terminal.StatusText(o.status))
 	}
-	listener, err := net.Listen("tcp", f.listen)
+	listener, err := listenAt(f.listen)
 	if err != nil {
-		return terminal.Unable(fmt.Errorf("listening on %s: %w; choose another address with --listen", f.listen, terminal.Cause(err)))
-	}
-	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
-	served := make(chan error, 1)
-	fmt.Fprintf(cmd.ErrOrStderr(), "Apply at http://%s as %s with the password %s for the job %s.\n", listener.Addr(), partnerUser,
-		partnerPassword, partnerJob) // before the first request prints its own line
-	go func() { served <- server.Serve(listener) }()
-	select {
-	case <-s.finished:
-	case <-ctx.Done():
-	case <-time.After(f.wait):
-	case err := <-served:
 		return err
 	}
-	closing, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	_ = server.Shutdown(closing) // a client that is still there changes nothing any more
+	fmt.Fprintf(cmd.ErrOrStderr(), "Apply at http://%s as %s with the password %s for the job %s.\n", listener.Addr(), partnerUser,
+		partnerPassword, partnerJob) // before the first request prints its own line
+	if err := watch(ctx, listener, s, s.finished, f.wait); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.each = func(observation) {}

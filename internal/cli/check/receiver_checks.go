@@ -22,7 +22,8 @@ const (
 	makersName     = "Decisions, The maker's name, and ours"
 	receiving      = "Decisions, Webhook, receiving"
 	sending        = "Decisions, Webhook, sending"
-	documents      = "Decisions, Documents"
+	endpoints      = "Endpoints, B"
+	fetching       = "Decisions, Documents"
 )
 
 const (
@@ -177,8 +178,8 @@ var receiverChecks = []check[*receiver]{
 		return finding{}
 	}},
 	{"B-29", "The documents of an export are fetched.", urlsEnd, Should, fetched},
-	{"B-30", "A document that was answered 503 is fetched again.", documents, Should, fetchedAgain},
-	{"B-31", "A document that was answered 410 is not asked for again.", documents, Should, givenUp},
+	{"B-30", "A document that was answered 503 is fetched again.", fetching, Should, fetchedAgain},
+	{"B-31", "A document that was answered 410 is not asked for again.", fetching, Should, givenUp},
 	{"B-32", "VERIFY and an export, signed with an empty secret, are refused with 4xx.", authentication, Must, emptySecret},
 	{"B-33", "A signature with one wrong digit is refused with 4xx.", authentication, Must, wrongDigit},
 	{"B-34", "A part of the signature, or more than it, is refused with 4xx.", authentication, Must, partOrMore},

@@ -162,6 +162,17 @@ func (e *evidence) explain() []attempt {
 	return best
 }
 
+// Mistake names the difference with which the header matches a body and a secret, in a few words; empty: none was found, or it matches as
+// it is. others are the bodies of other events.
+func Mistake(header string, body []byte, secret string, others ...[]byte) string {
+	e := &evidence{header: header, body: body, secrets: [][]byte{[]byte(secret)}, others: others}
+	var names []string
+	for _, a := range e.explain() {
+		names = append(names, a.name)
+	}
+	return strings.Join(names, ", and ")
+}
+
 // variant is a secret or a body, and the attempt that made it.
 type variant struct {
 	attempt
