@@ -158,10 +158,11 @@ func withoutVerdict(fn func() error) error {
 }
 
 var (
-	// ahead matches the words that Caddy puts before the sentence.
-	ahead = regexp.MustCompile(`^(?:adapting config using \w+: |parsing caddyfile tokens for '\w+': )+`)
+	// ahead matches the words that Caddy puts before the sentence: how it came to the module, some of which belong to others.
+	ahead = regexp.MustCompile(`^(?:(?:adapting config using \w+|parsing caddyfile tokens for '\w+'|loading (?:new config|\w+ app module|` +
+		`handler modules|module '[\w.]+')|provision [\w.]+|server \w+|setting up (?:route handlers|subroutes)|(?:route|position) \d+): )+`)
 	// behind matches the place in the file that our sentences, and some of Caddy's, end with; the first one is the closest.
-	behind = regexp.MustCompile(`^(.*?),? at ([^\s,()]+:\d+)\b.*$`)
+	behind = regexp.MustCompile(`^(.*?),? at ([^\s,()]+:\d+)\b(.*)$`)
 	// before is how Caddy's own errors say it.
 	before = regexp.MustCompile(`^([^\s,()]+:\d+)(?::| -)? (?:Error during parsing: )?(.*)$`)
 )
@@ -173,6 +174,9 @@ func placed(text string) string {
 		return at[1] + ": " + at[2]
 	}
 	if at := behind.FindStringSubmatch(text); at != nil && !strings.Contains(text, "\n") {
+		if strings.HasPrefix(at[3], "; ") || strings.HasPrefix(at[3], ", {") { // it goes on, with further places
+			return at[2] + ": " + text
+		}
 		sentence := at[1]
 		if strings.Count(sentence, "(") > strings.Count(sentence, ")") {
 			sentence += ")"
