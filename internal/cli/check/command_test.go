@@ -52,6 +52,15 @@ func TestPageListsTheChecks(t *testing.T) {
 	require.Equal(t, want, string(text), "run go test ./internal/cli/check -run Page -update")
 }
 
+// The first page says how many checks the sample partner passes: all but that of a rotation (TestSoundReceiversPassTheirCheck).
+func TestFirstPageCountsTheChecks(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../README.md")
+	require.NoError(t, err)
+	require.Contains(t, string(text), fmt.Sprintf("%d of %d checks passed; failed: 0 must, 0 should; skipped: 1.", len(receiverChecks)-1,
+		len(receiverChecks)))
+}
+
 // proves demands that a check failed, and says what came, on a target with its fault. Of the other musts those in also failed, and
 // the rest has one of the allowed verdicts.
 func proves(t *testing.T, results map[string]Result, check string, also []string, allowed ...string) {
