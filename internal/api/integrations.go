@@ -120,7 +120,7 @@ type Retry struct {
 	// a person asked for it; otherwise it began by itself, when the integration received an export after it had failed
 	Asked    bool  `json:"asked"`
 	Received int64 `json:"received"` // deliveries that were received
-	// deliveries that failed once more; they wait for their next attempt again, as their schedule says
+	// deliveries that failed once more; they wait for their next attempt, which is when it was planned before
 	Failed  int64     `json:"failed"`
 	Reason  string    `json:"reason,omitempty"` // why it ended before it reached all
 	BeganAt time.Time `json:"beganAt,omitzero"`

@@ -69,6 +69,47 @@ func TestBacklogLeavesAfterAnOutage(t *testing.T) {
 	}
 }
 
+// Whoever tries all while the partner is still broken tries the oldest, and delays none of them. Once it is repaired all go.
+func TestTryingAllDelaysNothing(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, hourlyRetries)
+	var status atomic.Int64
+	status.Store(http.StatusNotFound)
+	partner := s.startRecorder(func(event string, _ int) int {
+		if event == "VERIFY" {
+			return http.StatusOK
+		}
+		return int(status.Load())
+	})
+	s.gateway.line("integration configured")
+	var ids []string
+	var planned []time.Time
+	for n := range 15 {
+		ids = append(ids, s.accepted(minimal(fmt.Sprint("c-", n))))
+		planned = append(planned, s.awaitOutcome(ids[n], "retrying").Deliveries[0].NextAt)
+	}
+	status.Store(http.StatusServiceUnavailable)
+	out, err := s.run("integration", "retry", "acme/hris")
+	require.Error(t, err, out)
+	require.Contains(t, out, "0 of 15 exports were received, 1 failed again: the oldest was answered 503; the other 14 keep "+
+		"their next attempts")
+	out, err = s.run("export", "redeliver", "acme/"+ids[7])
+	require.Error(t, err, out)
+	require.Eventually(t, func() bool { return len(partner.of("CANDIDATE-EXPORT")) == 17 }, patience, 100*time.Millisecond)
+	for n, id := range ids {
+		var e shown
+		tried := n == 0 || n == 7
+		require.Eventually(t, func() bool {
+			e, _ = s.show(id)
+			return len(e.Deliveries) == 1 && (!tried || len(e.Deliveries[0].Attempts) == 2)
+		}, patience, 100*time.Millisecond)
+		require.Equal(t, planned[n], e.Deliveries[0].NextAt, n)
+		require.Equal(t, tried, len(e.Deliveries[0].Attempts) == 2 && e.Deliveries[0].Attempts[1].Manual, n)
+	}
+	status.Store(http.StatusOK)
+	require.Contains(t, s.cli("integration", "retry", "acme/hris"), "15 of 15 exports were received, 0 failed again")
+}
+
 // byAge returns the keys of all exports of a database, the oldest first.
 func byAge(t *testing.T, address string) (keys []string) {
 	t.Helper()

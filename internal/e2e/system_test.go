@@ -310,14 +310,16 @@ func minimal(id string) []byte {
 type shown struct {
 	Workflow   string `json:"workflow"`
 	Deliveries []struct {
-		Integration string `json:"integration"`
-		Outcome     string `json:"outcome"`
-		Class       string `json:"class"`
-		Reason      string `json:"reason"`
-		Round       int    `json:"round"`
+		Integration string    `json:"integration"`
+		Outcome     string    `json:"outcome"`
+		Class       string    `json:"class"`
+		Reason      string    `json:"reason"`
+		Round       int       `json:"round"`
+		NextAt      time.Time `json:"nextAt"`
 		Attempts    []struct {
 			StartedAt time.Time `json:"startedAt"`
 			Status    int       `json:"status"`
+			Manual    bool      `json:"manual"`
 		} `json:"history"`
 	} `json:"deliveries"`
 }

@@ -92,6 +92,14 @@ func NewDelivery(e *Export, integration string, round int, at time.Time) *Delive
 	}
 }
 
+// Due returns when the next attempt is to be made; the zero time: at once, since somebody asked for it or none is planned.
+func (d *Delivery) Due() time.Time {
+	if !d.AskedAt.IsZero() {
+		return time.Time{}
+	}
+	return d.NextAt
+}
+
 // Attempted counts an attempt, and clears what was before it. fault is who has to look at its failure, reason says what
 // failed; both are empty when the integration received the export. Deliver, Retry, Hold or Expire then decides how the
 // delivery goes on.

@@ -86,6 +86,14 @@ var Reasons = []struct{ Code, Sentence string }{
 	{"removed", "it was removed"},
 	{"not_configured_here", "it is not in this gateway's configuration; what waits for it goes out once it is there again"},
 
+	// attempts that somebody asked for
+	{"retry_stopped", "{cause}; the other {left} keep their next attempts"},
+	{"retry_stopped_before_one", "{cause}; the other one keeps its next attempt"},
+	{"oldest_answered", "the oldest was answered {status}"},
+	{"oldest_not_received", "the oldest was not received: {cause}"},
+	{"one_answered", "one was answered {status}"},
+	{"one_not_received", "one was not received: {cause}"},
+
 	// documents
 	{"document_url", "the document's URL is no http or https URL: its service has to send another one"},
 	{"document_url_ended", "the document's URL ended before the gateway could fetch it: have the candidate exported again"},

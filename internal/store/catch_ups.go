@@ -88,8 +88,8 @@ func (tx *Tx) UpdateCatchUp(c *model.CatchUp, till time.Time) (bool, error) {
 		rows.Micros(c.BeganAt))
 }
 
-// MakeDue makes the next deliveries due that a catch-up comes to, at most MaxPage, and returns them by export. It
-// leaves out those that another node is writing.
+// MakeDue makes the next deliveries due that a catch-up comes to, at most MaxPage, and returns them by export. Those that
+// somebody asked for keep when their next attempt was planned. It leaves out those that another node is writing.
 func (tx *Tx) MakeDue(c *model.CatchUp, limit int, now time.Time) ([]*model.Delivery, error) {
 	where := waits
 	if !c.Asked { // neither the data nor a partner's wish to be left alone changes by itself
@@ -105,7 +105,7 @@ func (tx *Tx) MakeDue(c *model.CatchUp, limit int, now time.Time) ([]*model.Deli
 	in, args := oneOf(deliveryIDs(page))
 	n := len(args)
 	return page, tx.sql.Run(fmt.Sprintf(`UPDATE deliveries SET
-			next_at = CASE WHEN next_at < $%[1]d THEN next_at ELSE $%[1]d END,
+			next_at = CASE WHEN $%[2]d OR next_at < $%[1]d THEN next_at ELSE $%[1]d END,
 			asked_at = CASE WHEN $%[2]d THEN $%[1]d ELSE asked_at END
 		WHERE id IN (%[3]s)`, n+1, n+2, in), append(args, rows.Micros(now), c.Asked)...)
 }

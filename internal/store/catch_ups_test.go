@@ -77,6 +77,7 @@ func TestCatchUpMakesDueWhatWaits(t *testing.T) {
 		again, err = db.DeliveriesByID(t.Context(), []*model.Delivery{refused})
 		require.NoError(t, err)
 		require.Equal(t, now, again[0].AskedAt)
+		require.Equal(t, noon.Add(time.Hour), again[0].NextAt, "an attempt by hand leaves the planned one")
 	})
 }
 

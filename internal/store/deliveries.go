@@ -104,6 +104,12 @@ func (tx *Tx) MarkBegunBy(actor string, exportID int64, round int, integration s
 		actor, exportID, round, integration)
 }
 
+// CountManualAttempts counts the attempts of a delivery that somebody asked for, after the first one.
+func (db *DB) CountManualAttempts(ctx context.Context, deliveryID int64) (int, error) {
+	return rows.QueryOne(ctx, db.reads, rows.Value[int],
+		`SELECT count(*) FROM attempts WHERE delivery_id = $1 AND number > 1 AND manual`, deliveryID)
+}
+
 // UpdateAttempts sets a delivery's number of attempts, after two were made at once.
 func (tx *Tx) UpdateAttempts(deliveryID int64, attempts int) error {
 	return tx.sql.Run(`UPDATE deliveries SET attempts = $1 WHERE id = $2`, attempts, deliveryID)

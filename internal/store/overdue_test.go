@@ -45,6 +45,11 @@ func TestWhatIsOverdue(t *testing.T) {
 		}
 		first := put("its attempt is late", asIs)
 		put("its attempt is due now", func(_ *model.Export, d *model.Delivery) { d.NextAt = noon.Add(time.Microsecond) })
+		asked := func(at time.Time) func(*model.Export, *model.Delivery) {
+			return func(_ *model.Export, d *model.Delivery) { d.NextAt, d.AskedAt = noon.Add(time.Hour), at }
+		}
+		put("asked for", asked(noon))
+		put("asked for just now", asked(noon.Add(time.Microsecond)))
 		put("not attempted", func(_ *model.Export, d *model.Delivery) { d.NextAt = time.Time{} })
 		put("not attempted, and just begun", func(_ *model.Export, d *model.Delivery) { d.NextAt, d.CreatedAt = time.Time{}, noon.Add(time.Second) })
 		put("redelivered", asIs, model.Delivery{Round: 1, Outcome: model.Delivered, CreatedAt: noon})
@@ -66,7 +71,7 @@ func TestWhatIsOverdue(t *testing.T) {
 			}
 			return found
 		}
-		late := []string{"its attempt is late", "not attempted", "another's was redelivered", "two are late", "triggered, retrying"}
+		late := []string{"its attempt is late", "asked for", "not attempted", "another's was redelivered", "two are late", "triggered, retrying"}
 		require.Equal(t, late, overdue(model.Retrying, 0, 10))
 		require.Equal(t, late[1:3], overdue(model.Retrying, first, 2))
 		require.Equal(t, []string{"to be parked", "triggered, at its end"}, overdue(model.Held, 0, 10))

@@ -190,17 +190,17 @@ func TestTryAllNow(t *testing.T) {
 	w := b.send(operator, http.MethodPost, hris+"/retry", url.Values{})
 	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
 	page := b.see(operator, w.Header().Get("Location")[len("/console"):], http.StatusOK)
-	require.Contains(t, page, "What waits is being tried now.")
+	require.Contains(t, page, "The oldest is being tried now. The others follow once one is received.")
 	require.Contains(t, page, "They are being tried, the oldest first: 3 still wait.")
 	require.NotContains(t, page, "Try all")
 
 	at := model.Place{Tenant: "acme", Integration: "hris"}
 	c, err := b.Runtime.Store().CatchUp(t.Context(), at)
 	require.NoError(t, err)
-	c.Received, c.Failed, c.Reason, c.EndedAt = 1, 2, "it fails again: answered 503", time.Now()
+	c.Received, c.Failed, c.Reason, c.EndedAt = 1, 2, "the oldest was answered 503; the other 2 keep their next attempts", time.Now()
 	b.Write(t, func(tx *store.Tx) error { _, err := tx.UpdateCatchUp(c, time.Now()); return err })
 	page = b.see(operator, hris, http.StatusOK)
 	require.Contains(t, page, "1 were received, 2 failed again.")
-	require.Contains(t, page, "it fails again: answered 503")
+	require.Contains(t, page, "the oldest was answered 503; the other 2 keep their next attempts")
 	require.Contains(t, page, "Try all 3 now")
 }

@@ -61,14 +61,32 @@ func outgoing(ctx context.Context, e *model.Export, i *model.Integration, body [
 	return out
 }
 
-// attempted decides what an attempt means for its delivery. failure is a *webhook.SendError, or nil.
-func (a *Activities) attempted(e *model.Export, d *model.Delivery, i *model.Integration,
+// manualAttempts counts the attempts of a delivery that somebody asked for, and that used up no gap of its schedule.
+func (a *Activities) manualAttempts(ctx context.Context, d *model.Delivery) (int, error) {
+	if d.Attempts == 0 {
+		return 0, nil
+	}
+	return a.Store.CountManualAttempts(ctx, d.ID)
+}
+
+// attempted decides what an attempt means for its delivery, before which so many were made that used up no gap of the
+// schedule. One that somebody asked for uses up none either, and leaves the next attempt when it was planned: on a
+// partner that is still down nobody delays an export by trying it. failure is a *webhook.SendError, or nil.
+func (a *Activities) attempted(e *model.Export, d *model.Delivery, i *model.Integration, manual int,
 	asked store.IntegrationStatus, answer webhook.Answer, failure error) nextState {
 	attempt := judge(answer, failure)
 	attempt.Manual = !d.AskedAt.IsZero()
+	planned := d.NextAt
 	d.Attempted(attempt.Fault, attempt.Error)
+	if attempt.Manual && d.Attempts > 1 { // the first one is as any
+		manual++
+	}
 	now := a.Now()
-	retry := now.Add(max(webhook.Schedule(i.Retry).Backoff(d.Attempts, rand.Float64()), answer.RetryAfter))
+	retry := now.Add(webhook.Schedule(i.Retry).Backoff(d.Attempts-manual, rand.Float64()))
+	if attempt.Manual && planned.After(now) {
+		retry = planned
+	}
+	retry = later(retry, now.Add(answer.RetryAfter))
 	if last := d.Till.Add(-endMargin); retry.After(last) {
 		retry = last
 	}

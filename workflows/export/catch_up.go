@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.uber.org/zap"
@@ -151,7 +152,8 @@ func (r *Redeliverer) advance(ctx context.Context, write func(*store.Tx) (bool, 
 }
 
 // nextPage makes the next deliveries of a catch-up due, and waits until they were attempted: an integration gets no
-// more at a time than it takes. It ends the catch-up where there is nothing left, or the integration takes nothing.
+// more at a time than it takes. It ends the catch-up where there is nothing left, or the integration takes nothing. Of
+// those that somebody asked for it goes on after one that the integration refuses for its data.
 func (r *Redeliverer) nextPage(ctx context.Context, c *model.CatchUp) error {
 	i, reason, err := r.takes(ctx, c)
 	if err != nil {
@@ -162,7 +164,7 @@ func (r *Redeliverer) nextPage(ctx context.Context, c *model.CatchUp) error {
 		now := r.Now()
 		page, c.Reason, c.EndedAt = nil, reason, time.Time{}
 		if reason == "" {
-			if page, err = tx.MakeDue(c, model.CatchUpPage(i), now); err != nil {
+			if page, err = tx.MakeDue(c, pageOf(c, i), now); err != nil {
 				return false, err
 			}
 		}
@@ -181,15 +183,64 @@ func (r *Redeliverer) nextPage(ctx context.Context, c *model.CatchUp) error {
 	c.After = page[len(page)-1].ExportID
 	c.Received, c.Failed = c.Received+done.received, c.Failed+done.failed
 	if done.received == 0 {
-		health, err := r.Store.Health(ctx, c.Place)
-		if err != nil {
+		if c.Reason, err = r.failsAgain(ctx, c, done.broken); err != nil {
 			return err
 		}
-		if health.Failing() {
-			c.Reason, c.EndedAt = "it fails again: "+health.Reason, r.Now()
+		if c.Reason != "" {
+			c.EndedAt = r.Now()
 		}
 	}
 	return r.keep(ctx, c)
+}
+
+// pageOf returns how many deliveries a catch-up makes due at a time: one, until the first of those that somebody asked for
+// is received.
+func pageOf(c *model.CatchUp, i *model.Integration) int {
+	if c.Asked && c.Received == 0 {
+		return 1
+	}
+	return model.CatchUpPage(i)
+}
+
+// failsAgain returns why a catch-up ends after a page of which nothing was received; empty: it goes on. broken is a
+// delivery that did not fail for its data, or nil.
+func (r *Redeliverer) failsAgain(ctx context.Context, c *model.CatchUp, broken *model.Delivery) (string, error) {
+	switch {
+	case !c.Asked:
+		health, err := r.Store.Health(ctx, c.Place)
+		if err != nil || !health.Failing() {
+			return "", err
+		}
+		return "it fails again: " + health.Reason, nil
+	case broken == nil:
+		return "", nil
+	}
+	statuses, err := r.Store.LastStatuses(ctx, []int64{broken.ID})
+	if err != nil {
+		return "", err
+	}
+	reason, status, oldest := "", statuses[broken.ID], c.Received+c.Failed == 1
+	switch {
+	case status > 0 && oldest:
+		reason = fmt.Sprintf("the oldest was answered %d", status)
+	case status > 0:
+		reason = fmt.Sprintf("one was answered %d", status)
+	case oldest:
+		reason = "the oldest was not received: " + broken.Reason
+	default:
+		reason = "one was not received: " + broken.Reason
+	}
+	switch left, more, err := r.Store.CountWaiting(ctx, c.Place, c.BeganAt); {
+	case err != nil:
+		return "", err
+	case more:
+		return fmt.Sprintf("%s; the other %d+ keep their next attempts", reason, left), nil
+	case left > 1:
+		return fmt.Sprintf("%s; the other %d keep their next attempts", reason, left), nil
+	case left == 1:
+		return reason + "; the other one keeps its next attempt", nil
+	}
+	return reason, nil
 }
 
 // keep writes how far a catch-up came, and that it is still worked on.
@@ -218,6 +269,7 @@ func (r *Redeliverer) takes(ctx context.Context, c *model.CatchUp) (*model.Integ
 type caughtUp struct {
 	waiting          []*model.Delivery // not attempted yet
 	received, failed int64
+	broken           *model.Delivery // one that did not fail for its data; nil: there is none
 }
 
 func (r *Redeliverer) caughtUp(ctx context.Context, c *model.CatchUp, page []*model.Delivery) (p caughtUp, err error) {
@@ -230,6 +282,9 @@ func (r *Redeliverer) caughtUp(ctx context.Context, c *model.CatchUp, page []*mo
 			p.waiting = append(p.waiting, d)
 		case d.Outcome != model.Held:
 			p.failed++
+			if d.Fault != model.ClassDataFault {
+				p.broken = d
+			}
 		}
 	}
 	return p, err

@@ -1,6 +1,7 @@
 package export_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // backlog is a lossFixture whose partner fails, and whose exports wait for their next attempt.
@@ -155,22 +157,27 @@ func TestRetryAttemptsAllThatWaits(t *testing.T) {
 	require.True(t, attempts[1].Manual)
 }
 
-// A partner that still fails gets a page, not all: the others keep their schedule, and so does what was attempted.
+// A partner that still fails gets the oldest, not all: the others keep their schedule, and so does what was attempted.
 func TestRetryEndsWhereThePartnerStillFails(t *testing.T) {
 	t.Parallel()
 	b := newBacklog(t, 40, fails(http.StatusNotFound))
-	last := b.delivery(b.all[39])
+	var before []time.Time
+	for _, e := range b.all {
+		before = append(before, b.delivery(e).NextAt)
+	}
 	b.asked.Store(0)
 	b.retry()
 	c := b.catchUp()
-	require.Equal(t, []any{int64(0), int64(32), "it fails again: answered 404; only 2xx means received"},
+	require.Equal(t, []any{int64(0), int64(1), "the oldest was answered 404; the other 39 keep their next attempts"},
 		[]any{c.Received, c.Failed, c.Reason})
-	require.EqualValues(t, 32, b.asked.Load())
-	require.Equal(t, last, b.delivery(b.all[39]))
-	first := b.delivery(b.all[0])
-	require.Equal(t, 2, first.Attempts)
-	require.Greater(t, first.NextAt.Sub(b.Clock()), 2*time.Hour)
-	require.Zero(t, first.AskedAt)
+	require.EqualValues(t, 1, b.asked.Load())
+	for n, e := range b.all {
+		d := b.delivery(e)
+		require.Equal(t, []any{before[n], time.Time{}}, []any{d.NextAt, d.AskedAt}, n)
+	}
+	require.Equal(t, 2, b.delivery(b.all[0]).Attempts)
+	require.Equal(t, "retry_stopped", model.ParseReason(c.Reason).Code)
+	require.Equal(t, &model.Reason{Code: "oldest_answered", Params: map[string]string{"status": "404"}}, model.ParseReason(c.Reason).Cause)
 
 	b.status.Store(http.StatusOK)
 	b.deliver(b.accept("u-new"))
@@ -178,6 +185,79 @@ func TestRetryEndsWhereThePartnerStillFails(t *testing.T) {
 	b.advance(5 * time.Minute)
 	c = b.catchUp()
 	require.Equal(t, []any{int64(40), int64(0)}, []any{c.Received, c.Failed})
+}
+
+// What the partner refuses because of the data says nothing about the others: the next one is tried.
+func TestRetryGoesOnAfterRefusedData(t *testing.T) {
+	t.Parallel()
+	b := newBacklog(t, 6, fails(http.StatusUnprocessableEntity))
+	statuses := map[string]int{"u-000": http.StatusUnprocessableEntity, "u-001": http.StatusBadRequest}
+	b.answer = func(r *http.Request) int {
+		return cmp.Or(statuses[r.Header.Get("X-Service-UUID")], int(b.status.Load()))
+	}
+	b.status.Store(http.StatusServiceUnavailable)
+	b.retry()
+	c := b.catchUp()
+	require.Equal(t, []any{int64(0), int64(3), "one was answered 503; the other 3 keep their next attempts"},
+		[]any{c.Received, c.Failed, c.Reason})
+	b.status.Store(http.StatusOK)
+	b.retry()
+	c = b.catchUp()
+	require.Equal(t, []any{int64(4), int64(2), ""}, []any{c.Received, c.Failed, c.Reason})
+
+	b.partner.Close()
+	statuses["u-000"] = 0
+	b.fail("u-last")
+	b.retry()
+	c = b.catchUp()
+	require.Regexp(t, `^the oldest was not received: no connection .+; the other 2 keep their next attempts$`, c.Reason)
+	why := model.ParseReason(c.Reason)
+	require.Equal(t, []string{"2", "oldest_not_received", "no_connection"},
+		[]string{why.Params["left"], why.Cause.Code, why.Cause.Cause.Code})
+}
+
+// An attempt by hand neither moves the next attempt nor lengthens the gap that follows that one.
+func TestAttemptsByHandKeepThePlaceInTheSchedule(t *testing.T) {
+	t.Parallel()
+	for name, by := range map[string]func(*backlog){
+		"try all": func(b *backlog) { b.retry(); b.catchUp() },
+		"try now": func(b *backlog) {
+			hurried, err := b.watcher.Redeliver(b.t.Context(), "acme", "u-000", nil, func(*store.Tx, export.Redelivery) error { return nil })
+			require.NoError(b.t, err)
+			require.Equal(b.t, []string{"hris"}, hurried.Hurried)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBacklog(t, 0, nil)
+			tenant := b.config.Tenants["acme"]
+			tenant.Integrations = tenant.Integrations[:1]
+			b.integration().Retry = []time.Duration{20 * time.Minute, time.Hour, 5 * time.Hour}
+			b.status.Store(http.StatusServiceUnavailable)
+			b.fail("u-000")
+			e := b.all[0]
+			planned := b.delivery(e).NextAt
+			for n := range 3 {
+				by(b)
+				d := b.delivery(e)
+				require.Equal(t, []any{2 + n, planned, time.Time{}}, []any{d.Attempts, d.NextAt, d.AskedAt})
+			}
+			b.advance(planned.Sub(b.Clock()))
+			b.deliver(e)
+			require.InDelta(t, time.Hour, b.delivery(e).NextAt.Sub(b.Clock()), float64(12*time.Minute), "it is the second gap")
+			by(b)
+			b.advance(b.delivery(e).NextAt.Sub(b.Clock()))
+			b.deliver(e)
+			d := b.delivery(e)
+			require.Equal(t, 7, d.Attempts)
+			require.InDelta(t, 5*time.Hour, d.NextAt.Sub(b.Clock()), float64(time.Hour))
+
+			b.header.Store("Retry-After", "3600")
+			b.advance(d.NextAt.Sub(b.Clock()) - time.Minute)
+			by(b)
+			require.Greater(t, b.delivery(e).NextAt.Sub(b.Clock()), 55*time.Minute, "the partner said not before")
+		})
+	}
 }
 
 // An integration that takes nothing has nothing attempted.
@@ -203,14 +283,14 @@ func TestAnotherNodeGoesOnWithACatchUp(t *testing.T) {
 	b.watcher.Client = engineClient{service: new(away)}
 	b.retry()
 	require.Zero(t, b.catchUp().EndedAt)
-	require.False(t, b.delivery(b.all[0]).NextAt.After(b.Clock()), "it is due")
+	require.Zero(t, b.delivery(b.all[0]).Due(), "it is due")
 	b.watcher.Client = temporal
 	require.Zero(t, b.catchUp().EndedAt, "the node may live")
 	b.advance(time.Minute)
 	require.EqualValues(t, 3, b.catchUp().Received)
 }
 
-// A group is woken once for each page, and attempts what is due.
+// A group is woken once for each page, the first of which is the oldest export, and attempts what is due.
 func TestAGroupIsWokenOnceForAPage(t *testing.T) {
 	t.Parallel()
 	b := &backlog{lossFixture: newLossFixture(t)}
@@ -229,6 +309,6 @@ func TestAGroupIsWokenOnceForAPage(t *testing.T) {
 	require.EqualValues(t, 50, c.Received)
 	require.EqualValues(t, 50, b.asked.Load())
 	require.Equal(t, model.Delivered, b.delivery(all[49]).Outcome)
-	require.Equal(t, strings.Split(strings.Repeat(" "+id+" deliver", 2), " ")[1:],
+	require.Equal(t, strings.Split(strings.Repeat(" "+id+" deliver", 3), " ")[1:],
 		strings.Split(strings.Join(b.temporal.hurried, " "), " "))
 }

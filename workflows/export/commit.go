@@ -164,6 +164,6 @@ func (a *Activities) nextDue(d *model.Delivery) nextState {
 		return nextState{}
 	}
 	next := a.waitFor(string(d.Class()), workflows.Jittered(gateDelay))
-	next.due = later(next.due, d.NextAt)
+	next.due = later(next.due, d.Due())
 	return next
 }

@@ -81,8 +81,8 @@ func (a *Activities) unstoredState() nextState {
 // and the clocks differ, so that all that is known is that Temporal waited.
 func (a *Activities) planned(d *model.Delivery) nextState {
 	now := a.Now()
-	if d.AskedAt.IsZero() && d.Outcome == model.Retrying && d.NextAt.After(now) && !now.Before(d.UpdatedAt) {
-		return nextState{class: string(d.Fault), due: d.NextAt}
+	if due := d.Due(); d.Outcome == model.Retrying && due.After(now) && !now.Before(d.UpdatedAt) {
+		return nextState{class: string(d.Fault), due: due}
 	}
 	return nextState{}
 }
@@ -168,6 +168,10 @@ func (a *Activities) step(ctx context.Context, e *model.Export, d *model.Deliver
 	if err != nil {
 		return nextState{}, err
 	}
+	manual, err := a.manualAttempts(ctx, d)
+	if err != nil {
+		return nextState{}, err
+	}
 	done, closed := a.enter(ctx, i, e.ID, size, patience, !d.AskedAt.IsZero())
 	if closed != "" {
 		metrics.Deferred(d.Tenant, closed)
@@ -195,7 +199,7 @@ func (a *Activities) step(ctx context.Context, e *model.Export, d *model.Deliver
 	default:
 		done(nil)
 	}
-	return a.attempted(e, d, i, status, answer, err), nil
+	return a.attempted(e, d, i, manual, status, answer, err), nil
 }
 
 // enter takes a place at the gate of an integration, and room to send that many bytes. Then done must be called with

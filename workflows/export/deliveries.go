@@ -339,7 +339,7 @@ func (r *delivering) wait(ctx context.Context) {
 	for _, d := range r.open { // by export
 		next := r.waits[placeOf(d)]
 		i, ok := r.integration(placeOf(d))
-		if !ok || d.Outcome == model.Held || d.Outcome == model.Retrying && d.NextAt.After(r.a.Now()) {
+		if !ok || d.Outcome == model.Held || d.Outcome == model.Retrying && d.Due().After(r.a.Now()) {
 			continue
 		}
 		waiting[i] = append(waiting[i], d.ExportID)

@@ -153,8 +153,8 @@ func part(e *model.Export) export.Part {
 // export, or how long the activity asks to wait and why.
 func (b *fixture) deliver(e *model.Export) (res export.DeliverResult, wait time.Duration, class string) {
 	b.t.Helper()
-	if d, err := b.Store.Delivery(b.t.Context(), e.ID, "hris", e.Round); err == nil && d.NextAt.After(b.Clock()) {
-		b.advance(d.NextAt.Sub(b.Clock()))
+	if d, err := b.Store.Delivery(b.t.Context(), e.ID, "hris", e.Round); err == nil && d.Due().After(b.Clock()) {
+		b.advance(d.Due().Sub(b.Clock()))
 	}
 	all, wait, retry := b.deliverAll(part(e))
 	if retry != nil {

@@ -296,6 +296,8 @@ func (r *Redeliverer) handOver(ctx context.Context, e *model.Export, round int) 
 // overdueSince returns when something was to happen to a delivery, as Store.ListOverdue has it.
 func overdueSince(d *model.Delivery) time.Time {
 	switch {
+	case d.Outcome == model.Retrying && !d.AskedAt.IsZero() && d.AskedAt.Before(d.NextAt):
+		return d.AskedAt
 	case !d.NextAt.IsZero():
 		return d.NextAt
 	case !d.HeldSince.IsZero():

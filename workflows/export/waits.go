@@ -134,7 +134,7 @@ func (w *Waits) forDocuments(e *model.Export, d *model.Delivery, i *model.Integr
 
 // atGate is why a delivery waits whose integration may have it.
 func (w *Waits) atGate(d *model.Delivery, i *model.Integration) Wait {
-	next := d.NextAt
+	next := d.Due()
 	if next.Before(w.now) {
 		next = w.now // its turn comes at any moment
 	}

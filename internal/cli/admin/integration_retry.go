@@ -21,8 +21,10 @@ func integrationRetry(a *Client) *cobra.Command {
 		Use:   "retry",
 		Short: "Attempts all exports at once that wait for their next attempt at an integration",
 		Long: `Attempts all exports at once that wait for their next attempt at an integration: after its partner was
-repaired. The oldest are first, and no more are under way than the integration's in_flight says. It
-ends early where the integration still takes nothing. What is held or in quarantine waits on.
+repaired. The oldest is tried first. Once one is received the others follow, no more at a time than
+the integration's in_flight says. It goes on after one that is refused for its data (400, 413, 415,
+422), and ends where the fault is the receiver's. Attempts by hand use up no gap of the retry
+schedule, and leave the planned ones. What is held or in quarantine waits on.
 
 After an outage that happens by itself with the first export that is received; not so with exports
 that the partner refused because of their data (422).
@@ -66,12 +68,6 @@ func caughtUp(c, before *api.Retry) string {
 	}
 	text := fmt.Sprintf("%d of %s exports were received, %d failed again", c.Received, waited(before), c.Failed)
 	if c.Reason != "" {
-		left := max(before.Waiting-c.Received-c.Failed, 0) // c.Waiting has those that failed, too
-		if before.More {
-			text += ", the others were not attempted"
-		} else if left > 0 {
-			text += fmt.Sprintf(", %d were not attempted", left)
-		}
 		text += ": " + terminal.Printable(c.Reason)
 	}
 	return text
