@@ -15,6 +15,8 @@ type GatewayStatus struct {
 	Deviations []Remark `json:"deviations" schema:"maxItems=500"`
 	// how many integrations are left out, which do better than those
 	Omitted int `json:"omitted"`
+	// how many integrations are in each state, with those that are left out
+	States map[string]int64 `json:"states"`
 }
 
 // StatusIntegration is an integration and how it does, in the status of all.

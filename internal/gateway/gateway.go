@@ -31,6 +31,9 @@ type Gateway struct {
 	Exiting func() bool
 }
 
+// PortalTime is the life of a link to a portal.
+const PortalTime = time.Hour
+
 // Portal lets a partner see parts of its tenant without signing in.
 type Portal struct {
 	ID     string // a UUID

@@ -27,38 +27,15 @@ type Standing struct {
 	Gate        export.Gate // on this node
 }
 
-// The states of an integration that is configured, and to which nothing was delivered lately.
-const (
-	Failing  = "failing"  // its last attempts failed
-	Refusing = "refusing" // it answers, and refuses most of what it gets for its data
-	Unproven = "unproven" // nothing was delivered to it yet
-)
-
-// States are all states of a Standing.
-var States = []string{string(model.Configured), Unproven, Refusing, Failing, string(model.NotConfigured),
-	string(model.Disabled)}
-
 // State returns the state of the integration's setup or, of a configured one, whether it receives exports.
-func (s *Standing) State() string {
-	switch {
-	case !s.Status.Deliverable(s.Integration):
-		return string(s.Status.State)
-	case s.Health.Refusing():
-		return Refusing
-	case s.Health.Failing():
-		return Failing
-	case s.Health.LastSuccess.IsZero():
-		return Unproven
-	}
-	return string(model.Configured)
-}
+func (s *Standing) State() string { return s.Status.Standing(s.Integration, &s.Health) }
 
 // Since returns when the state began; zero: unknown, because nothing was sent yet.
 func (s *Standing) Since() time.Time {
 	switch {
-	case s.State() == Failing:
+	case s.State() == model.Failing:
 		return s.Health.FailingSince
-	case s.State() == Refusing:
+	case s.State() == model.Refusing:
 		return s.Health.Refusals.Since
 	case s.State() == string(model.Configured) && s.Health.Recovered.After(s.Status.UpdatedAt):
 		return s.Health.Recovered
@@ -69,13 +46,13 @@ func (s *Standing) Since() time.Time {
 // Reason is why it takes nothing, in a sentence for people; empty: it does.
 func (s *Standing) Reason(now time.Time) string {
 	switch s.State() {
-	case Failing:
+	case model.Failing:
 		return s.Health.Reason
-	case Refusing:
+	case model.Refusing:
 		r := s.Health.Refusals
 		return fmt.Sprintf("refuses what it gets since %s: %d of %d answered %d", clock(r.Since, now), r.Refused, r.Attempts,
 			r.Status)
-	case Unproven:
+	case model.Unproven:
 		switch {
 		case s.Health.Failures > 0:
 			return "nothing was received yet: " + s.Health.Reason
@@ -115,13 +92,13 @@ func (s *Standing) Need(now time.Time) *model.Need {
 	case s.Unknown():
 		n.Kind, n.Since, what = model.NeedUnknown, s.Waiting.Oldest, s.Status.Reason
 		n.Action = fmt.Sprintf("hiregate export list --undelivered --tenant %s --integration %s", i.Tenant, i.Name)
-	case state == Failing:
+	case state == model.Failing:
 		n.Kind = model.NeedFailing
 		what = fmt.Sprintf("it is failing, %d times in a row: %s", s.Health.Failures, s.Health.Reason)
-	case state == Refusing:
+	case state == model.Refusing:
 		n.Kind, what = model.NeedRefusing, s.Reason(now)
 	case state == string(model.NotConfigured):
-		n.Kind, what = model.NeedNotConfigured, "it is not configured: "+s.Status.Reason
+		n.Kind, what = model.NeedNotConfigured, "it is not verified: "+s.Status.Reason
 	case state == string(model.Disabled) && n.Count > 0:
 		n.Kind, what = model.NeedDisabled, "it is disabled: "+s.Status.Reason
 		n.Action = fmt.Sprintf("hiregate integration enable %s/%s", i.Tenant, i.Name)
@@ -281,7 +258,7 @@ func (r *Runtime) measured(ctx context.Context, c *config.Config, now time.Time)
 	for t := range c.All() {
 		tenants[t.Name] = metrics.Tenant{LostDocuments: lost[t.Name], Faulty: faulty[t.Name].Count}
 	}
-	metrics.Integrations(integrations, States)
+	metrics.Integrations(integrations, model.Standings)
 	metrics.Tenants(tenants)
 	return all, nil
 }

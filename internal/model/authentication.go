@@ -13,10 +13,15 @@ import (
 )
 
 const (
-	maxHeaders     = 20
-	maxHeaderName  = 100
-	maxCredential  = 4 << 10  // bytes of a header's value, a token, a user, a password
-	maxCertificate = 64 << 10 // bytes of PEM
+	maxHeaders    = 20
+	maxHeaderName = 100
+	maxCredential = 4 << 10 // bytes of a header's value, a token, a user, a password
+)
+
+// Bytes of PEM, at most.
+const (
+	MaxCertificate = 64 << 10 // a certificate or a key
+	MaxAuthorities = 256 << 10
 )
 
 // Authentication proves to a receiver who calls it, beside the signature. Its values are credentials, which no answer
@@ -197,8 +202,9 @@ func (t *ClientTLS) validate() error {
 		return errors.New("tls says nothing: give cert (certificate) and key, or ca, or all three")
 	case (t.Certificate == "") != (t.Key == ""):
 		return errors.New("tls: cert (certificate) and key belong together: give both, or neither")
-	case len(t.Certificate) > maxCertificate || len(t.Key) > maxCertificate || len(t.CA) > 4*maxCertificate:
-		return errors.New("tls: a certificate and a key have at most 64 KiB, and ca 256 KiB: leave out what is not needed")
+	case len(t.Certificate) > MaxCertificate || len(t.Key) > MaxCertificate || len(t.CA) > MaxAuthorities:
+		return fmt.Errorf("tls: a certificate and a key have at most %d KiB, and ca %d KiB: leave out what is not needed",
+			MaxCertificate>>10, MaxAuthorities>>10)
 	}
 	_, err := t.Config()
 	return err

@@ -54,6 +54,20 @@ func (t *Tally) Quantile(q float64) time.Duration {
 	return 0
 }
 
+// What people call an integration that may get exports, by how these went; without one of these it is Configured.
+const (
+	Failing  = "failing"  // its last attempts failed
+	Refusing = "refusing" // it answers, and refuses most of what it gets for its data
+	Unproven = "unproven" // nothing was delivered to it yet
+)
+
+// Standings are all states in which people see an integration.
+var Standings = []string{string(Configured), Unproven, Refusing, Failing, string(NotConfigured), string(Disabled)}
+
+// BreakAfter is after how many failures in a row, over all exports of an integration, the breaker opens: the integration
+// is down, and asking it for each export would only make its return harder.
+const BreakAfter = 10
+
 // FailingAfter is after how many failures in a row an integration counts as failing: a few come and go.
 const FailingAfter = 3
 

@@ -56,6 +56,8 @@ var Reasons = []struct{ Code, Sentence string }{
 	{"integration_removed", "integration {integration} was removed"},
 	{"integration_disabled", "integration {integration} is {state}: {cause}; hiregate integration enable {name} delivers " +
 		"what is held, and hiregate audit list says who disabled it and when"},
+	{"integration_not_verified", "integration {integration} is not verified: {cause}; hiregate integration enable {name} has it " +
+		"verified now"},
 	{"integration_closed", "integration {integration} is {state}: {cause}; hiregate integration enable {name} has it " +
 		"verified again"},
 	{"tenant_unknown", "it waits for its tenant, which is not in this gateway's configuration"},

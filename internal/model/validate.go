@@ -8,11 +8,12 @@ import (
 )
 
 const (
-	maxSecrets  = 10
-	maxSecret   = 4 << 10 // bytes
-	maxTitle    = 255     // characters
-	maxURL      = 2 << 10 // bytes
-	maxInFlight = 1000
+	maxSecrets = 10
+	maxSecret  = 4 << 10 // bytes
+	maxTitle   = 255     // characters
+	maxURL     = 2 << 10 // bytes
+	// MaxInFlight is the most attempts that may be under way at once to an integration.
+	MaxInFlight = 1000
 )
 
 // Validate says which rule of a tenant is broken, in a sentence that says what to do; nil: none. Its integrations have
@@ -91,9 +92,9 @@ func (i *Integration) Validate() error {
 
 // ValidateInFlight says how many attempts may be in flight to an integration, where n is not such a number.
 func ValidateInFlight(n int) error {
-	if n < 1 || n > maxInFlight {
+	if n < 1 || n > MaxInFlight {
 		return fmt.Errorf("in_flight (inFlight) is how many attempts may be under way at once: write a number from 1 to %d",
-			maxInFlight)
+			MaxInFlight)
 	}
 	return nil
 }

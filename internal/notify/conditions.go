@@ -14,6 +14,7 @@ var conditions = []model.Event{model.IntegrationFailing, model.IntegrationRefusi
 
 // state is the state of an integration in the database.
 type state struct {
+	of     *model.Integration
 	status store.IntegrationStatus
 	health model.Health
 	held   store.HeldDeliveries
@@ -21,19 +22,20 @@ type state struct {
 
 // in reports whether an integration is in a condition, and what is told of that.
 func (s *state) in(condition model.Event, now time.Time) (bool, data) {
+	standing := s.status.Standing(s.of, &s.health)
 	switch condition {
 	case model.IntegrationFailing:
-		return s.health.Failing() && now.Sub(s.health.FailingSince) >= Lasting,
+		return standing == model.Failing && now.Sub(s.health.FailingSince) >= Lasting,
 			data{Since: s.health.FailingSince, Failures: s.health.Failures, Class: s.health.Class}
 	case model.IntegrationRefusing:
 		r := s.health.Refusals
-		return s.health.Refusing(), data{Since: r.Since, Attempts: r.Attempts, Count: r.Refused, Status: r.Status}
+		return standing == model.Refusing, data{Since: r.Since, Attempts: r.Attempts, Count: r.Refused, Status: r.Status}
 	case model.IntegrationDisabled:
 		by := "partner"
 		if s.status.ByOperator {
 			by = "operator"
 		}
-		return s.status.State == model.Disabled, data{Since: s.status.UpdatedAt, By: by}
+		return standing == string(model.Disabled), data{Since: s.status.UpdatedAt, By: by}
 	default:
 		return s.held.Count > 0 && now.Sub(s.held.Since) >= Lasting, data{Since: s.held.Since, Count: s.held.Count}
 	}
@@ -62,7 +64,7 @@ func (n *Notifier) tellConditions(ctx context.Context, c *config.Config) error {
 		for i := range t.Integrations {
 			one := &t.Integrations[i]
 			at := model.Place{Tenant: one.Tenant, Integration: one.Name}
-			seen := state{statuses.Of(one), health[at], held[at]}
+			seen := state{one, statuses.Of(one), health[at], held[at]}
 			for _, event := range conditions {
 				condition := store.Condition{Place: at, Event: event}
 				if in, _ := seen.in(event, n.Now()); in != active[condition] {
@@ -108,18 +110,19 @@ func (n *Notifier) change(ctx context.Context, c *config.Config, i *model.Integr
 // recovered reports whether an integration receives exports again, after a condition ended.
 func (s *state) recovered(condition model.Event) bool {
 	return (condition == model.IntegrationFailing || condition == model.IntegrationRefusing) &&
-		!s.health.Failing() && !s.health.Refusing()
+		s.status.Standing(s.of, &s.health) == string(model.Configured)
 }
 
 // read reads what a condition is about.
 func read(tx *store.Tx, i *model.Integration, condition store.Condition) (s state, err error) {
-	switch condition.Event {
-	case model.IntegrationFailing, model.IntegrationRefusing:
-		s.health, err = tx.Health(condition.Place)
-	case model.IntegrationDisabled:
-		s.status, err = tx.IntegrationStatus(i)
-	default:
+	s.of = i
+	if condition.Event == model.IntegrationHeld {
 		s.held, err = tx.Held(condition.Place)
+		return s, err
 	}
+	if s.status, err = tx.IntegrationStatus(i); err != nil {
+		return s, err
+	}
+	s.health, err = tx.Health(condition.Place)
 	return s, err
 }

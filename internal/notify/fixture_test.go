@@ -91,6 +91,9 @@ func newFixture(t *testing.T, address string) *fixture {
 		}
 		b.nodes = append(b.nodes, &notify.Notifier{Store: db, InForce: force, Now: b.clock, Log: zap.NewNop()})
 	}
+	b.write(func(tx *store.Tx) error {
+		return tx.UpsertIntegrationStatus(&integration, store.IntegrationStatus{State: model.Configured, UpdatedAt: noon})
+	})
 	return b
 }
 

@@ -40,6 +40,22 @@ func (s IntegrationStatus) Deliverable(i *model.Integration) bool {
 	return s.State == model.Configured || s.ByFormer || !i.Verify && s.State == model.NotConfigured
 }
 
+// Standing returns the state of an integration as people see it everywhere: that of its setup or, of one that may get
+// exports, how those went.
+func (s IntegrationStatus) Standing(i *model.Integration, h *model.Health) string {
+	switch {
+	case !s.Deliverable(i):
+		return string(s.State)
+	case h.Refusing():
+		return model.Refusing
+	case h.Failing():
+		return model.Failing
+	case h.LastSuccess.IsZero():
+		return model.Unproven
+	}
+	return string(model.Configured)
+}
+
 // IntegrationStatus reads where an integration stands with its present setting; not configured when it was never
 // verified with that one.
 func (db *DB) IntegrationStatus(ctx context.Context, i *model.Integration) (IntegrationStatus, error) {

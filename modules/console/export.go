@@ -178,7 +178,20 @@ func (p view) Headline(e *exportPage) (string, error) {
 			sentences = append(sentences, s.say(key, "integrations", d.Integration, "in", p.near(d.NextAt.Sub(p.Now))))
 		}
 	}
+	if lost := e.lostDocuments(); lost > 0 {
+		sentences = append(sentences, s.many("HeadLost", lost))
+	}
 	return strings.Join(sentences, " "), s.err
+}
+
+// lostDocuments counts the documents that can't be fetched any more.
+func (e *exportPage) lostDocuments() (n int) {
+	for _, d := range e.Documents {
+		if d.State == model.GivenUp {
+			n++
+		}
+	}
+	return n
 }
 
 // APIPath returns the path of the export in the management API.

@@ -15,6 +15,7 @@ import (
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/modules/console/chart"
 )
 
@@ -217,4 +218,35 @@ func TestAnExportThatWasDeliveredToNobody(t *testing.T) {
 	require.Contains(t, text, "Not delivered: no integration")
 	german := b.send(ops, http.MethodGet, "/exports/globex/"+uuid(1), nil, func(r *http.Request) { r.Header.Set("Accept-Language", "de") })
 	require.Contains(t, german.Body.String(), "Richten Sie eine ein und stellen Sie ihn dann noch einmal zu")
+}
+
+// The sentence of an export says that a document was lost, whatever became of its delivery.
+func TestAnExportSaysThatADocumentWasLost(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.export("acme", uuid(1), model.Delivered, func(e *model.Export) { e.Attachments = 1 })
+	e, err := b.Runtime.Store().ExportByKey(t.Context(), "acme", uuid(1))
+	require.NoError(t, err)
+	b.Write(t, func(tx *store.Tx) error {
+		return tx.InsertDocument(model.Document{ExportID: e.ID, Tenant: "acme", CreatedAt: b.Clock.Now()})
+	})
+	documents, err := b.Runtime.Store().ListDocuments(t.Context(), e.ID)
+	require.NoError(t, err)
+	documents[0].State = model.GivenUp
+	b.Write(t, func(tx *store.Tx) error { _, err := tx.UpdateDocument(documents[0]); return err })
+	require.Contains(t, b.see(ops, "/exports/acme/"+uuid(1), http.StatusOK), "<h1>Delivered to hris. 1 document was lost.</h1>")
+}
+
+// Texts that name a number of the code have it from there.
+func TestTextsHaveTheNumbersOfTheCode(t *testing.T) {
+	t.Parallel()
+	const gaps = "5 s, 30 s, 2 min, 5 min, 15 min, 30 min, 1 h"
+	require.Equal(t, gaps, gapsOf(webhook.DefaultSchedule))
+	require.Equal(t, "5s 30s 2m 5m 15m 30m 1h", view{}.DefaultGaps())
+	for _, words := range translations {
+		require.Contains(t, words.all["DefaultGaps"], gaps)
+		for key, text := range words.all {
+			require.NotRegexp(t, `\{[A-Z]`, text, "%s: no figure has this name", key)
+		}
+	}
 }

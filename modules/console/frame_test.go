@@ -159,5 +159,6 @@ func TestNeedsAreCounted(t *testing.T) {
 	require.Contains(t, b.see(ops, "/", http.StatusOK), `<span class="count">1<`)
 	text := b.see(ops, "/people", http.StatusOK)
 	require.Equal(t, 5, strings.Count(text, `<span class="count">1<`), "the menu, and twice Attention and acme")
+	require.Equal(t, 5, strings.Count(text, `> needs you</span>`))
 	require.NotContains(t, b.see(recruiter, "/exports", http.StatusOK), `class="count"`)
 }

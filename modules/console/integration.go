@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/modules/console/chart"
 )
 
@@ -178,9 +179,9 @@ func (p view) dates(columns []chart.Attempts, days int) chart.Plot {
 
 func milliseconds(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
 
-// BreakerMeter draws how many failures in a row there are; the breaker opens at ten.
+// BreakerMeter draws how many failures in a row there are, up to those that open the breaker.
 func (p view) BreakerMeter(i *integrationPage) (chart.Plot, error) {
-	const opens = 10
+	const opens = model.BreakAfter
 	label, err := p.T("BreakerMeter", "n", p.Num(i.Failures), "of", opens)
 	return chart.Meter(opens, label, chart.Share{Of: float64(i.Failures), Fill: chart.PartnerFault}), err
 }

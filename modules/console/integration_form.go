@@ -9,6 +9,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/webhook"
 )
 
 // integrationFormOf reads a form. The *failure says what is wrong with it, for the form to show.
@@ -49,6 +50,11 @@ func (view) Rate(r *api.Rate) string {
 
 // Spaced returns a list as a text, with spaces between its items.
 func (view) Spaced(all []string) string { return strings.Join(all, " ") }
+
+// DefaultGaps returns the gaps between attempts of an integration that has none of its own, as they are typed.
+func (view) DefaultGaps() string {
+	return strings.NewReplacer(",", "", " min", "m", " s", "s", " h", "h").Replace(gapsOf(webhook.DefaultSchedule))
+}
 
 // integrationFormPage is the template data of the form that adds or changes an integration.
 type integrationFormPage struct {

@@ -34,7 +34,7 @@ func TestReasons(t *testing.T) {
 			"ausgeschaltet: ein Operator hat sie ausgeschaltet: tests; hiregate integration enable acme/hris stellt zu, was " +
 			"gehalten wird, und hiregate audit list sagt, wer sie wann ausgeschaltet hat",
 		"integration hris is not_configured: it was enabled; VERIFY was not sent since; hiregate integration enable " +
-			"acme/hris has it verified again": "Integration hris ist nicht eingerichtet: wurde eingeschaltet; VERIFY wurde " +
+			"acme/hris has it verified again": "Integration hris ist nicht geprüft: wurde eingeschaltet; VERIFY wurde " +
 			"seitdem nicht gesendet; hiregate integration enable acme/hris lässt sie neu prüfen",
 		"what nobody foresaw <b>": `<span lang="en">what nobody foresaw &lt;b&gt;</span>`,
 	} {

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
@@ -52,6 +53,7 @@ type startPage struct {
 	Oldest       time.Time               // since when the oldest of them waits; zero: none does
 	Stuck        bool                    // some of them need a person
 	All          int                     // how many integrations there are
+	Quiet        map[string]int64        // how many of them need nobody, by their state
 	Failures     []failures
 	Lost         []lost
 	Quarters     []api.Quarter // of the last day
@@ -136,9 +138,18 @@ func showStart(v *visitor) error {
 	v.console.count(v.person.Tenant, status.Needs)
 	of := v.URL.Query().Get("tenant")
 	within := func(tenant string) bool { return of == "" || tenant == "" || tenant == of }
-	shown := startPage{All: status.Omitted}
+	shown := startPage{Quiet: map[string]int64{}}
+	if of == "" {
+		shown.All, shown.Quiet = status.Omitted, status.States
+	}
 	for n, i := range status.Integrations {
 		if within(i.Tenant) {
+			switch {
+			case of != "" && i.Need == nil:
+				shown.Quiet[i.State]++
+			case of == "" && i.Need != nil:
+				shown.Quiet[i.State]--
+			}
 			shown.Integrations = append(shown.Integrations, status.Integrations[n])
 			shown.Waiting += i.Waiting
 			shown.Stuck = shown.Stuck || i.Waiting > 0 && i.Need != nil
@@ -271,24 +282,21 @@ func attemptsOf(begin time.Time, t api.Tally) chart.Attempts {
 
 // Rest says how the integrations do that need nobody.
 func (p view) Rest(d *startPage) (string, error) {
-	needing := map[string]bool{}
-	for _, n := range d.Needs {
-		if n.Integration != "" {
-			needing[n.Tenant+"/"+n.Integration] = true
+	s := speaker{view: p}
+	var states []string
+	for _, state := range model.Standings {
+		if n := d.Quiet[state]; n > 0 {
+			states = append(states, s.many("Rest_"+state, int(n)))
 		}
 	}
-	switch rest := d.All - len(needing); {
-	case rest <= 0:
-		return "", nil
-	case rest == 1 && len(needing) == 0:
-		return p.T("RestOneAll")
-	case rest == 1:
-		return p.T("RestOneOther")
-	case len(needing) == 0:
-		return p.T("RestAll", "n", p.Num(rest))
-	default:
-		return p.T("RestOthers", "n", p.Num(rest))
+	key := "RestAll"
+	if slices.ContainsFunc(d.Needs, func(n need) bool { return n.Integration != "" }) {
+		key = "RestOthers"
 	}
+	if len(states) == 0 {
+		return "", s.err
+	}
+	return s.say(key, "states", strings.Join(states, ", ")), s.err
 }
 
 // Counted says how many exports a need concerns, and what they do.

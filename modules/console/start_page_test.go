@@ -51,7 +51,7 @@ func TestNeedsAreAList(t *testing.T) {
 	require.Equal(t, 2, strings.Count(text, `<li class="need">`))
 	require.Contains(t, text, `action="/console/tenants/acme/integrations/hris/enable"`)
 	require.Contains(t, text, "2 held")
-	require.Contains(t, text, "<dt>First one lost</dt><dd>never</dd>", "what is held does not expire")
+	require.Contains(t, text, "<dt>First one given up</dt><dd>never</dd>", "what is held does not expire")
 	require.Contains(t, text, `href="/console/exports?quarantined=true&amp;tenant=acme"`)
 	require.Contains(t, text, `aria-label="Attempts of 24 hours: 0, not received: 0"`)
 	require.NotContains(t, b.see(viewer, "/", http.StatusOK), `action="/console/tenants`)

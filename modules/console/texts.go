@@ -9,6 +9,10 @@ import (
 	"strings"
 
 	"golang.org/x/text/language"
+
+	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/webhook"
 )
 
 // texts holds the texts of the pages in one language, by key. Names in braces are filled in.
@@ -27,6 +31,24 @@ var (
 	matcher      = language.NewMatcher([]language.Tag{language.English, language.German})
 )
 
+// figures are the numbers of the code that texts name, by what stands for them in braces.
+var figures = strings.NewReplacer(
+	"{BreakAfter}", fmt.Sprint(model.BreakAfter), "{RetryGaps}", gapsOf(webhook.DefaultSchedule),
+	"{DeliveryWindow}", fmt.Sprintf("%d h", int(model.DeliveryWindow.Hours())),
+	"{DocumentWindow}", new(texts).Span(model.DocumentWindow), "{PortalTime}", short(gateway.PortalTime),
+	"{MaxInFlight}", fmt.Sprint(model.MaxInFlight), "{MaxUpload}", fmt.Sprint(maxUpload>>20),
+	"{MaxCertificate}", fmt.Sprint(model.MaxCertificate>>10), "{MaxAuthorities}", fmt.Sprint(model.MaxAuthorities>>10),
+)
+
+// gapsOf returns the gaps between attempts as a page has them.
+func gapsOf(s webhook.Schedule) string {
+	all := make([]string, len(s))
+	for n, gap := range s {
+		all[n] = short(gap)
+	}
+	return strings.Join(all, ", ")
+}
+
 // readTexts reads all files of a language. It panics when that fails: they are part of the program.
 func readTexts(lang string) *texts {
 	t := &texts{Lang: lang, all: map[string]string{}}
@@ -42,6 +64,9 @@ func readTexts(lang string) *texts {
 	}
 	if err != nil {
 		panic(err)
+	}
+	for key, text := range t.all {
+		t.all[key] = figures.Replace(text)
 	}
 	return t
 }

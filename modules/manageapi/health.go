@@ -125,9 +125,10 @@ func showStatus(r *rest.Request) (any, error) {
 	}
 	now := r.Now()
 	shown := api.GatewayStatus{Needs: []model.Need{}, Integrations: make([]api.StatusIntegration, len(all)),
-		Deviations: []api.Remark{}}
+		Deviations: []api.Remark{}, States: map[string]int64{}}
 	for n, s := range all {
 		shown.Integrations[n].IntegrationHealth = healthOf(s, now)
+		shown.States[s.State()]++
 	}
 	slices.SortStableFunc(shown.Integrations, worseFirst)
 	for _, h := range shown.Integrations {

@@ -99,6 +99,6 @@ func TestRetryCommand(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, "acme/hris: 1 of 3 exports were received, 2 failed again: one was answered 503\n", out)
 	out, _, err = b.cli("integration", "retry", "acme/crm")
-	require.ErrorContains(t, err, "crm is not_configured")
+	require.ErrorContains(t, err, "crm is not verified")
 	require.Empty(t, out)
 }

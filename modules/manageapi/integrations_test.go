@@ -27,7 +27,7 @@ func TestIntegrationsAreListed(t *testing.T) {
 	require.JSONEq(t, strings.ReplaceAll(`{"items":[
 		{"id":"crm","tenant":"acme","name":"crm","state":"not_configured","reason":"VERIFY was not sent yet","why":{"code":"verify_not_sent"},
 			"need":{"kind":"integration_not_configured","tenant":"acme","integration":"crm",
-				"sentence":"acme/crm: it is not configured: VERIFY was not sent yet",
+				"sentence":"acme/crm: it is not verified: VERIFY was not sent yet",
 				"action":"hiregate integration show acme/crm"},"attempts":0,
 			"url":"https://crm.acme.example:8443","documents":"passthrough",UNUSED,
 		{"id":"hris","tenant":"acme","name":"hris","state":"disabled",

@@ -2,7 +2,6 @@ package manageapi
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -11,9 +10,6 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
-
-// portalTime is the life of a link to the portal.
-const portalTime = time.Hour
 
 var noConsole = problem.New(http.StatusConflict,
 	"this gateway has no console that the link could lead to: mount the directive console in its Caddyfile")
@@ -28,7 +24,7 @@ func openPortal(r *rest.Request) (any, error) {
 	if link == nil {
 		return nil, noConsole
 	}
-	p := gateway.Portal{ID: uuid.NewString(), Tenant: r.Tenant.Name, Bodies: in.Bodies, Till: r.Now().Add(portalTime)}
+	p := gateway.Portal{ID: uuid.NewString(), Tenant: r.Tenant.Name, Bodies: in.Bodies, Till: r.Now().Add(gateway.PortalTime)}
 	address, err := link(p)
 	if err != nil {
 		return nil, err

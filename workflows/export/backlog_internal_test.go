@@ -40,7 +40,7 @@ func TestWhatWaitsIsCalledInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gates
 		i := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", InFlight: 1}
-		for range breakAfter {
+		for range model.BreakAfter {
 			attempt(t, &g, i, 1, errDown)
 		}
 		for _, export := range []int64{50, 20, 40, 10, 30, 70, 60} {

@@ -243,9 +243,13 @@ func heldReason(c *config.Config, e *model.Export, d *model.Delivery, statuses s
 
 // closedReason returns why a delivery to an integration is held that takes none now.
 func closedReason(i *model.Integration, s store.IntegrationStatus) string {
-	if s.ByOperator {
+	switch {
+	case s.ByOperator:
 		return fmt.Sprintf("integration %s is %s: %s; hiregate integration enable %s/%s delivers what is held, and "+
 			"hiregate audit list says who disabled it and when", i.Name, s.State, s.Reason, i.Tenant, i.Name)
+	case s.State == model.NotConfigured:
+		return fmt.Sprintf("integration %s is not verified: %s; hiregate integration enable %s/%s has it verified now",
+			i.Name, s.Reason, i.Tenant, i.Name)
 	}
 	return fmt.Sprintf("integration %s is %s: %s; hiregate integration enable %s/%s has it verified again",
 		i.Name, s.State, s.Reason, i.Tenant, i.Name)

@@ -177,7 +177,7 @@ func TestTriggeredExportExpires(t *testing.T) {
 
 func TestClosedGatesMakeNoAttempt(t *testing.T) {
 	t.Parallel()
-	for _, state := range []model.IntegrationState{model.NotConfigured, model.Disabled} {
+	for state, word := range map[model.IntegrationState]string{model.NotConfigured: "is not verified", model.Disabled: "is disabled"} {
 		b := newFixture(t)
 		b.set(state)
 		e := b.accept("u-1")
@@ -186,7 +186,7 @@ func TestClosedGatesMakeNoAttempt(t *testing.T) {
 		require.LessOrEqual(t, wait, 12*time.Second)
 		d := b.delivery(e)
 		require.Equal(t, model.Held, d.Outcome)
-		require.Contains(t, d.Reason, string(state))
+		require.Contains(t, d.Reason, word)
 		require.Zero(t, d.Attempts)
 		require.Zero(t, b.asked.Load())
 	}

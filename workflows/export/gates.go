@@ -17,9 +17,6 @@ import (
 )
 
 const (
-	// breakAfter is after how many failures in a row, over all exports of an integration, the breaker opens: the
-	// integration is down, and asking it for each export would only make its return harder.
-	breakAfter = 10
 	// breakFor is how long it stays open; then one attempt tries.
 	breakFor = 15 * time.Second
 	// patience is how long a single delivery waits for a place: long enough beside a group's, which are under way for
@@ -309,7 +306,7 @@ func (one *gate) callsAhead() float64 { return lineFor * float64(one.inFlight) }
 func (one *gate) newBreaker() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout:     breakFor,
-		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakAfter },
+		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= model.BreakAfter },
 		IsExcluded:  func(err error) bool { return errors.Is(err, errNotAsked) },
 		OnStateChange: func(_ string, _, to gobreaker.State) {
 			switch to {

@@ -75,7 +75,7 @@ func TestRateOfAnIntegration(t *testing.T) {
 		require.False(t, g.state(i).OverRate)
 		require.Empty(t, enter())
 	}
-	for range 2 * breakAfter {
+	for range 2 * model.BreakAfter {
 		require.Equal(t, overRate, enter())
 	}
 	require.Equal(t, Gate{OverRate: true}, g.state(i))

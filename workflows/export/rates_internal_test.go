@@ -73,7 +73,7 @@ func TestBreakerUsesNoRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gates
 		i := limited(4, 1)
-		for range breakAfter {
+		for range model.BreakAfter {
 			done, closed := g.enter(t.Context(), i, 1, groupPatience, false)
 			require.Empty(t, closed)
 			done(errDown)

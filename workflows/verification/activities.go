@@ -80,10 +80,13 @@ func (a *Activities) record(ctx context.Context, i *model.Integration, asked sto
 	reason string) (Result, error) {
 	status := asked
 	status.Attempts++
-	status.UpdatedAt, status.Reason = a.Now(), reason
+	status.Reason = reason
 	configured := reason == ""
 	if configured {
 		status.State = model.Configured
+	}
+	if configured || asked.UpdatedAt.IsZero() { // it is not verified since the first failure
+		status.UpdatedAt = a.Now()
 	}
 	metrics.Verification(i.Tenant, i.Name, configured)
 	moved := false

@@ -83,7 +83,9 @@ func TestVerifyWaitsForAPlace(t *testing.T) {
 	require.ErrorAs(t, err, &again)
 	require.Equal(t, []any{"no_place", 0}, []any{again.Type(), asked})
 	v.Places.Release("acme", 1)
-	for range 2 {
+	began := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for n := range 2 {
+		v.Now = func() time.Time { return began.Add(time.Duration(n) * time.Hour) }
 		_, err = v.verify(i)
 		require.ErrorAs(t, err, &again)
 		require.Equal(t, "not_configured", again.Type())
@@ -91,6 +93,7 @@ func TestVerifyWaitsForAPlace(t *testing.T) {
 	status, err := v.Store.IntegrationStatus(t.Context(), &i)
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 2}, []int{status.Attempts, asked})
+	require.Equal(t, began, status.UpdatedAt, "it is not verified since the first failure")
 }
 
 // A slow answer to VERIFY says nothing of the setting that came meanwhile, and does not bring back what was removed.
