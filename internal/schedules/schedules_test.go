@@ -27,25 +27,32 @@ var (
 // for a workflow that Temporal has lost.
 const settling = 5 * time.Minute
 
-// TestSchedules tries schedules, and shrinks the first that breaks an invariant. Another order of goroutines may hide it: it is
-// never tried again to see whether it passes.
-func TestSchedules(t *testing.T) {
+// TestSchedules tries schedules on one gateway with SQLite. The first that breaks an invariant is shrunk. Another order of
+// goroutines may hide it: it is never tried again to see whether it passes.
+func TestSchedules(t *testing.T) { trySeeds(t, *count, 1, storetest.SQLite) }
+
+// TestSchedulesOfTwoNodes tries a sample of them on two gateways that share PostgreSQL.
+func TestSchedulesOfTwoNodes(t *testing.T) { trySeeds(t, (*count+19)/20, 2, storetest.Postgres) }
+
+func trySeeds(t *testing.T, count, nodes int, database func(testing.TB) string) {
+	t.Helper()
 	exports, attempts := 0, 0
-	for n := range *count {
+	for n := range count {
 		seed := *first + uint64(n)
 		steps := newSteps(seed)
-		w := try(t, seed, steps)
+		again := func(steps []step) *world { return try(t, seed, nodes, database(t), steps) }
+		w := again(steps)
 		exports, attempts = exports+len(w.order), attempts+w.attempts
 		if len(w.broken) > 0 {
-			steps, w = shrink(t, seed, steps, w)
+			steps, w = shrink(steps, w, again)
 			t.Fatalf("make schedules SEED=%d N=1\n\n%s\n\nSteps, shrunk:\n%s\n\nWhat happened:\n%s", seed,
 				strings.Join(w.broken, "\n"), lines(steps), strings.Join(w.trace, "\n"))
 		}
 		if (n+1)%1000 == 0 {
-			fmt.Printf("%d schedules of %d\n", n+1, *count)
+			fmt.Printf("%d schedules of %d\n", n+1, count)
 		}
 	}
-	t.Logf("%d schedules from seed %d: %d exports, %d attempts", *count, *first, exports, attempts)
+	t.Logf("%d schedules from seed %d: %d exports, %d attempts", count, *first, exports, attempts)
 }
 
 func lines(steps []step) string {
@@ -57,11 +64,11 @@ func lines(steps []step) string {
 }
 
 // shrink leaves out steps for as long as what is left breaks an invariant as well.
-func shrink(t *testing.T, seed uint64, steps []step, broken *world) ([]step, *world) {
+func shrink(steps []step, broken *world, again func([]step) *world) ([]step, *world) {
 	for size := len(steps) / 2; size > 0; size /= 2 {
 		for at := 0; at+size <= len(steps); {
 			fewer := slices.Delete(slices.Clone(steps), at, at+size)
-			if w := try(t, seed, fewer); len(w.broken) > 0 {
+			if w := again(fewer); len(w.broken) > 0 {
 				steps, broken = fewer, w
 			} else {
 				at += size
@@ -75,16 +82,16 @@ func shrink(t *testing.T, seed uint64, steps []step, broken *world) ([]step, *wo
 var day = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // try has the steps of a seed happen to a world, and returns that.
-func try(t *testing.T, seed uint64, steps []step) (w *world) {
+func try(t *testing.T, seed uint64, nodes int, address string, steps []step) (w *world) {
 	t.Helper()
-	address, folder := storetest.SQLite(t), t.TempDir()
+	folder := t.TempDir()
 	day = day.AddDate(0, 0, 1)
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(day))
 		var err error
 		w, err = newWorld(context.Background(), seed, address, folder)
 		require.NoError(t, err)
-		err = w.happen(steps)
+		err = w.happen(nodes, steps)
 		for _, n := range w.alive() {
 			n.stop()
 			n.loops.Wait()
@@ -101,13 +108,14 @@ func try(t *testing.T, seed uint64, steps []step) (w *world) {
 }
 
 // happen has the steps happen, then has everything be well again, and looks at what became of the exports.
-func (w *world) happen(steps []step) error {
-	n, err := w.startNode()
-	if err != nil {
-		return err
+func (w *world) happen(nodes int, steps []step) error {
+	for range nodes {
+		if _, err := w.startNode(); err != nil {
+			return err
+		}
 	}
 	for _, at := range w.places() {
-		if err := w.setStatus(n, at, model.Configured, false); err != nil {
+		if err := w.setStatus(w.anyNode(), at, model.Configured, false); err != nil {
 			return err
 		}
 	}
@@ -121,6 +129,7 @@ func (w *world) happen(steps []step) error {
 		return err
 	}
 	var left []string
+	var err error
 	for until := time.Now().Add(settling); time.Now().Before(until); time.Sleep(5 * time.Second) {
 		if left, err = w.open(); err != nil {
 			return err
