@@ -25,52 +25,59 @@ type step struct {
 
 func (s step) String() string { return fmt.Sprintf("%s %d %d", s.do, s.a, s.b) }
 
-// actions are what may happen, with how often of a hundred.
+// actions are what may happen, and how often beside the others. While Temporal is away, what then leaves its traces in the
+// store happens more often.
 var actions = []struct {
-	name  string
-	often int
-	do    func(*world, *node, step) error
+	name        string
+	often, away int
+	do          func(*world, *node, step) error
 }{
-	{"wait", 22, (*world).wait},
-	{"accept", 14, (*world).acceptOne},
-	{"burst", 12, (*world).burst},
-	{"repeat", 2, (*world).repeat},
-	{"partner", 11, (*world).partner},
-	{"disable", 4, (*world).disable},
-	{"enable", 5, (*world).enable},
-	{"secret", 2, (*world).newSecret},
-	{"remove", 1, (*world).remove},
-	{"rate", 2, (*world).setRate},
-	{"leave", 1, (*world).leave},
-	{"return", 2, (*world).comeBack},
-	{"redeliver", 4, (*world).redeliver},
-	{"range", 2, (*world).redeliverRange},
-	{"pause", 1, (*world).pauseRange},
-	{"retry", 2, (*world).retry},
-	{"erase", 4, (*world).erase},
-	{"quarantine", 2, (*world).quarantine},
-	{"release", 2, (*world).release},
-	{"away", 6, (*world).temporalAway},
-	{"back", 3, (*world).temporalBack},
-	{"empty", 2, (*world).temporalEmpty},
-	{"kill", 4, (*world).killNode},
+	{"wait", 22, 22, (*world).wait},
+	{"accept", 14, 14, (*world).acceptOne},
+	{"burst", 12, 32, (*world).burst},
+	{"repeat", 2, 2, (*world).repeat},
+	{"partner", 11, 11, (*world).partner},
+	{"disable", 4, 4, (*world).disable},
+	{"enable", 5, 5, (*world).enable},
+	{"secret", 2, 2, (*world).newSecret},
+	{"remove", 1, 1, (*world).remove},
+	{"rate", 2, 2, (*world).setRate},
+	{"leave", 1, 1, (*world).leave},
+	{"return", 2, 2, (*world).comeBack},
+	{"redeliver", 4, 10, (*world).redeliver},
+	{"range", 2, 2, (*world).redeliverRange},
+	{"pause", 1, 1, (*world).pauseRange},
+	{"retry", 2, 2, (*world).retry},
+	{"erase", 4, 20, (*world).erase},
+	{"quarantine", 2, 2, (*world).quarantine},
+	{"release", 2, 2, (*world).release},
+	{"away", 6, 6, (*world).temporalAway},
+	{"back", 3, 3, (*world).temporalBack},
+	{"empty", 2, 2, (*world).temporalEmpty},
+	{"kill", 4, 12, (*world).killNode},
 }
 
 // newSteps returns the steps of a seed.
 func newSteps(seed uint64) (steps []step) {
 	rng := rand.New(rand.NewPCG(seed, 0))
-	all := 0
-	for _, a := range actions {
-		all += a.often
-	}
+	away := false
 	for range 6 + rng.IntN(20) {
-		at := rng.IntN(all)
+		var weights []int
+		all := 0
 		for _, a := range actions {
-			if at -= a.often; at < 0 {
-				steps = append(steps, step{a.name, rng.IntN(1 << 20), rng.IntN(1 << 20)})
-				break
+			weight := a.often
+			if away {
+				weight = a.away
 			}
+			weights, all = append(weights, weight), all+weight
 		}
+		n := 0
+		for at := rng.IntN(all); at >= weights[n]; n++ {
+			at -= weights[n]
+		}
+		do := actions[n].name
+		away = do == "away" || away && do != "back"
+		steps = append(steps, step{do, rng.IntN(1 << 20), rng.IntN(1 << 20)})
 	}
 	return steps
 }
