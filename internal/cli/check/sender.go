@@ -38,6 +38,7 @@ const (
 	slowTime  = 5 * time.Second // a service should wait so long for an answer, and longer
 	quietTime = 3 * time.Second // after all has come, nothing should come again
 	awayTime  = 2 * time.Second // Retry-After of the 503
+	mostEvent = 64 << 20        // bytes of an event that are read, far more than a receiver should take
 )
 
 // playedReceiver plays a partner's receiver towards a service, and notes what the service sends.
@@ -71,7 +72,7 @@ func newPlayedReceiver(names webhook.Names, secret string) (*playedReceiver, err
 
 // ServeHTTP implements http.Handler.
 func (p *playedReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostEvent))
 	switch {
 	case err != nil:
 		w.WriteHeader(http.StatusRequestEntityTooLarge)

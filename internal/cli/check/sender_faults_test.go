@@ -186,6 +186,9 @@ var senderFaults = []struct {
 	{check: "E-26", name: "6 MiB", fault: changed(func(_, person, _ object) {
 		person["communication"].(object)["web"] = strings.Repeat("x", 6<<20)
 	}), says: "6.0 MiB"},
+	{check: "E-26", name: "17 MiB", fault: changed(func(_, person, _ object) {
+		person["communication"].(object)["web"] = strings.Repeat("x", 17<<20)
+	}), says: "17 MiB"},
 	{check: "E-27", name: "nothing comes again", fault: func(r *recruiter) { r.repeats, r.people = false, 4 }},
 	{check: "E-27", name: "under a new UUID", fault: func(r *recruiter) { r.uuid = func(int, int) string { return uuid.NewString() } },
 		says: "the same bytes under another UUID"},
