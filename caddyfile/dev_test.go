@@ -60,7 +60,7 @@ func TestDev(t *testing.T) {
 		require.Equal(t, http.StatusOK, page.StatusCode, path)
 		require.Equal(t, path+"/", page.Request.URL.Path)
 	}
-	for hook, secret := range map[string]string{"/hooks/acme": "acme-secret", "/hooks?client=globex": "globex-secret"} {
+	for hook, secret := range map[string]string{"/hooks/acme": "acme-signing-secret", "/hooks?client=globex": "globex-signing-secret"} {
 		accepted := sendAs(t, "localhost", signed(t, http.MethodPost, at, hook, secret))
 		require.Equal(t, http.StatusAccepted, accepted.StatusCode, hook)
 		receipt := accepted.Header.Get("Location")

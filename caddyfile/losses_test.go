@@ -151,6 +151,21 @@ func TestValidateFindsSharedURLs(t *testing.T) {
 	}
 }
 
+// A short secret is warned of, and loses nothing; not on a laptop.
+func TestValidateFindsShortSecrets(t *testing.T) {
+	t.Setenv("HIREGATE_SHORT", "fifteen-bytes..")
+	t.Setenv("HIREGATE_SHORT_ENOUGH", "sixteen-bytes...")
+	site := "gate.example.com {\n" + hook("handle /hooks/*", "path 1") + served
+	text := head(t, "127.0.0.1:1", "default") + site
+	require.Empty(t, warned(t, text), "with dev")
+	text = strings.Replace(text, "\t\tdev\n", "", 1)
+	with := func(secret string) string { return strings.Replace(text, "secret s\n", "secret "+secret+"\n", 1) }
+	require.Empty(t, warned(t, with("{env.HIREGATE_SHORT_ENOUGH}")))
+	require.Equal(t, []string{"tenant acme: a secret is shorter than 16 bytes: use a random one, such as the output of " +
+		"openssl rand -base64 32"}, warned(t, with("{env.HIREGATE_SHORT}")))
+	require.Empty(t, app.Losses())
+}
+
 // Every example is free of them.
 func TestExamplesLoseNothing(t *testing.T) {
 	for _, name := range examples(t) {

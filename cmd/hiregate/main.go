@@ -47,7 +47,7 @@ that takes the candidate export webhook in, durably, and carries each export to
 the partner's own system with its documents.`
 
 	example = `  hiregate dev                          # everything it needs on this machine, to try it
-  hiregate send http://localhost:8080/hooks/acme --secret acme-secret
+  hiregate send http://localhost:8080/hooks/acme --secret acme-signing-secret
   hiregate export list
 
   hiregate validate --config Caddyfile  # a configuration of yours; says what is wrong

@@ -131,7 +131,7 @@ func firstExport(t *testing.T, folder string) {
 	go io.Copy(io.Discard, said)
 	require.Contains(t, heard, "http://localhost:"+ports[0]+"/console")
 
-	out, err := output(exec.Command(program, "send", "http://localhost:"+ports[0]+"/hooks/acme", "--secret", "acme-secret", "--payload",
+	out, err := output(exec.Command(program, "send", "http://localhost:"+ports[0]+"/hooks/acme", "--secret", "acme-signing-secret", "--payload",
 		filepath.Join(folder, "testdata", "samples", "export-full.json")))
 	require.NoError(t, err, out)
 	require.Contains(t, out, "202 Accepted")

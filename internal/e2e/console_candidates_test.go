@@ -35,7 +35,7 @@ func TestCandidatesInABrowser(t *testing.T) {
 	system := dev(t, t.TempDir(), ports)
 	system.line(devReady)
 	secret := filepath.Join(t.TempDir(), "their.secret")
-	require.NoError(t, os.WriteFile(secret, []byte("their-secret"), 0o600))
+	require.NoError(t, os.WriteFile(secret, []byte("their-signing-secret"), 0o600))
 	out, code := run(t, nil, hiregate(t), "integration", "set", "initech/picky", "--url", picky(t).URL+"/initech",
 		"--secret-file", secret, "--admin="+loopback(ports.admin))
 	require.Zero(t, code, out)

@@ -68,7 +68,7 @@ func TestConsoleInABrowser(t *testing.T) {
 	ports := newDevPorts(t)
 	dev(t, t.TempDir(), ports).line(devReady)
 	console := ports.url("/console")
-	out, code := run(t, nil, hiregate(t), "send", ports.url("/hooks/acme"), "--secret", "acme-secret")
+	out, code := run(t, nil, hiregate(t), "send", ports.url("/hooks/acme"), "--secret", "acme-signing-secret")
 	require.Zero(t, code, out)
 	uuid := uuidLine.FindStringSubmatch(out)[1]
 	export := console + "/exports/acme/" + uuid
@@ -106,7 +106,7 @@ func TestConsoleInABrowser(t *testing.T) {
 		c.click(`form[action$="/disable"] button`)
 		c.awaitText(hris, "The integration is disabled; its exports are held.")
 	})
-	out, code = run(t, nil, hiregate(t), "send", ports.url("/hooks?client=globex"), "--secret", "globex-secret")
+	out, code = run(t, nil, hiregate(t), "send", ports.url("/hooks?client=globex"), "--secret", "globex-signing-secret")
 	require.Zero(t, code, out)
 	waits := uuidLine.FindStringSubmatch(out)[1]
 	c.task(console, 0, func() { // which client does not get its exports, and since when
@@ -146,7 +146,7 @@ func TestConsoleRoles(t *testing.T) {
 	ports := newDevPorts(t)
 	dev(t, t.TempDir(), ports).line(devReady)
 	console := ports.url("/console")
-	out, code := run(t, nil, hiregate(t), "send", ports.url("/hooks/acme"), "--secret", "acme-secret")
+	out, code := run(t, nil, hiregate(t), "send", ports.url("/hooks/acme"), "--secret", "acme-signing-secret")
 	require.Zero(t, code, out)
 	export := console + "/exports/acme/" + uuidLine.FindStringSubmatch(out)[1]
 	for email, want := range map[string]struct{ see, redeliver int }{

@@ -62,14 +62,14 @@ func TestDevFromStartToStop(t *testing.T) {
 		`^    viewer@example\.com +viewer of acme$`,
 		fmt.Sprintf(`^  sample partner +http://localhost:%d$`, ports.partner),
 		fmt.Sprintf(`^  Temporal's UI +http://localhost:%d$`, ports.ui),
-		`^  \S+ send( \\\n   )? ` + ports.url("/hooks/acme") + `( \\\n   )? --secret acme-secret$`,
+		`^  \S+ send( \\\n   )? ` + ports.url("/hooks/acme") + `( \\\n   )? --secret acme-signing-secret$`,
 		fmt.Sprintf(`^For commands such as hiregate status: export HIREGATE_ADMIN=localhost:%d$`, ports.admin),
 		`^The gateway's log is ` + regexp.QuoteMeta(dir) + `/gateway\.log; its warnings are here, too\.$`,
 	} {
 		first.line(want)
 	}
 
-	out, code := run(t, nil, hiregate(t), "send", ports.url("/hooks/acme"), "--secret", "acme-secret",
+	out, code := run(t, nil, hiregate(t), "send", ports.url("/hooks/acme"), "--secret", "acme-signing-secret",
 		"--payload", sample(t, "export-full.json"), "--document", sample(t, "resume.pdf"))
 	require.Zero(t, code, out)
 	require.Regexp(t, `^202 Accepted`, out)
@@ -136,7 +136,7 @@ func TestDevFromStartToStop(t *testing.T) {
 	second.line(devReady)
 	requireCompleted(t, ports, "export/acme/"+uuid)
 	again := []string{"send", fmt.Sprintf("http://127.0.0.1:%d/hooks?client=globex", ports.http), "--secret",
-		"globex-secret",
+		"globex-signing-secret",
 		"--uuid", "once", "--payload", sample(t, "export-minimal.json")}
 	out, code = run(t, nil, hiregate(t), again...)
 	require.Zero(t, code, out)
@@ -181,7 +181,7 @@ func TestDevAtOtherPorts(t *testing.T) {
 	partner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer partner.Close()
 	secret := filepath.Join(dir, "their.secret")
-	require.NoError(t, os.WriteFile(secret, []byte("their-secret"), 0o600))
+	require.NoError(t, os.WriteFile(secret, []byte("their-signing-secret"), 0o600))
 	for _, words := range [][]string{
 		{"integration", "remove", "initech/acme", "--force", admin},
 		{"integration", "set", "initech/acme", "--url", partner.URL + "/initech", "--secret-file", secret, admin},
@@ -231,7 +231,7 @@ func requireFree(t *testing.T, p devPorts) {
 func TestDevNamesTakenPortsBeforeItStartsAnything(t *testing.T) {
 	t.Parallel()
 	ports := newDevPorts(t)
-	partner := start(t, nil, hiregate(t), "listen", "--addr", loopback(ports.partner), "--secret", "hris-secret")
+	partner := start(t, nil, hiregate(t), "listen", "--addr", loopback(ports.partner), "--secret", "hris-signing-secret")
 	partner.line("^Listening at")
 	refused := dev(t, t.TempDir(), ports)
 	require.Equal(t, 1, refused.exitCode())
@@ -240,7 +240,7 @@ func TestDevNamesTakenPortsBeforeItStartsAnything(t *testing.T) {
 
 	without := dev(t, t.TempDir(), ports, "--no-partner")
 	without.line(devReady)
-	out, code := run(t, nil, hiregate(t), "send", ports.url("/hooks/acme"), "--secret", "acme-secret")
+	out, code := run(t, nil, hiregate(t), "send", ports.url("/hooks/acme"), "--secret", "acme-signing-secret")
 	require.Zero(t, code, out)
 	partner.line(`  export +acme  \S+  signature valid`)
 	require.NotContains(t, without.out.String(), "partner  |")
@@ -331,7 +331,7 @@ func TestSecondInterruptKills(t *testing.T) {
 
 	p := dev(t, t.TempDir(), ports, "--no-partner", "--verbose")
 	p.line(devReady)
-	out, code := run(t, nil, hiregate(t), "send", ports.url("/hooks/acme"), "--secret", "acme-secret")
+	out, code := run(t, nil, hiregate(t), "send", ports.url("/hooks/acme"), "--secret", "acme-signing-secret")
 	require.Zero(t, code, out)
 	select {
 	case <-arrived:

@@ -18,8 +18,8 @@ func TestIntegrationsThatLeadToEachOtherEnd(t *testing.T) {
 	service := httptest.NewServer(
 		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a résumé") }))
 	t.Cleanup(service.Close)
-	s := newSystem(t, "integration to-globex {\nurl http://GATEWAY/hooks/globex\nsecret globex-secret\nretry 200ms\n}\n"+
-		"}\ntenant globex {\nsecret globex-secret\nintegration to-acme {\nurl http://GATEWAY/hooks/acme\nsecret "+inboundSecret+"\nretry 200ms\n}")
+	s := newSystem(t, "integration to-globex {\nurl http://GATEWAY/hooks/globex\nsecret globex-signing-secret\nretry 200ms\n}\n"+
+		"}\ntenant globex {\nsecret globex-signing-secret\nintegration to-acme {\nurl http://GATEWAY/hooks/acme\nsecret "+inboundSecret+"\nretry 200ms\n}")
 	attachment := fmt.Sprintf(
 		`{"id":{"value":"d","schemeId":"Service Document to Candidate","schemeAgencyId":"Service"},"url":%q}`,
 		service.URL+"/cv")

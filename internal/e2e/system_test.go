@@ -31,8 +31,8 @@ import (
 )
 
 const (
-	inboundSecret  = "inbound-secret"
-	outboundSecret = "outbound-secret"
+	inboundSecret  = "inbound-signing-secret"
+	outboundSecret = "outbound-signing-secret"
 )
 
 // system is a gateway with a Temporal server of its own. The tenant is acme, at /hooks/acme.

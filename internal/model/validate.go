@@ -3,6 +3,7 @@ package model
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -45,6 +46,17 @@ func (s Secret) Validate() error {
 		return fmt.Errorf("a secret is empty or longer than %d bytes: use one as long as a good password at least", maxSecret)
 	}
 	return nil
+}
+
+// MinSecret is how many bytes a new secret has at least. Those that are stored, or in the Caddyfile, may be shorter.
+const MinSecret = 16
+
+// ValidateNew says that a secret which is none of those before is too short to withstand guessing.
+func (s Secret) ValidateNew(before ...Secret) error {
+	if s == "" || len(s) >= MinSecret || slices.Contains(before, s) {
+		return nil
+	}
+	return fmt.Errorf("a secret is shorter than %d bytes: use a random one, such as the output of openssl rand -base64 32", MinSecret)
 }
 
 // Validate says which rule of an integration is broken, as Tenant.Validate does. Whether its URL may be called is up

@@ -280,6 +280,7 @@ func (a *App) Start() error {
 	a.gateway.Push()
 	a.warnOfLosses(a.ctx)
 	a.noteSharedURLs()
+	a.noteShortSecrets()
 	for _, t := range a.gateway.Config.Tenants {
 		if len(t.Integrations) == 0 {
 			a.log.Warn("a tenant has no integration: its exports are stored and delivered to nobody",

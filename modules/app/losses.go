@@ -79,6 +79,27 @@ func (a *App) noteSharedURLs() {
 	}
 }
 
+// noteShortSecrets logs which tenants and integrations of the Caddyfile have a secret that is shorter than new ones may be.
+func (a *App) noteShortSecrets() {
+	if a.gateway.Config.Dev {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.gateway.Config.Tenants)) {
+		t := a.gateway.Config.Tenants[name]
+		secrets := map[string][]model.Secret{"tenant " + name: t.Secrets}
+		for _, i := range t.Integrations {
+			secrets["integration "+name+"/"+i.Name] = []model.Secret{i.Secret}
+		}
+		for _, of := range slices.Sorted(maps.Keys(secrets)) {
+			for _, s := range secrets[of] {
+				if err := s.ValidateNew(); err != nil {
+					a.log.Warn(of + ": " + err.Error())
+				}
+			}
+		}
+	}
+}
+
 var lastLosses atomic.Pointer[[]string]
 
 // Losses returns the sentences that warnOfLosses logged last.
@@ -114,6 +135,7 @@ func (a *App) warnAfterValidation(ctx caddy.Context) {
 	}
 	a.warnOfLosses(ctx)
 	a.noteSharedURLs()
+	a.noteShortSecrets()
 	for _, t := range a.Tenants {
 		if t.Invalid == "quarantine" && t.Deviations == "" {
 			a.log.Info("exports with listed deviations from the schema, and no other fault, are delivered and not held: write "+

@@ -57,7 +57,7 @@ func TestTranscriptsShowNoCredentials(t *testing.T) {
 	})
 	const authentication = `{"headers": [{"name": "X-Api-Key", "value": "key-of-hris"}]}`
 	refused := b.must(http.StatusUnprocessableEntity, http.MethodPost, integrations, fmt.Sprintf(
-		`{"name": "hris", "url": "%s/inbound/0a1b2c3d", "secret": "another-secret", "authentication": %s}`, address, authentication))
+		`{"name": "hris", "url": "%s/inbound/0a1b2c3d", "secret": "another-secret-of-it", "authentication": %s}`, address, authentication))
 	require.Equal(t, "(secret) has the key (secret)", parsed[failedVerify](b, refused).Transcript.Answer)
 	b.hris(func(i *model.Integration) {
 		i.URL = address + "/inbound/0a1b2c3d"

@@ -198,6 +198,9 @@ func describedIntegration(r *rest.Request, t *model.Tenant, before *model.Integr
 	if err == nil && len(in.Retry) > 0 {
 		i.Retry, err = webhook.ParseSchedule(in.Retry)
 	}
+	if err == nil && (before == nil || i.Secret != before.Secret && i.Secret != before.FormerSecret) {
+		err = i.Secret.ValidateNew()
+	}
 	return i, rest.Invalid(err)
 }
 

@@ -60,7 +60,7 @@ func TestAnIntegrationIsSavedOnceItAnswered200(t *testing.T) {
 		way := strings.Split(r.URL.Path, "/")[1]
 		asked.Store(way, string(body))
 		require.Equal(t, webhook.EventVerify, r.Header.Get("X-Service-Event"))
-		require.True(t, webhook.Verify(r.Header.Get("X-Service-Signature"), body, "s3cret"))
+		require.True(t, webhook.Verify(r.Header.Get("X-Service-Signature"), body, "s3cret-and-sixteen-bytes"))
 		ways[way](w, r)
 	})
 	for way, want := range map[string]struct {
@@ -73,7 +73,7 @@ func TestAnIntegrationIsSavedOnceItAnswered200(t *testing.T) {
 		"closing":  {0, "closed the connection", ""},
 	} {
 		a := b.must(http.StatusUnprocessableEntity, http.MethodPost, integrations,
-			`{"name":"`+way+`","url":"`+address+`/`+way+`/x","secret":"s3cret"}`)
+			`{"name":"`+way+`","url":"`+address+`/`+way+`/x","secret":"s3cret-and-sixteen-bytes"}`)
 		failed := parsed[failedVerify](b, a)
 		require.Contains(t, failed.Detail, want.detail)
 		require.Equal(t, want.status, failed.Transcript.Status)
@@ -85,18 +85,18 @@ func TestAnIntegrationIsSavedOnceItAnswered200(t *testing.T) {
 		require.Empty(t, ids(b, integrations))
 	}
 	a := b.must(http.StatusCreated, http.MethodPost, integrations,
-		`{"name":"ok","url":"`+address+`/ok/x","secret":"s3cret","retry":["10s","1m"],"inFlight":3}`)
+		`{"name":"ok","url":"`+address+`/ok/x","secret":"s3cret-and-sixteen-bytes","retry":["10s","1m"],"inFlight":3}`)
 	require.Equal(t, "/v1/tenants/initech/integrations/ok", a.header.Get("Location"))
 	shown := b.must(http.StatusOK, http.MethodGet, integrations+"/ok", "")
 	require.Equal(t, shown.body, a.body)
 	require.Contains(t, a.body, `"state":"configured"`)
 	require.Contains(t, a.body, `"retry":["10s","1m0s"]`)
-	require.NotContains(t, a.body, "s3cret")
+	require.NotContains(t, a.body, "s3cret-and-sixteen-bytes")
 	require.NotContains(t, a.body, "/ok/x", "the rest of the URL may be a credential")
 	sent, _ := asked.Load("ok")
 	require.Equal(t, `{"data":"Service Verify Event"}`, sent)
 	require.Contains(t, b.refused(http.StatusConflict, http.MethodPost, integrations,
-		`{"name":"ok","url":"`+address+`/ok/x","secret":"s3cret"}`), "of that name")
+		`{"name":"ok","url":"`+address+`/ok/x","secret":"s3cret-and-sixteen-bytes"}`), "of that name")
 	b.requireCleanLog()
 }
 
@@ -145,7 +145,7 @@ func TestPartnersThatCannotBeReached(t *testing.T) {
 		"127.0.0.1:1":     "refused",
 	} {
 		a := b.must(http.StatusUnprocessableEntity, http.MethodPost, integrations,
-			`{"name":"x","url":"http://`+address+`/x","secret":"s"}`)
+			`{"name":"x","url":"http://`+address+`/x","secret":"s-and-sixteen-bytes"}`)
 		failed := parsed[failedVerify](b, a)
 		require.Contains(t, failed.Transcript.Error, want)
 		require.Contains(t, failed.Detail, failed.Transcript.Error)
@@ -171,16 +171,17 @@ func TestURLsThatAreRefused(t *testing.T) {
 	} {
 		for _, ask := range [][2]string{{http.MethodPost, integrations}, {http.MethodPut, integrations + "/x"}} {
 			require.Contains(t, b.refused(http.StatusUnprocessableEntity, ask[0], ask[1],
-				`{"name":"x","url":"`+address+`","secret":"s"}`), want, address)
+				`{"name":"x","url":"`+address+`","secret":"s-and-sixteen-bytes"}`), want, address)
 		}
 	}
 	for body, want := range map[string]string{
-		`{"name":"x","url":"https://a.example/x"}`:                                            "url and secret are needed",
-		`{"name":"X","url":"https://a.example/x","secret":"s"}`:                               `integration name "X"`,
-		`{"name":"x","url":"https://a.example/x","secret":"s","documents":"mail"}`:            `document mode "mail"`,
-		`{"name":"x","url":"https://a.example/x","secret":"s","inFlight":1001}`:               "inFlight",
-		`{"name":"x","url":"https://a.example/x","secret":"s","retry":["soon"]}`:              "retry",
-		`{"name":"x","url":"https://a.example/x","secret":"whsec_*","standardWebhooks":true}`: "whsec_",
+		`{"name":"x","url":"https://a.example/x"}`:                                                    "url and secret are needed",
+		`{"name":"x","url":"https://a.example/x","secret":"fifteen-bytes.."}`:                         "a secret is shorter than 16 bytes",
+		`{"name":"X","url":"https://a.example/x","secret":"s-and-sixteen-bytes"}`:                     `integration name "X"`,
+		`{"name":"x","url":"https://a.example/x","secret":"s-and-sixteen-bytes","documents":"mail"}`:  `document mode "mail"`,
+		`{"name":"x","url":"https://a.example/x","secret":"s-and-sixteen-bytes","inFlight":1001}`:     "inFlight",
+		`{"name":"x","url":"https://a.example/x","secret":"s-and-sixteen-bytes","retry":["soon"]}`:    "retry",
+		`{"name":"x","url":"https://a.example/x","secret":"whsec_*********","standardWebhooks":true}`: "whsec_",
 	} {
 		require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, integrations, body), want)
 	}
@@ -211,7 +212,7 @@ func TestAnEditIsVerified(t *testing.T) {
 		require.Equal(t, model.Configured, s.State, "its setting is not the one that was verified")
 		return i
 	}
-	put(http.StatusCreated, `{"url":"`+address+`/x","secret":"one"}`)
+	put(http.StatusCreated, `{"url":"`+address+`/x","secret":"one-and-sixteen-bytes"}`)
 	require.EqualValues(t, 1, verified.Load())
 	put(http.StatusOK, `{"documents":"inline","standardWebhooks":true}`)
 	require.EqualValues(t, 1, verified.Load())
@@ -222,10 +223,10 @@ func TestAnEditIsVerified(t *testing.T) {
 	require.EqualValues(t, 2, verified.Load())
 	require.Equal(t, address+"/x", setting().URL)
 	put(http.StatusOK, `{"url":"`+address+`/y"}`)
-	put(http.StatusOK, `{"secret":"two"}`)
+	put(http.StatusOK, `{"secret":"two-and-sixteen-bytes"}`)
 	require.EqualValues(t, 4, verified.Load())
 	require.Equal(t, address+"/y", setting().URL)
-	require.Equal(t, model.Secret("two"), setting().Secret)
+	require.Equal(t, model.Secret("two-and-sixteen-bytes"), setting().Secret)
 }
 
 func TestRemovingAnIntegrationEndsItsDeliveries(t *testing.T) {
@@ -233,7 +234,7 @@ func TestRemovingAnIntegrationEndsItsDeliveries(t *testing.T) {
 	b := setup(t)
 	b.initech()
 	address := b.partner(func(http.ResponseWriter, *http.Request) {})
-	b.must(http.StatusCreated, http.MethodPost, integrations, `{"name":"hris","url":"`+address+`/x","secret":"s"}`)
+	b.must(http.StatusCreated, http.MethodPost, integrations, `{"name":"hris","url":"`+address+`/x","secret":"s-and-sixteen-bytes"}`)
 	b.delivery(b.export("initech", "u-1"), "hris", model.Retrying, 503)
 	b.delivery(b.export("initech", "u-2"), "hris", model.Held)
 	b.delivery(b.export("initech", "u-3"), "hris", model.Delivered, 200)
@@ -247,7 +248,7 @@ func TestRemovingAnIntegrationEndsItsDeliveries(t *testing.T) {
 	require.Equal(t, model.Removed, s.State)
 	require.Equal(t, []string{"u-2", "u-1"}, ids(b, "/v1/tenants/initech/exports?outcome=failed"))
 	require.Equal(t, []string{"u-3"}, ids(b, "/v1/tenants/initech/exports?outcome=delivered"))
-	b.must(http.StatusCreated, http.MethodPost, integrations, `{"name":"hris","url":"`+address+`/x","secret":"s"}`)
+	b.must(http.StatusCreated, http.MethodPost, integrations, `{"name":"hris","url":"`+address+`/x","secret":"s-and-sixteen-bytes"}`)
 }
 
 func TestWhatIsDeclaredIsReadOnly(t *testing.T) {
@@ -277,7 +278,7 @@ func TestEditOfADisabledIntegrationLeavesItDisabled(t *testing.T) {
 	b.initech()
 	var asked atomic.Int64
 	address := b.partner(func(http.ResponseWriter, *http.Request) { asked.Add(1) })
-	b.must(http.StatusCreated, http.MethodPost, integrations, `{"name":"hris","url":"`+address+`/in","secret":"s"}`)
+	b.must(http.StatusCreated, http.MethodPost, integrations, `{"name":"hris","url":"`+address+`/in","secret":"s-and-sixteen-bytes"}`)
 	b.must(http.StatusOK, http.MethodPost, integrations+"/hris/disable", `{"reason":"they move"}`)
 	a := b.must(http.StatusOK, http.MethodPut, integrations+"/hris", `{"url":"`+address+`/in-2"}`)
 	require.EqualValues(t, 2, asked.Load())
@@ -291,17 +292,17 @@ func TestSecretsOfAnIntegrationRotate(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.initech()
-	knows := "one"
+	knows := "one-and-sixteen-bytes"
 	address := b.partner(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if !webhook.Verify(r.Header.Get("X-Service-Signature"), body, knows) {
 			w.WriteHeader(http.StatusUnauthorized)
 		}
 	})
-	b.must(http.StatusCreated, http.MethodPost, integrations, `{"name":"hris","url":"`+address+`/x","secret":"one"}`)
+	b.must(http.StatusCreated, http.MethodPost, integrations, `{"name":"hris","url":"`+address+`/x","secret":"one-and-sixteen-bytes"}`)
 	edit := func(status int, body string) (string, string) {
 		a := b.must(status, http.MethodPut, integrations+"/hris", body)
-		require.NotContains(t, a.body, `"one"`)
+		require.NotContains(t, a.body, `"one-and-sixteen-bytes"`)
 		i, ok := b.Gateway.Config.Integration("initech", "hris")
 		require.True(t, ok)
 		if status == http.StatusOK {
@@ -310,27 +311,27 @@ func TestSecretsOfAnIntegrationRotate(t *testing.T) {
 		return i.Secret.Reveal(), i.FormerSecret.Reveal()
 	}
 	two := func(present, former string) []string { return []string{present, former} }
-	require.Equal(t, []string{"one", ""},
-		two(edit(http.StatusUnprocessableEntity, `{"secret":"two","formerSecret":"one"}`)))
-	knows = "two"
-	require.Equal(t, []string{"two", "one"}, two(edit(http.StatusOK, `{"secret":"two","formerSecret":"one"}`)))
-	require.Equal(t, []string{"two", "one"}, two(edit(http.StatusOK, `{"inFlight":3}`)))
-	require.Equal(t, []string{"two", "one"}, two(edit(http.StatusUnprocessableEntity, `{"formerSecret":"two"}`)))
-	require.Equal(t, []string{"two", ""}, two(edit(http.StatusOK, `{"formerSecret":""}`)))
-	knows = "three"
-	require.Equal(t, []string{"three", "two"}, two(edit(http.StatusOK, `{"secret":"three","formerSecret":"two"}`)))
-	knows = "four"
-	require.Equal(t, []string{"four", "three"}, two(edit(http.StatusOK, `{"secret":"four","rotate":true}`)))
+	require.Equal(t, []string{"one-and-sixteen-bytes", ""},
+		two(edit(http.StatusUnprocessableEntity, `{"secret":"two-and-sixteen-bytes","formerSecret":"one-and-sixteen-bytes"}`)))
+	knows = "two-and-sixteen-bytes"
+	require.Equal(t, []string{"two-and-sixteen-bytes", "one-and-sixteen-bytes"}, two(edit(http.StatusOK, `{"secret":"two-and-sixteen-bytes","formerSecret":"one-and-sixteen-bytes"}`)))
+	require.Equal(t, []string{"two-and-sixteen-bytes", "one-and-sixteen-bytes"}, two(edit(http.StatusOK, `{"inFlight":3}`)))
+	require.Equal(t, []string{"two-and-sixteen-bytes", "one-and-sixteen-bytes"}, two(edit(http.StatusUnprocessableEntity, `{"formerSecret":"two-and-sixteen-bytes"}`)))
+	require.Equal(t, []string{"two-and-sixteen-bytes", ""}, two(edit(http.StatusOK, `{"formerSecret":""}`)))
+	knows = "three-and-sixteen-bytes"
+	require.Equal(t, []string{"three-and-sixteen-bytes", "two-and-sixteen-bytes"}, two(edit(http.StatusOK, `{"secret":"three-and-sixteen-bytes","formerSecret":"two-and-sixteen-bytes"}`)))
+	knows = "four-and-sixteen-bytes"
+	require.Equal(t, []string{"four-and-sixteen-bytes", "three-and-sixteen-bytes"}, two(edit(http.StatusOK, `{"secret":"four-and-sixteen-bytes","rotate":true}`)))
 	b.Clock.Advance(time.Hour)
-	require.Equal(t, []string{"four", "three"}, two(edit(http.StatusOK, `{"inFlight":4}`)))
+	require.Equal(t, []string{"four-and-sixteen-bytes", "three-and-sixteen-bytes"}, two(edit(http.StatusOK, `{"inFlight":4}`)))
 	shown := get[api.IntegrationHours](b, integrations+"/hris/health")
 	require.Equal(t, gatewaytest.Noon, shown.RotatedAt)
 	require.Equal(t, model.AdminEndpoint, shown.RotatedBy.Actor)
-	require.Equal(t, []string{"four", "three"}, two(edit(http.StatusUnprocessableEntity, `{"rotate":true}`)))
-	knows = "five"
-	require.Equal(t, []string{"four", "three"},
-		two(edit(http.StatusUnprocessableEntity, `{"secret":"five","rotate":true,"formerSecret":"three"}`)))
-	require.Equal(t, []string{"five", ""}, two(edit(http.StatusOK, `{"secret":"five"}`)))
+	require.Equal(t, []string{"four-and-sixteen-bytes", "three-and-sixteen-bytes"}, two(edit(http.StatusUnprocessableEntity, `{"rotate":true}`)))
+	knows = "five-and-sixteen-bytes"
+	require.Equal(t, []string{"four-and-sixteen-bytes", "three-and-sixteen-bytes"},
+		two(edit(http.StatusUnprocessableEntity, `{"secret":"five-and-sixteen-bytes","rotate":true,"formerSecret":"three-and-sixteen-bytes"}`)))
+	require.Equal(t, []string{"five-and-sixteen-bytes", ""}, two(edit(http.StatusOK, `{"secret":"five-and-sixteen-bytes"}`)))
 	require.Zero(t, get[api.IntegrationHours](b, integrations+"/hris/health").RotatedAt)
 }
 
@@ -353,9 +354,9 @@ func TestCredentialsAreWriteOnly(t *testing.T) {
 		require.NotContains(t, a.body, "hunter")
 		return a
 	}
-	failed := parsed[failedVerify](b, put(http.StatusUnprocessableEntity, `{"url":"`+address+`/x","secret":"s"}`))
+	failed := parsed[failedVerify](b, put(http.StatusUnprocessableEntity, `{"url":"`+address+`/x","secret":"s-and-sixteen-bytes"}`))
 	require.Contains(t, failed.Detail, "VERIFY was answered 401: it does not accept the signature or the credentials")
-	put(http.StatusCreated, `{"url":"`+address+`/x","secret":"s","authentication":`+credentials+`}`)
+	put(http.StatusCreated, `{"url":"`+address+`/x","secret":"s-and-sixteen-bytes","authentication":`+credentials+`}`)
 	put(http.StatusOK, `{"documents":"inline"}`)
 	shown := b.must(http.StatusOK, http.MethodGet, integrations+"/hris", "").body
 	require.Contains(t, shown, `"authentication":{"headers":["X-Api-Key"],"scheme":"basic"}`)
@@ -400,7 +401,7 @@ func TestRefusedSettingsAreNotKept(t *testing.T) {
 		io.WriteString(w, `{"access_token":"t","token_type":"Bearer","expires_in":3600}`)
 	})
 	for n := range 3 {
-		b.must(http.StatusUnprocessableEntity, http.MethodPut, integrations+"/hris", `{"url":"`+address+`/x","secret":"s","authentication":`+
+		b.must(http.StatusUnprocessableEntity, http.MethodPut, integrations+"/hris", `{"url":"`+address+`/x","secret":"s-and-sixteen-bytes","authentication":`+
 			`{"oauth2":{"tokenUrl":"`+address+`/token","clientId":"gate","clientSecret":"hunter2"}}}`)
 		require.EqualValues(t, n+1, issued.Load())
 	}
@@ -427,7 +428,7 @@ func TestClientCertificateEnds(t *testing.T) {
 	credentials := model.Authentication{TLS: &model.ClientTLS{Certificate: certificate, CA: certificate,
 		Key: string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}))}}
 	in := func(a string) string {
-		return `{"url":"` + server.URL + `/x","secret":"s","authentication":` + a + `}`
+		return `{"url":"` + server.URL + `/x","secret":"s-and-sixteen-bytes","authentication":` + a + `}`
 	}
 	require.Contains(t, b.must(http.StatusUnprocessableEntity, http.MethodPut, integrations+"/hris", in("{}")).body,
 		"the TLS handshake")

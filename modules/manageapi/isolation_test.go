@@ -32,7 +32,7 @@ func bodyOf(path string) string {
 	case strings.HasSuffix(path, "/api-keys"):
 		return `{"label":"x","role":"admin","tenant":"acme"}`
 	case strings.HasSuffix(path, "/integrations"):
-		return `{"name":"x","url":"https://a.example/x","secret":"s"}`
+		return `{"name":"x","url":"https://a.example/x","secret":"s-and-sixteen-bytes"}`
 	}
 	return `{}`
 }

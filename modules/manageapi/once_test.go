@@ -106,7 +106,7 @@ func TestARequestThatIsBeingAnswered(t *testing.T) {
 		<-leave
 	})
 	b.initech()
-	body := `{"name":"hris","url":"` + partner + `/x","secret":"s"}`
+	body := `{"name":"hris","url":"` + partner + `/x","secret":"s-and-sixteen-bytes"}`
 	post := func() reply {
 		return b.send(http.MethodPost, "/v1/tenants/initech/integrations", body, "Idempotency-Key", "k")
 	}

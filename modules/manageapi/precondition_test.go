@@ -109,7 +109,7 @@ func TestWhatIsShownBesideAVersionCounts(t *testing.T) {
 			return b.must(http.StatusOK, http.MethodGet, path, "").header.Get("ETag")
 		}
 		alone := etag(tenant)
-		made := b.must(http.StatusCreated, http.MethodPut, hris, `{"url":"`+address+`/x","secret":"s"}`).header.Get("ETag")
+		made := b.must(http.StatusCreated, http.MethodPut, hris, `{"url":"`+address+`/x","secret":"s-and-sixteen-bytes"}`).header.Get("ETag")
 		require.Equal(t, made, etag(hris))
 		b.must(http.StatusOK, http.MethodGet, tenant, "", "If-None-Match", alone)
 		b.must(http.StatusPreconditionFailed, http.MethodPut, tenant, `{}`, "If-Match", alone)
@@ -143,7 +143,7 @@ func TestAnIntegrationThatChangesDuringVerifyIsKept(t *testing.T) {
 		}
 	})
 	made := b.must(http.StatusCreated, http.MethodPut, integrations+"/hris",
-		`{"url":"`+address+`/x","secret":"s"}`).header.Get("ETag")
+		`{"url":"`+address+`/x","secret":"s-and-sixteen-bytes"}`).header.Get("ETag")
 	disable.Store(true)
 	b.must(http.StatusPreconditionFailed, http.MethodPut, integrations+"/hris", `{"url":"`+address+`/y"}`, "If-Match",
 		made)

@@ -247,7 +247,7 @@ func TestStepsWhoseIntegrationWasRemoved(t *testing.T) {
 	b.initech()
 	const steps = "/v1/tenants/initech/steps"
 	address := b.partner(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-	b.must(http.StatusCreated, http.MethodPost, integrations, `{"name":"hris","url":"`+address+`/x","secret":"s3cret"}`)
+	b.must(http.StatusCreated, http.MethodPost, integrations, `{"name":"hris","url":"`+address+`/x","secret":"s3cret-and-sixteen-bytes"}`)
 	b.must(http.StatusOK, http.MethodPut, steps,
 		`{"items":[{"id":"new","name":"New"},{"id":"hired","name":"Hired","helper":{"integrations":["hris"]}}]}`)
 	require.Contains(t, b.problem(http.MethodDelete, integrations+"/hris", "", http.StatusConflict),

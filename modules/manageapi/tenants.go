@@ -61,16 +61,19 @@ func describedTenant(in *api.TenantInput, name string, before *model.Tenant) (t 
 		t.Row, t.Secrets = before.Row, before.Secrets
 	}
 	t.Rate = (*model.Rate)(in.Rate)
+	var short error
 	if in.Secrets != nil {
+		former := t.Secrets
 		t.Secrets = nil
 		for _, s := range *in.Secrets {
 			t.Secrets = append(t.Secrets, model.Secret(s))
+			short = cmp.Or(short, model.Secret(s).ValidateNew(former...))
 		}
 	}
 	t.Quarantine, err = model.ParseInvalid(in.Invalid)
 	var unknown error
 	t.Deviations, unknown = model.ParseDeviations(in.Deviations)
-	return t, rest.Invalid(cmp.Or(err, unknown, t.Validate()))
+	return t, rest.Invalid(cmp.Or(err, unknown, t.Validate(), short))
 }
 
 // putTenant makes a tenant, or changes it. A new one does not get what another one of its name left behind, unless

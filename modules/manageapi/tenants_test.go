@@ -8,27 +8,28 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
 )
 
 func TestTenantsAreKept(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	a := b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech",
-		`{"name":"Initech","secrets":["one","two"],"invalid":"quarantine","deviations":"refuse",
+		`{"name":"Initech","secrets":["one-and-sixteen-bytes","two-and-sixteen-bytes"],"invalid":"quarantine","deviations":"refuse",
 			"rate":{"perSecond":5,"burst":10}}`)
 	require.Equal(t, "/v1/tenants/initech", a.header.Get("Location"))
 	require.JSONEq(t, `{"id":"initech","name":"Initech","declared":false,"secrets":2,"invalid":"quarantine","deviations":"refuse","rate":{"perSecond":5,"burst":10},"integrations":[],"version":1,
 		"createdAt":"2026-11-20T12:00:00Z","updatedAt":"2026-11-20T12:00:00Z"}`, a.body)
 	kept, ok := b.Config.Tenant("initech")
 	require.True(t, ok, "it is not known at once")
-	require.Equal(t, []model.Secret{"one", "two"}, kept.Secrets)
+	require.Equal(t, []model.Secret{"one-and-sixteen-bytes", "two-and-sixteen-bytes"}, kept.Secrets)
 	require.True(t, kept.Quarantine)
 	require.Equal(t, model.RefuseDeviations, kept.Deviations)
 	require.Equal(t, a.body, b.must(http.StatusOK, http.MethodGet, "/v1/tenants/initech", "").body)
 
 	b.must(http.StatusOK, http.MethodPut, "/v1/tenants/initech", `{"name":"Initech Inc."}`)
 	kept, _ = b.Config.Tenant("initech")
-	require.Equal(t, []model.Secret{"one", "two"}, kept.Secrets, "those that are left out stay")
+	require.Equal(t, []model.Secret{"one-and-sixteen-bytes", "two-and-sixteen-bytes"}, kept.Secrets, "those that are left out stay")
 	require.Nil(t, kept.Rate)
 	b.must(http.StatusOK, http.MethodPut, "/v1/tenants/initech", `{"secrets":[]}`)
 	kept, _ = b.Config.Tenant("initech")
@@ -104,6 +105,7 @@ func TestTenantsAreChecked(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		`{"invalid":"accept"}`:                                        "refuse or quarantine",
+		`{"secrets":["fifteen-bytes.."]}`:                             "a secret is shorter than 16 bytes",
 		`{"secrets":[""]}`:                                            "a secret is empty",
 		`{"rate":{"perSecond":0,"burst":1}}`:                          "use numbers above 0",
 		`{"rate":{"perSecond":1,"burst":0}}`:                          "use numbers above 0",
@@ -112,4 +114,17 @@ func TestTenantsAreChecked(t *testing.T) {
 	} {
 		require.Contains(t, b.problem(http.MethodPut, "/v1/tenants/initech", body, http.StatusUnprocessableEntity), want)
 	}
+}
+
+// A short secret that is stored already stays, beside a new one.
+func TestShortSecretsThatAreThereStay(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Write(t, func(tx *store.Tx) error {
+		return tx.UpsertTenant(&model.Tenant{Name: "initech", Secrets: []model.Secret{"short"}}, b.Clock.Now())
+	})
+	require.NoError(t, b.Runtime.Directory.Refresh(t.Context()))
+	b.must(http.StatusOK, http.MethodPut, "/v1/tenants/initech", `{"secrets":["short","new-and-sixteen-bytes"]}`)
+	require.Contains(t, b.problem(http.MethodPut, "/v1/tenants/initech", `{"secrets":["brief"]}`, http.StatusUnprocessableEntity),
+		"shorter than 16 bytes")
 }

@@ -38,7 +38,7 @@ func (f *flags) play(ctx context.Context, partner *child, console *console) {
 	out.show()
 	began := time.Now()
 	service := send.Command()
-	service.SetArgs([]string{fmt.Sprintf("http://%s/hooks/acme", loopback(f.http)), "--secret", "acme-secret",
+	service.SetArgs([]string{fmt.Sprintf("http://%s/hooks/acme", loopback(f.http)), "--secret", "acme-signing-secret",
 		"--rate", "1/s", "--count", strconv.Itoa(len(acts) * int(f.breaks/time.Second))})
 	service.SetOut(io.Discard)
 	service.SetErr(io.Discard)

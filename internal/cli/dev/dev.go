@@ -26,7 +26,7 @@ import (
 )
 
 // partnerSecret is the integrations' secret in dev.Caddyfile.
-const partnerSecret = "hris-secret"
+const partnerSecret = "hris-signing-secret"
 
 type flags struct {
 	http, temporal, ui, partner, admin int // ports
@@ -48,8 +48,8 @@ delivers (as hiregate listen does). All of it listens on this machine's loopback
 Once all of it answers, it prints the addresses to open, and then the lines of the sample partner and warnings. What
 else the gateway logs is in gateway.log in the folder of the data. At http://localhost:8080 the gateway has
 
-  /hooks/acme             receives exports of the tenant acme; secret acme-secret
-  /hooks?client=globex    receives exports of the tenant globex; secret globex-secret
+  /hooks/acme             receives exports of the tenant acme; secret acme-signing-secret
+  /hooks?client=globex    receives exports of the tenant globex; secret globex-signing-secret
   /console                the web console
   /apply                  the Apply API; user partner@example.com, password correct horse, job NURSE-1
   /signin                 the OpenID provider; client demo, secret demo-secret
@@ -57,7 +57,7 @@ else the gateway logs is in gateway.log in the folder of the data. At http://loc
   /healthz, /metrics      for monitoring
 
 The tenant initech has sample data: candidates, jobs and job applications. Its integration is this gateway's own hook
-of acme, so hiregate candidate export initech/c-zoe sends to acme. The sample partner's secret is hris-secret.
+of acme, so hiregate candidate export initech/c-zoe sends to acme. The sample partner's secret is hris-signing-secret.
 
 The data lies in the folder --dir and is there again at the next start, unless that has --reset. The gateway's
 configuration is written to dev.Caddyfile in that folder at every start.
@@ -69,7 +69,7 @@ ends everything at once.`,
   hiregate dev --break        # the sample partner fails for a minute, is slow for one, and heals
   hiregate dev --http 9080 --dir /tmp/hiregate
   hiregate dev --no-partner --partner 3000   # your own application listens on port 3000, at /acme/inbound
-  hiregate dev --no-partner   # and, from another terminal: hiregate listen --secret hris-secret --fail-rate 0.5`,
+  hiregate dev --no-partner   # and, from another terminal: hiregate listen --secret hris-signing-secret --fail-rate 0.5`,
 		SilenceUsage: true, // it would hide the error
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && cmd.Flags().Changed("break") {

@@ -19,7 +19,7 @@ import (
 // service's role sends to one in a partner's.
 const (
 	sampleIntegration = "acme"
-	sampleHookSecret  = "acme-secret" // of the tenant acme in dev.Caddyfile
+	sampleHookSecret  = "acme-signing-secret" // of the tenant acme in dev.Caddyfile
 )
 
 // sampleData fills the tenant of the sample data, through the management API. It leaves existing data as it is.

@@ -55,7 +55,7 @@ func (f *flags) announce(w io.Writer, took time.Duration) error {
 
 // example returns a command to type, with the samples where it is typed in the repository.
 func (f *flags) example() string {
-	words := []string{os.Args[0] + " send", fmt.Sprintf("http://localhost:%d/hooks/acme", f.http), "--secret acme-secret"}
+	words := []string{os.Args[0] + " send", fmt.Sprintf("http://localhost:%d/hooks/acme", f.http), "--secret acme-signing-secret"}
 	for _, sample := range []struct{ flag, path string }{
 		{"--payload", "testdata/samples/export-full.json"},
 		{"--document", "testdata/samples/resume.pdf"},

@@ -18,7 +18,7 @@ func TestTableWithoutThePartner(t *testing.T) {
 	var out clitest.Buffer
 	require.NoError(t, (&flags{http: 8080, partner: 8091, noPartner: true}).announce(&out, time.Second))
 	require.Contains(t, out.String(), "\n  deliveries go to  http://127.0.0.1:8091; to receive them:\n    "+os.Args[0]+
-		" listen --secret hris-secret --addr 127.0.0.1:8091\n")
+		" listen --secret hris-signing-secret --addr 127.0.0.1:8091\n")
 	require.NotContains(t, out.String(), "sample partner")
 }
 
@@ -49,8 +49,8 @@ Everything answers after 1.66s. Everybody's password is: correct horse
 
 Send an export, as the service does, from another terminal:
 
-  bin/hiregate send http://localhost:8080/hooks/acme --secret acme-secret \
-    --payload testdata/samples/export-full.json \
+  bin/hiregate send http://localhost:8080/hooks/acme \
+    --secret acme-signing-secret --payload testdata/samples/export-full.json \
     --document testdata/samples/resume.pdf
 
 The gateway's log is .hiregate/gateway.log; its warnings are here, too.
@@ -68,7 +68,7 @@ The gateway's log is .hiregate/gateway.log; its warnings are here, too.
 func TestExampleTakesTheSamplesThatAreThere(t *testing.T) {
 	f := &flags{http: 8080}
 	t.Chdir(t.TempDir())
-	require.Equal(t, os.Args[0]+" send http://localhost:8080/hooks/acme --secret acme-secret",
+	require.Equal(t, os.Args[0]+" send http://localhost:8080/hooks/acme --secret acme-signing-secret",
 		strings.ReplaceAll(f.example(), " \\\n   ", ""))
 	require.NoError(t, os.MkdirAll("testdata/samples", 0o700))
 	require.NoError(t, os.WriteFile("testdata/samples/export-full.json", nil, 0o600))

@@ -58,10 +58,10 @@ know, is http://localhost:PORT/callback.
 
 With --json every line is a JSON object: "kind" is "listening" (the first), "verify", "export", "documents",
 "refused" or "summary" (the last).`,
-		Example: `  hiregate listen --secret hris-secret
-  hiregate listen --secret hris-secret --fail-rate 0.5 --slow 2s
-  hiregate listen --secret hris-secret --addr 127.0.0.1:9090 --save received --json
-  hiregate listen --secret hris-secret --issuer http://localhost:8080/signin --client-secret demo-secret`,
+		Example: `  hiregate listen --secret hris-signing-secret
+  hiregate listen --secret hris-signing-secret --fail-rate 0.5 --slow 2s
+  hiregate listen --secret hris-signing-secret --addr 127.0.0.1:9090 --save received --json
+  hiregate listen --secret hris-signing-secret --issuer http://localhost:8080/signin --client-secret demo-secret`,
 		SilenceUsage: true, // it would hide the error
 		Args:         terminal.Exactly(0, "listen takes no arguments: the address goes into --addr"),
 		RunE: func(cmd *cobra.Command, _ []string) error {

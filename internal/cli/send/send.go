@@ -46,13 +46,13 @@ documents and, with --count, one that sums up ("kind": "documents", "summary").
 
 The exit code is 1 when anything was not acknowledged: with 2xx and a receipt an export, with exactly 200 the
 verification.`,
-		Example: `  hiregate send http://localhost:8080/hooks/acme --secret acme-secret
-  hiregate send http://localhost:8080/hooks/acme --secret acme-secret --event VERIFY
-  hiregate send http://localhost:8080/hooks/acme --secret acme-secret --payload export.json --document resume.pdf
+		Example: `  hiregate send http://localhost:8080/hooks/acme --secret acme-signing-secret
+  hiregate send http://localhost:8080/hooks/acme --secret acme-signing-secret --event VERIFY
+  hiregate send http://localhost:8080/hooks/acme --secret acme-signing-secret --payload export.json --document resume.pdf
   hiregate send http://localhost:8080/hooks/acme --secret-file acme.secret --count 1000 --concurrency 16 --rate 200/s`,
 		SilenceUsage: true, // it would hide the error
 		Args: terminal.Exactly(1,
-			"send takes one URL, such as: hiregate send http://localhost:8080/hooks/acme --secret acme-secret"),
+			"send takes one URL, such as: hiregate send http://localhost:8080/hooks/acme --secret acme-signing-secret"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
