@@ -42,6 +42,7 @@ mutate() {
 
 signin=./modules/signin
 both="./modules/signin ./internal/store/access"
+schedules=./internal/schedules
 
 mutate plain-pkce "$signin" modules/signin/request.go 'case method != "S256":' 'case method != "S256" && method != "plain":'
 mutate any-redirect "$signin" modules/signin/request.go 'case !slices.Contains(c.RedirectURIs, redirectURI):' 'case false:'
@@ -78,6 +79,17 @@ mutate token-of-another-client "$signin" internal/oidcclient/account.go 'c.text(
 mutate address-that-looks-alike "$signin" modules/signin/upstream_account.go ' || !identity.SameAddress(u.Email, account.Email)' ''
 mutate unverified-address "$signin" modules/signin/upstream_account.go 'if !account.EmailVerified || ' 'if '
 mutate account-of-a-disabled "$signin" modules/signin/upstream_account.go 'if err == nil && !u.DisabledAt.IsZero() {' 'if err == nil && u.DisabledAt.After(p.now()) {'
+mutate not-accepted "$schedules" internal/inbox/inbox.go 'fresh, err := tx.InsertExport(e)' 'fresh, err := true, error(nil)'
+mutate no-sweep "$schedules" workflows/export/sweep.go 'n, err := s.turn(ctx)' 'n, err := 0, error(nil)'
+mutate lost-is-not-found "$schedules" workflows/export/lost.go 'r.Now().Add(-unknownAge)' 'r.Now().Add(-24*time.Hour)'
+mutate received-not-stored "$schedules" workflows/export/commit.go $'\tif next.attempt == nil { // nothing' $'\tif next.attempt != nil && d.Outcome == model.Delivered {\n\t\treturn d, nil\n\t}\n\tif next.attempt == nil { // nothing'
+mutate held-for-ever "$schedules" workflows/export/release.go 'for _, at := range held {' 'for _, at := range held[:0] {'
+mutate wakes-nobody "$schedules" workflows/export/release.go 'return workflows.RunNow(ctx, r.Client, r.Namespace, e.RoundWorkflowID(d.Round), DeliverName)' 'return nil'
+mutate from-quarantine "$schedules" workflows/export/deliver.go 'if e.Quarantined {' 'if false {'
+mutate to-the-disabled "$schedules" workflows/export/deliver.go $'if !status.Deliverable(i) {\n\t\treturn a.hold' $'if false {\n\t\treturn a.hold'
+mutate other-bytes "$schedules" workflows/export/attempt.go 'Body: body,' 'Body: append(body, 10),'
+mutate former-secret "$schedules" workflows/export/attempt.go 'Secret: i.Secret.Reveal()' 'Secret: i.FormerSecret.Reveal()'
+mutate one-too-many "$schedules" workflows/export/gates.go 'n := i.InFlight' 'n := i.InFlight + 1'
 
 echo "$((total - unnoticed)) of $total breaks were noticed"
 [[ $unnoticed == 0 ]]
