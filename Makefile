@@ -3,6 +3,9 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
+# For all that is compiled here, so that builds, linters and tests compile no package twice.
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
+
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 # What a binary is made of: the files of its module that are not tests or prose. Folders are among them, because a
@@ -62,16 +65,16 @@ test: deps build bin/hiregate-failpoints bin/hiregate-former bin/s3-dev bin/tool
 	@echo "Testing deploy/kubernetes"
 	@cd deploy/kubernetes && CGO_ENABLED=0 ../../scripts/gotest.sh ./... -timeout 5m $(TESTFLAGS)
 	@echo "Testing hiregate: internal/schedules" # not again where one fails: another order of goroutines may hide it
-	@TMPDIR=$$(scripts/testfolder.sh) CGO_ENABLED=0 go test ./internal/schedules -trimpath -vet=off -timeout 20m $(TESTFLAGS)
+	@TMPDIR=$$(scripts/testfolder.sh) CGO_ENABLED=0 go test ./internal/schedules -vet=off -timeout 20m $(TESTFLAGS)
 	@echo "Testing hiregate: internal/e2e, and beside it the other packages with the race detector"
 	@export GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(scripts/testfolder.sh); \
-		CGO_ENABLED=0 scripts/gotest.sh ./internal/e2e -trimpath -timeout 30m $(TESTFLAGS) & e2e=$$!; \
+		CGO_ENABLED=0 scripts/gotest.sh ./internal/e2e -timeout 30m $(TESTFLAGS) & e2e=$$!; \
 		scripts/gotest.sh "$$(go list ./... | grep -v /internal/e2e$$)" -race $(unchecked_sqlite) -p 2 -timeout 20m $(TESTFLAGS) || failed=1; \
 		wait $$e2e && [[ -z $${failed:-} ]]
 
 .PHONY: schedules
 schedules: ## try random schedules: how many with N=10000, from which seed on with SEED=1
-	@TMPDIR=$$(scripts/testfolder.sh) CGO_ENABLED=0 go test ./internal/schedules -trimpath -vet=off -count=1 -timeout 0 -v \
+	@TMPDIR=$$(scripts/testfolder.sh) CGO_ENABLED=0 go test ./internal/schedules -vet=off -count=1 -timeout 0 -v \
 		-schedules $(or $(N),1000) -seed $(or $(SEED),$$(date +%s))
 
 # What make check tests: packages whose tests need no server, no binary of ours and no other program, and take seconds. The few
@@ -115,7 +118,7 @@ lint: bin/tools ## gofmt, go vet, staticcheck, workflowcheck
 
 .PHONY: release
 release: ## write dist/: archives, packages, images, their components and checksums; one target with ARGS="-only linux/amd64"
-	@CGO_ENABLED=0 go -C cmd/release build -trimpath -buildvcs=false -o $(CURDIR)/bin/release .
+	@CGO_ENABLED=0 go -C cmd/release build -buildvcs=false -o $(CURDIR)/bin/release .
 	@bin/release $(ARGS)
 
 # What compiles on Linux compiles elsewhere, but for these packages: internal/platform has a test of that.
