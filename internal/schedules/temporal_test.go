@@ -125,18 +125,6 @@ func (s *server) find(id string) (*execution, bool) {
 	return x, ok
 }
 
-func (s *server) open() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for _, x := range s.runs {
-		if x.running() {
-			n++
-		}
-	}
-	return n
-}
-
 func (x *execution) running() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
