@@ -76,7 +76,7 @@ func (s *scene) furnish(n names) {
 	s.put(of, map[string]any{"name": "Northgate Logistics", "secrets": []string{inboundSecret}, "invalid": "quarantine"})
 	for name, behaviour := range map[string]string{"hris": "receives", n.failing: "fails", "analytics": "refuses"} {
 		s.put(of+"/integrations/"+name, map[string]any{"url": s.partner.URL + "/" + behaviour + "/" + n.tenant,
-			"secret": "their-secret", "retry": []string{"1s", "1s", "2s", "15m"}, "rate": map[string]any{"perSecond": 50, "burst": 100},
+			"secret": "their-signing-secret", "retry": []string{"1s", "1s", "2s", "15m"}, "rate": map[string]any{"perSecond": 50, "burst": 100},
 			"authentication": map[string]any{"basic": map[string]string{"user": "hiregate", "password": "their-password"},
 				"headers": []any{map[string]string{"name": "X-Api-Key", "value": "their-key"}}}})
 	}

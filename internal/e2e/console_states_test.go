@@ -32,7 +32,7 @@ func TestStartPageSaysWhatHappened(t *testing.T) {
 	of := "/tenants/" + s.tenant
 	s.put(of, map[string]any{"name": "Northgate Logistics", "secrets": []string{inboundSecret}})
 	add := func(name string) {
-		s.put(of+"/integrations/"+name, map[string]any{"url": s.partner.URL + "/" + name + "/in", "secret": "their-secret",
+		s.put(of+"/integrations/"+name, map[string]any{"url": s.partner.URL + "/" + name + "/in", "secret": "their-signing-secret",
 			"retry": []string{"1s", "1s", "15m"}})
 	}
 	sent := 0
