@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,10 +80,9 @@ func newRecruiter(t *testing.T, service string) *recruiter {
 	r.ctx = func(int) context.Context { return t.Context() }
 	r.document = func(w http.ResponseWriter, _ *http.Request, _ int) { answerDocument(w, []byte("%PDF-1.4 résumé")) }
 	r.documentURL = func(address string) string { return address }
-	asked := 0
+	var asked atomic.Int64 // one after the other, on several connections
 	r.store = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		asked++ // they are asked for one after the other
-		r.document(w, q, asked)
+		r.document(w, q, int(asked.Add(1)))
 	}))
 	t.Cleanup(r.store.Close)
 	return r
