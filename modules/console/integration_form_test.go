@@ -164,12 +164,12 @@ func TestRefusedFormOfAnIntegration(t *testing.T) {
 	b.initech()
 	const edit = "/tenants/initech/integrations/hris/edit"
 	require.Equal(t, http.StatusSeeOther, b.send(ops, http.MethodPost, "/tenants/initech/new-integration",
-		url.Values{"name": {"hris"}, "url": {partner.URL + "/in"}, "secret": {"secret-1"}, "bearer": {"token-1"}}).Code)
+		url.Values{"name": {"hris"}, "url": {partner.URL + "/in"}, "secret": {"secret-1-of-initech"}, "bearer": {"token-1"}}).Code)
 	require.Equal(t, http.StatusSeeOther, b.send(ops, http.MethodPost, edit,
-		url.Values{"secret": {"secret-2"}, "rotate": {"yes"}}).Code)
+		url.Values{"secret": {"secret-2-of-initech"}, "rotate": {"yes"}}).Code)
 
 	written := url.Values{"inFlight": {"4"}, "rate": {"3/s burst 7"}, "retry": {"10s 1m"}, "documents": {"inline"},
-		"url": {partner.URL + "/in"}, "secret": {"secret-3"}, "headers": {"X-Key: value"}, "scope": {"a b"}}
+		"url": {partner.URL + "/in"}, "secret": {"secret-3-of-initech"}, "headers": {"X-Key: value"}, "scope": {"a b"}}
 	ticked := []string{"rotate", "endFormer", "noAuthentication", "standard", "traceparent"}
 	for _, one := range ticked {
 		written.Set(one, "yes")
@@ -212,11 +212,15 @@ func TestFormIsSentTwice(t *testing.T) {
 	t.Cleanup(let)
 	b.AllowLoopback(t)
 	b.initech()
-	form := url.Values{"once": {"once-1"}, "name": {"hris"}, "url": {partner.URL + "/in"}, "secret": {"s"}}
+	form := url.Values{"once": {"once-1"}, "name": {"hris"}, "url": {partner.URL + "/in"}, "secret": {"secret-of-initech"}}
 	sent := make(chan *httptest.ResponseRecorder, 2)
 	send := func() { sent <- b.send(ops, http.MethodPost, "/tenants/initech/new-integration", form) }
 	go send()
-	<-asked
+	select {
+	case <-asked:
+	case w := <-sent:
+		require.Fail(t, "the partner was not asked", w.Body)
+	}
 	go send()
 	select {
 	case w := <-sent:
