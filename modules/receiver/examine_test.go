@@ -2,6 +2,7 @@ package receiver_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -37,7 +38,9 @@ func TestValidationsShareMemory(t *testing.T) {
 	}
 	b.Runtime.Validations.Release("thrifty", gateway.ValidationMemory/2)
 	require.Zero(t, b.Runtime.Validations.Used())
-	require.Equal(t, map[string]float64{"busy": 2, "accepted": 1}, risen())
+	got := risen()
+	maps.DeleteFunc(got, func(_ string, times float64) bool { return times == 0 })
+	require.Equal(t, map[string]float64{"busy": 2, "accepted": 1}, got)
 }
 
 // The limits are those of the handler, and what is beyond them is refused with a sentence, in quarantine as well.
