@@ -168,10 +168,6 @@ func (a *Activities) step(ctx context.Context, e *model.Export, d *model.Deliver
 	if err != nil {
 		return nextState{}, err
 	}
-	manual, err := a.manualAttempts(ctx, d)
-	if err != nil {
-		return nextState{}, err
-	}
 	done, closed := a.enter(ctx, i, e.ID, size, patience, !d.AskedAt.IsZero())
 	if closed != "" {
 		metrics.Deferred(d.Tenant, closed)
@@ -183,6 +179,11 @@ func (a *Activities) step(ctx context.Context, e *model.Export, d *model.Deliver
 			delay = a.gates.backoff(i, now)
 		}
 		return a.wait(d, closed, max(gateDelay, min(delay, d.Till.Add(-endMargin).Sub(now)))), nil
+	}
+	manual, err := a.manualAttempts(ctx, d)
+	if err != nil {
+		done(errNotAsked)
+		return nextState{}, err
 	}
 	d.Documents = mode // another in the configuration, later, is for other deliveries
 	ctx, span := beginAttempt(ctx, e, d)
