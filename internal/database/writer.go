@@ -38,10 +38,7 @@ const (
 // one after the other, and those without one run alone. Where nodes share a database, the closures of one batch run in the
 // order of their keys, so that no two nodes deadlock.
 func (db *DB) Write(ctx context.Context, key string, fn func(*Tx) error) error {
-	w, reused := db.writer.finished.Get().(*write)
-	if !reused {
-		w = &write{done: make(chan error, 1)}
-	}
+	w := db.writer.finished.Get().(*write)
 	w.key, w.fn, w.late = key, fn, db.writer.limit.begin()
 	err := db.writer.enqueue(ctx, w)
 	if err == nil {
@@ -104,7 +101,7 @@ type writer struct {
 	stopped bool
 	ended   chan struct{}
 
-	finished sync.Pool // of *write
+	finished sync.Pool // of *write, for reuse
 
 	// Of the writing goroutine alone.
 	db *sql.DB
@@ -115,7 +112,8 @@ type writer struct {
 
 // newWriter starts a writer. A closure that waits in its queue for longer than turn fails.
 func newWriter(d dialect, turn time.Duration, log *zap.Logger) (*writer, error) {
-	w := &writer{dialect: d, log: log, queue: make(chan *write, queueLength), ended: make(chan struct{})}
+	w := &writer{dialect: d, log: log, queue: make(chan *write, queueLength), ended: make(chan struct{}),
+		finished: sync.Pool{New: func() any { return &write{done: make(chan error, 1)} }}}
 	ctx, cancel := d.bound(context.Background())
 	defer cancel()
 	if err := w.ensureConnected(ctx); err != nil {
