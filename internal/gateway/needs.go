@@ -157,10 +157,13 @@ func unreadable(r *Runtime, ctx context.Context, now time.Time) (needs []model.N
 	return needs, err
 }
 
+// faultyFor is for how long a triggered export is named as faulty after its end.
+const faultyFor = 24 * time.Hour
+
 // faulty finds exports that go nowhere: Temporal refused their workflow, or nobody was there to get them. One that was
 // triggered here is named for a day after its end; nothing but another export helps then.
 func faulty(r *Runtime, ctx context.Context, now time.Time) (needs []model.Need, err error) {
-	counts, err := r.Store().CountFaulty(ctx, now.Add(-24*time.Hour))
+	counts, err := r.Store().CountFaulty(ctx, now.Add(-faultyFor))
 	for tenant, found := range counts {
 		needs = append(needs, model.Need{Kind: model.NeedFaulty, Tenant: tenant, Since: found.Since, Count: found.Count,
 			Sentence: fmt.Sprintf("%s: exports that go nowhere, each for the reason that its page says: %d", tenant, found.Count),
@@ -174,15 +177,15 @@ func unaddressed(r *Runtime, ctx context.Context, _ time.Time) (needs []model.Ne
 	counts, err := r.Store().CountUnaddressed(ctx)
 	for tenant, found := range counts {
 		need := model.Need{Kind: model.NeedUnaddressed, Tenant: tenant, Since: found.Since, Count: found.Count,
-			Sentence: fmt.Sprintf("%s: exports were not delivered, because it had no integration when they came: %d; add one, then "+
-				"redeliver them", tenant, found.Count),
 			Action: "hiregate export list --undelivered --tenant " + tenant}
+		advice := "add one, then redeliver them"
 		if t, ok := r.InForce.Current().Tenant(tenant); ok && len(t.Integrations) > 0 {
-			need.Sentence = fmt.Sprintf("%s: exports were not delivered, because it had no integration when they came: %d; redeliver "+
-				"them to the one that it has now", tenant, found.Count)
+			advice = "redeliver them to the one that it has now"
 			need.Action = fmt.Sprintf("hiregate export redeliver --tenant %s --integration %s --since %s --mode missing", tenant,
 				t.Integrations[0].Name, found.Since.UTC().Format(time.RFC3339))
 		}
+		need.Sentence = fmt.Sprintf("%s: exports were not delivered, because it had no integration when they came: %d; %s", tenant,
+			found.Count, advice)
 		needs = append(needs, need)
 	}
 	return needs, err

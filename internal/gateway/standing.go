@@ -237,7 +237,7 @@ func (r *Runtime) measured(ctx context.Context, c *config.Config, now time.Time)
 	if err != nil {
 		return nil, err
 	}
-	faulty, err := r.Store().CountFaulty(ctx, now.Add(-24*time.Hour))
+	faulty, err := r.Store().CountFaulty(ctx, now.Add(-faultyFor))
 	if err != nil {
 		return nil, err
 	}
