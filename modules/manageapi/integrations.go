@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"github.com/hiregate/hiregate/internal/api"
@@ -140,14 +139,14 @@ const maxSharing = 10
 
 // sharing names the other integrations that the caller sees and that have the URL of an integration.
 func sharing(r *rest.Request, i *model.Integration) (names []string) {
-	here := model.Place{Tenant: i.Tenant, Integration: i.Name}
-	for _, places := range model.SharedURLs(slices.Values(visibleTenants(r))) {
-		if !slices.Contains(places, here) {
-			continue
-		}
-		for _, p := range places {
-			if p != here && len(names) < maxSharing {
-				names = append(names, p.Tenant+"/"+p.Integration)
+	if i.Damaged { // its URL is not known
+		return nil
+	}
+	for _, t := range visibleTenants(r) {
+		for _, other := range t.Integrations {
+			here := t.Name == i.Tenant && other.Name == i.Name
+			if other.URL == i.URL && !other.Damaged && !here && len(names) < maxSharing {
+				names = append(names, t.Name+"/"+other.Name)
 			}
 		}
 	}
