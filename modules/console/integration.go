@@ -133,26 +133,32 @@ func (p view) History(i *integrationPage) (*history, error) {
 	return h, s.err
 }
 
-// dates is the axis below the columns: each day, or each Monday of many; of a single day, each sixth hour.
-func (p view) dates(columns []chart.Attempts, days int) chart.Plot {
+// hours is the axis below the columns of a day: each sixth hour.
+func (p view) hours(columns []chart.Attempts) chart.Plot {
 	axis := chart.Plot{Class: "dates"}
-	if days == 1 {
-		for n, c := range columns {
-			hour, x := c.Begin.UTC().Hour(), 100*chart.Percent(n)/chart.Percent(len(columns))
-			if hour%6 != 0 {
-				continue
-			}
-			axis.Lines = append(axis.Lines, chart.Line{X1: x, X2: x, Y2: 40, Class: "axis"})
-			text := fmt.Sprintf("%02d:00", hour)
-			if hour == 0 {
-				text = p.Word("weekday", int(c.Begin.UTC().Weekday()))
-			}
-			if x >= 3 && x <= 97 {
-				axis.Texts = append(axis.Texts, chart.Text{X: x, Y: 80, Text: text})
-			}
+	for n, c := range columns {
+		hour, x := c.Begin.UTC().Hour(), 100*chart.Percent(n)/chart.Percent(len(columns))
+		if hour%6 != 0 {
+			continue
 		}
-		return axis
+		axis.Lines = append(axis.Lines, chart.Line{X1: x, X2: x, Y2: 40, Class: "axis"})
+		text := fmt.Sprintf("%02d:00", hour)
+		if hour == 0 {
+			text = p.Word("weekday", int(c.Begin.UTC().Weekday()))
+		}
+		if x >= 3 && x <= 97 {
+			axis.Texts = append(axis.Texts, chart.Text{X: x, Y: 80, Text: text})
+		}
 	}
+	return axis
+}
+
+// dates is the axis below the columns: each day, or each Monday of many; of a single day, its hours.
+func (p view) dates(columns []chart.Attempts, days int) chart.Plot {
+	if days == 1 {
+		return p.hours(columns)
+	}
+	axis := chart.Plot{Class: "dates"}
 	for _, t := range chart.Midnights(columns) {
 		text := p.Word("weekday", int(t.At.Weekday()))
 		switch {
