@@ -61,7 +61,6 @@ type sent struct {
 	id           int64
 	tenant, uuid string
 	body         []byte
-	at           time.Time
 	quarantined  bool
 	erased       time.Time
 	again        map[string]int       // integration: how often it was asked to be redelivered
