@@ -36,9 +36,13 @@ func addIntegration(r *rest.Request) (any, error) {
 	return saveIntegration(r, t, nil, in)
 }
 
-// integrationAddedBefore answers the repeat of a request that added an integration.
+// integrationAddedBefore answers the repeat of a request that added an integration, a moment ago or on another node: the
+// tenant of the request may not know it yet.
 func integrationAddedBefore(r *rest.Request, location string) (any, error) {
-	i, ok := r.Tenant.Integration(r.Repeated(location))
+	if err := r.Refresh(); err != nil {
+		return nil, err
+	}
+	i, ok := r.Gateway.Config.Integration(r.Tenant.Name, r.Repeated(location))
 	if !ok {
 		return nil, noIntegration
 	}
