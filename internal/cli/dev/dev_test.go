@@ -3,7 +3,9 @@ package dev
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -29,12 +31,18 @@ func takePort(t *testing.T, host string) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
+// freePort returns a free port below those that systems give to whoever asks for any, so that nobody takes it meanwhile.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	for {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(10_000)))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		require.NoError(t, err)
+		defer l.Close()
+		return l.Addr().(*net.TCPAddr).Port
+	}
 }
 
 func TestTakenPortsAreNamedAllAtOnce(t *testing.T) {
