@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,6 +23,8 @@ const (
 	password = "correct horse"
 	jobCode  = "NURSE-1"
 )
+
+func init() { answerTime = 10 * time.Minute }
 
 // allowed is how many requests for questions the sound API answers.
 const allowed = 30
