@@ -14,14 +14,14 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/hiregate/hiregate/internal/documents"
-	"github.com/hiregate/hiregate/internal/fulldisk"
+	"github.com/hiregate/hiregate/internal/fulldisktest"
 	"github.com/hiregate/hiregate/internal/metrics/metricstest"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
 // A disk that is full is told of long before the first document is lost.
-func TestFullDisk(t *testing.T) { fulldisk.Run(t, fillDisk) }
+func TestFullDisk(t *testing.T) { fulldisktest.Run(t, fillDisk) }
 
 func fillDisk(t *testing.T, room func(bytes uint64)) {
 	b := newFixtureOn(t, storetest.Postgres(t)) // whose files have room still
@@ -77,7 +77,7 @@ func fillDisk(t *testing.T, room func(bytes uint64)) {
 	require.Positive(t, metricstest.Gauge(t, "hiregate_documents_free_bytes"))
 	require.Equal(t, 1, logged.FilterMessageSnippet("documents can't be stored").Len())
 
-	room(fulldisk.Whole)
+	room(fulldisktest.Whole)
 	require.NoError(t, b.Files.Check())
 	require.Zero(t, b.fetch(acme).Missing)
 }

@@ -18,7 +18,7 @@ import (
 var everywhere = strings.Fields(`SIGTERM RawConn Errno EACCES EADDRINUSE EADDRNOTAVAIL ECONNREFUSED ECONNRESET EDQUOT EFBIG ENOSPC EPIPE`)
 
 // laboratory are packages that run on Linux only: tests import them, the product does not.
-var laboratory = []string{"internal/fulldisk", "internal/store/storetest", "internal/e2e"}
+var laboratory = []string{"internal/fulldisktest", "internal/store/storetest", "internal/e2e"}
 
 // So that the check before each change needs to compile only these two packages for other systems.
 func TestOtherPackagesAreTheSameOnEverySystem(t *testing.T) {

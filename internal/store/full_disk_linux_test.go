@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/fulldisk"
+	"github.com/hiregate/hiregate/internal/fulldisktest"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
@@ -17,7 +17,7 @@ import (
 const smallDisk = 48 << 20
 
 func TestPingFailsOnAFullDiskWithSQLite(t *testing.T) {
-	fulldisk.RunOn(t, smallDisk, func(t *testing.T, disk *fulldisk.Disk) {
+	fulldisktest.RunOn(t, smallDisk, func(t *testing.T, disk *fulldisktest.Disk) {
 		path := filepath.Join(disk.Folder, "hiregate.db")
 		storetest.Fill(t, path)
 		pingFailsOnAFullDisk(t, disk, "sqlite://"+path)
@@ -26,14 +26,14 @@ func TestPingFailsOnAFullDiskWithSQLite(t *testing.T) {
 
 // The server has its log of changes elsewhere: on a full disk it would end.
 func TestPingFailsOnAFullDiskWithPostgreSQL(t *testing.T) {
-	fulldisk.RunOn(t, smallDisk, func(t *testing.T, disk *fulldisk.Disk) {
+	fulldisktest.RunOn(t, smallDisk, func(t *testing.T, disk *fulldisktest.Disk) {
 		pingFailsOnAFullDisk(t, disk, storetest.PostgresIn(t, disk.Folder))
 	})
 }
 
 // pingFailsOnAFullDisk fills the disk of a database. While there is no room for an export, Ping fails, also where there
 // is some for a smaller write.
-func pingFailsOnAFullDisk(t *testing.T, disk *fulldisk.Disk, address string) {
+func pingFailsOnAFullDisk(t *testing.T, disk *fulldisktest.Disk, address string) {
 	db, err := store.Open(t.Context(), address, store.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()

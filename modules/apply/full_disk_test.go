@@ -12,13 +12,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/fulldisk"
+	"github.com/hiregate/hiregate/internal/fulldisktest"
 	"github.com/hiregate/hiregate/internal/model"
 )
 
 // Room on the disk ends and comes back. What was not taken leaves neither a row nor a file, and is taken when it is
 // sent again.
-func TestFullDisk(t *testing.T) { fulldisk.Run(t, fillDisk) }
+func TestFullDisk(t *testing.T) { fulldisktest.Run(t, fillDisk) }
 
 func fillDisk(t *testing.T, room func(bytes uint64)) {
 	b := setup(t)
@@ -54,7 +54,7 @@ func fillDisk(t *testing.T, room func(bytes uint64)) {
 	w := b.apply(application(t, code, with(fine(t), "email", "alan@example.com", "resume", large)), me...)
 	b.requireError(w, http.StatusServiceUnavailable, noRoom, "null")
 	require.Equal(t, "60", w.Header().Get("Retry-After"))
-	room(fulldisk.Whole)
+	room(fulldisktest.Whole)
 
 	require.Len(t, b.applications("acme"), 1, "something was half taken")
 	require.Equal(t, kept, b.files(), "a file was left")

@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/fulldisk"
+	"github.com/hiregate/hiregate/internal/fulldisktest"
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/modules/healthz"
 )
 
 // A disk without room for documents degrades the gateway; exports are accepted.
-func TestFullDisk(t *testing.T) { fulldisk.Run(t, fillDisk) }
+func TestFullDisk(t *testing.T) { fulldisktest.Run(t, fillDisk) }
 
 func fillDisk(t *testing.T, room func(bytes uint64)) {
 	b := gatewaytest.NewOn(t, storetest.Postgres(t)) // whose files have room still
@@ -34,6 +34,6 @@ func fillDisk(t *testing.T, room func(bytes uint64)) {
 	becomes(good)
 	room(0)
 	becomes(healthz.Check{Reason: "documents can't be stored, and are lost when their URLs end: see the log"})
-	room(fulldisk.Whole)
+	room(fulldisktest.Whole)
 	becomes(good)
 }

@@ -9,11 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/fulldisk"
+	"github.com/hiregate/hiregate/internal/fulldisktest"
 )
 
 // Room on the disk ends and comes back.
-func TestFullDisk(t *testing.T) { fulldisk.Run(t, fillDisk) }
+func TestFullDisk(t *testing.T) { fulldisktest.Run(t, fillDisk) }
 
 func fillDisk(t *testing.T, room func(bytes uint64)) {
 	b := newFixture(t)
@@ -30,7 +30,7 @@ func fillDisk(t *testing.T, room func(bytes uint64)) {
 			"Retry-After", "5")
 		require.Equal(t, http.StatusUnauthorized, b.send(request{unsigned: true}).Code, "round %d", round)
 	}
-	room(fulldisk.Whole)
+	room(fulldisktest.Whole)
 
 	require.Len(t, b.Exports(t), 1, "something was half accepted")
 	require.Equal(t, http.StatusOK, b.send(request{event: "VERIFY", body: verify}).Code)

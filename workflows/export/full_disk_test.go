@@ -5,12 +5,12 @@ package export_test
 import (
 	"testing"
 
-	"github.com/hiregate/hiregate/internal/fulldisk"
+	"github.com/hiregate/hiregate/internal/fulldisktest"
 )
 
 // The store can be read, and not written.
 func TestNothingIsSentTwiceWhileTheDiskIsFull(t *testing.T) {
-	fulldisk.Run(t, func(t *testing.T, room func(bytes uint64)) {
-		outage(t, newFixture(t), func() { room(0) }, func() { room(fulldisk.Whole) })
+	fulldisktest.Run(t, func(t *testing.T, room func(bytes uint64)) {
+		outage(t, newFixture(t), func() { room(0) }, func() { room(fulldisktest.Whole) })
 	})
 }

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package fulldisk lets a test run out of disk.
-package fulldisk
+// Package fulldisktest lets a test run out of disk.
+package fulldisktest
 
 import (
 	"os"

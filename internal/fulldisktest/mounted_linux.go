@@ -1,4 +1,4 @@
-package fulldisk
+package fulldisktest
 
 import (
 	"errors"
