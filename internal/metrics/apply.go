@@ -8,30 +8,30 @@ import (
 )
 
 var (
-	applications = prometheus.NewCounterVec(prometheus.CounterOpts{
+	applications = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_applications_total", Help: "Submissions to the Apply API by tenant and result: accepted, " +
 			"repeated, invalid (their answers), refused, failed.",
-	}, []string{"tenant", "result"})
-	invalidAnswers = prometheus.NewCounterVec(prometheus.CounterOpts{
+	}, []string{"tenant", "result"}))
+	invalidAnswers = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_application_invalid_answers_total",
 		Help: "Answers that failed validation, by the question's format; unknown stands for a question that " +
 			"the job does not ask.",
-	}, []string{"format"})
-	applicationBytes = prometheus.NewCounter(prometheus.CounterOpts{
+	}, []string{"format"}))
+	applicationBytes = collected(prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_application_body_bytes_total", Help: "Bytes of submissions' bodies that were read.",
-	})
-	applicationSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
+	}))
+	applicationSeconds = collected(prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "hiregate_application_seconds", Help: "Time from the end of an application's body to its answer.",
 		Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20, 40},
-	})
-	tokens = prometheus.NewCounterVec(prometheus.CounterOpts{
+	}))
+	tokens = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_apply_tokens_total", Help: "Requests for a token of the Apply API by result: issued, " +
 			"wrong, throttled, failed.",
-	}, []string{"result"})
-	formExpired = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	}, []string{"result"}))
+	formExpired = collected(prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "hiregate_compliance_form_expired",
 		Help: "1 when the form of a compliance group that was served last had expired, else 0.",
-	}, []string{"group"})
+	}, []string{"group"}))
 )
 
 // Application counts a submission and the bytes of its body.

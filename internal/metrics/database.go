@@ -7,41 +7,41 @@ import (
 )
 
 var (
-	databaseUp = prometheus.NewGauge(prometheus.GaugeOpts{
+	databaseUp = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_database_up", Help: "1 if the database could be written when it was last tried, else 0.",
-	})
-	databaseDamaged = prometheus.NewGauge(prometheus.GaugeOpts{
+	}))
+	databaseDamaged = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_database_damaged", Help: "1 if the database said in the last hour that it is damaged, or is; else 0.",
-	})
-	databaseBytes = prometheus.NewGauge(prometheus.GaugeOpts{
+	}))
+	databaseBytes = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_database_bytes", Help: "Size of the database, without its write-ahead log.",
-	})
-	walBytes = prometheus.NewGauge(prometheus.GaugeOpts{
+	}))
+	walBytes = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_sqlite_wal_bytes", Help: "Size of SQLite's write-ahead log.",
-	})
-	commits = prometheus.NewCounter(prometheus.CounterOpts{
+	}))
+	commits = collected(prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_store_commits_total", Help: "Transactions committed.",
-	})
-	writes = prometheus.NewCounter(prometheus.CounterOpts{
+	}))
+	writes = collected(prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_store_writes_total", Help: "Writes in those transactions; divided by " +
 			"hiregate_store_commits_total: how many share a disk sync.",
-	})
-	roundTrips = prometheus.NewCounter(prometheus.CounterOpts{
+	}))
+	roundTrips = collected(prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_store_round_trips_total", Help: "Round trips to PostgreSQL of those transactions.",
-	})
-	writesWaiting = prometheus.NewGauge(prometheus.GaugeOpts{
+	}))
+	writesWaiting = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_store_writes_waiting", Help: "Writes that wait for the transaction before them.",
-	})
-	temporalUp = prometheus.NewGauge(prometheus.GaugeOpts{
+	}))
+	temporalUp = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_temporal_up", Help: "1 if Temporal answered the last request, else 0.",
-	})
-	startedSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
+	}))
+	startedSeconds = collected(prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "hiregate_dispatch_seconds", Help: "Time that Temporal took to start a workflow of exports.",
-	})
-	startedExports = prometheus.NewHistogram(prometheus.HistogramOpts{
+	}))
+	startedExports = collected(prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "hiregate_dispatch_exports", Help: "Exports of a workflow that was started.",
 		Buckets: []float64{1, 5, 20, 50, 100, 200},
-	})
+	}))
 )
 
 // Database sets whether the database can be written.

@@ -9,29 +9,29 @@ import (
 
 // How each integration does, by the database; breakers are those of this node.
 var (
-	waitingDeliveries = newStanding("hiregate_waiting_deliveries",
-		"Exports that are not delivered yet to an integration, whatever they wait for.", "tenant", "integration")
-	oldestWaiting = newStanding("hiregate_oldest_waiting_delivery_seconds",
+	waitingDeliveries = collected(newStanding("hiregate_waiting_deliveries",
+		"Exports that are not delivered yet to an integration, whatever they wait for.", "tenant", "integration"))
+	oldestWaiting = collected(newStanding("hiregate_oldest_waiting_delivery_seconds",
 		"For how long the oldest of hiregate_waiting_deliveries waits, since it came or was redelivered; 0: none does. "+
-			"state is that of its integration.", "tenant", "integration", "state")
-	lastDelivery = newStanding("hiregate_last_delivery_timestamp_seconds",
-		"When an integration received an export last, in Unix time. Absent: never.", "tenant", "integration")
-	integrationState = newStanding("hiregate_integration_state",
+			"state is that of its integration.", "tenant", "integration", "state"))
+	lastDelivery = collected(newStanding("hiregate_last_delivery_timestamp_seconds",
+		"When an integration received an export last, in Unix time. Absent: never.", "tenant", "integration"))
+	integrationState = collected(newStanding("hiregate_integration_state",
 		"How many integrations with these labels are in a state: configured, unproven (nothing was delivered to it yet), "+
 			"refusing (it refuses what it gets for its data), failing (its last attempts failed), not_configured, disabled.",
-		"tenant", "integration", "state")
-	overdueDeliveries = newStanding("hiregate_overdue_deliveries",
+		"tenant", "integration", "state"))
+	overdueDeliveries = collected(newStanding("hiregate_overdue_deliveries",
 		"Of hiregate_waiting_deliveries those whose next step should have happened a minute ago; 0 while this node's breaker "+
-			"keeps them.", "tenant", "integration")
-	failedDeliveries = newStanding("hiregate_failed_deliveries",
+			"keeps them.", "tenant", "integration"))
+	failedDeliveries = collected(newStanding("hiregate_failed_deliveries",
 		"Deliveries that were given up in the last 12 hours and not redelivered since, by class: partner_fault, data_fault, "+
-			"our_fault, expired.", "tenant", "integration", "class")
-	breakerOpen = newStanding("hiregate_breaker_open",
+			"our_fault, expired.", "tenant", "integration", "class"))
+	breakerOpen = collected(newStanding("hiregate_breaker_open",
 		"1 while no attempts are made at an integration on this node, since the last ones failed, else 0.",
-		"tenant", "integration")
-	certificateEnd = newStanding("hiregate_client_certificate_end_timestamp_seconds",
+		"tenant", "integration"))
+	certificateEnd = collected(newStanding("hiregate_client_certificate_end_timestamp_seconds",
 		"When the certificate ends that is shown to an integration, in Unix time. Absent: there is none.",
-		"tenant", "integration")
+		"tenant", "integration"))
 )
 
 // Integration has the gauges of an integration.

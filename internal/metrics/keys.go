@@ -11,11 +11,11 @@ const (
 	KeyOfAnotherRole   = "role"
 )
 
-var keysRefused = prometheus.NewCounterVec(prometheus.CounterOpts{
+var keysRefused = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "hiregate_keys_refused_total",
 	Help: "Requests whose key or token was refused, by API (manage, apply) and reason: missing, unknown, " +
 		"revoked, tenant, role.",
-}, []string{"api", "reason"})
+}, []string{"api", "reason"}))
 
 // KeyRefused counts a request whose key or token was refused, by one of these reasons.
 func KeyRefused(api, reason string) { keysRefused.WithLabelValues(api, reason).Inc() }

@@ -13,140 +13,134 @@ import (
 )
 
 var (
-	received = prometheus.NewCounterVec(prometheus.CounterOpts{
+	received = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_received_total", Help: "Webhook requests by tenant, event and result.",
-	}, []string{"tenant", "event", "result"})
-	bodyBytes = prometheus.NewGauge(prometheus.GaugeOpts{
+	}, []string{"tenant", "event", "result"}))
+	bodyBytes = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_unverified_body_bytes", Help: "Memory of request bodies whose sender is not verified yet.",
-	})
-	requestsRefused = prometheus.NewCounter(prometheus.CounterOpts{
+	}))
+	requestsRefused = collected(prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_requests_refused_total", Help: "Requests that were refused since too many were in progress.",
-	})
-	sameBody = prometheus.NewCounterVec(prometheus.CounterOpts{
+	}))
+	sameBody = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_received_same_body_total",
 		Help: "Exports accepted with a body that the tenant had sent before under another UUID.",
-	}, []string{"tenant"})
-	deviations = prometheus.NewCounterVec(prometheus.CounterOpts{
+	}, []string{"tenant"}))
+	deviations = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_deviations_total",
 		Help: "Exports accepted with a listed deviation from the contract, by tenant and deviation.",
-	}, []string{"tenant", "deviation"})
-	ackSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
+	}, []string{"tenant", "deviation"}))
+	ackSeconds = collected(prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "hiregate_ack_seconds", Help: "Time from an export's first byte to its durable acknowledgement.",
 		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
-	})
-	deliveries = prometheus.NewCounterVec(prometheus.CounterOpts{
+	}))
+	deliveries = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_deliveries_total", Help: "Changes of deliveries to an outcome class, by tenant and integration; " +
 			"retrying counts each failed attempt.",
-	}, []string{"tenant", "integration", "class"})
-	notReceived = prometheus.NewCounterVec(prometheus.CounterOpts{
+	}, []string{"tenant", "integration", "class"}))
+	notReceived = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_attempts_not_received_total", Help: "Attempts that were not received, by tenant, integration " +
 			"and cause: egress, dns, connection_refused, connect, tls, timeout, closed, protocol, or the answer's status.",
-	}, []string{"tenant", "integration", "cause"})
-	attemptSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
+	}, []string{"tenant", "integration", "cause"}))
+	attemptSeconds = collected(prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "hiregate_delivery_attempt_seconds", Help: "Time of one delivery attempt, answered or not.",
 		Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20},
-	})
-	attemptsUnderWay = prometheus.NewGauge(prometheus.GaugeOpts{
+	}))
+	attemptsUnderWay = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_delivery_attempts_under_way", Help: "Delivery attempts in progress.",
-	})
-	attemptBytes = prometheus.NewGauge(prometheus.GaugeOpts{
+	}))
+	attemptBytes = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_delivery_attempt_bytes",
 		Help: "Approximate bytes of memory of the bodies of the attempts in progress.",
-	})
-	deferred = prometheus.NewCounterVec(prometheus.CounterOpts{
+	}))
+	deferred = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_deliveries_deferred_total", Help: "Attempts that were due and had to wait, by tenant and reason: " +
 			"at_capacity, over_rate and breaker_open of the integration; no_place, no_memory: the tenant has its share; " +
 			"store_unavailable: outcomes can't be stored.",
-	}, []string{"tenant", "reason"})
-	unreadable = prometheus.NewCounterVec(prometheus.CounterOpts{
+	}, []string{"tenant", "reason"}))
+	unreadable = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_deliveries_unreadable_total",
 		Help: "Deliveries that failed because what is stored of their export can't be read, by tenant.",
-	}, []string{"tenant"})
-	verifications = prometheus.NewCounterVec(prometheus.CounterOpts{
+	}, []string{"tenant"}))
+	verifications = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_verifications_total", Help: "VERIFY events sent, by tenant, integration and result.",
-	}, []string{"tenant", "integration", "result"})
-	documents = prometheus.NewCounterVec(prometheus.CounterOpts{
+	}, []string{"tenant", "integration", "result"}))
+	documents = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_documents_total", Help: "Documents by what became of fetching them: fetched, expired (their " +
 			"window ended), given_up.",
-	}, []string{"tenant", "result"})
-	documentsUnreadable = prometheus.NewCounterVec(prometheus.CounterOpts{
+	}, []string{"tenant", "result"}))
+	documentsUnreadable = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_documents_unreadable_total",
 		Help: "Documents that were to be downloaded and whose file is damaged, gone or can't be read, by tenant.",
-	}, []string{"tenant"})
-	documentBytes = prometheus.NewCounter(prometheus.CounterOpts{
+	}, []string{"tenant"}))
+	documentBytes = collected(prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_document_bytes_total", Help: "Bytes of the documents that were fetched.",
-	})
-	windowLeft = prometheus.NewHistogram(prometheus.HistogramOpts{
+	}))
+	windowLeft = collected(prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "hiregate_document_window_left_seconds",
 		Help:    "How much of its 2 h 30 min a document's URL had left when it was fetched.",
 		Buckets: []float64{0, 60, 300, 900, 1800, 3600, 5400, 7200, 8400, 8700, 8940, 9000},
-	})
-	unfetched = prometheus.NewGauge(prometheus.GaugeOpts{
+	}))
+	unfetched = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_documents_unfetched", Help: "Documents of exports that are still to be fetched.",
-	})
-	leastLeft = prometheus.NewGauge(prometheus.GaugeOpts{
+	}))
+	leastLeft = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_documents_unfetched_window_seconds",
 		Help: "Time until the first URL of the unfetched documents expires; its whole window when there are none.",
-	})
-	documentsFree = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	}))
+	documentsFree = collected(prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "hiregate_documents_free_bytes",
 		Help: "Free space of the file system of the documents folder; absent where it is not known, as of a bucket.",
-	}, nil)
-	dispatched = prometheus.NewCounterVec(prometheus.CounterOpts{
+	}, nil))
+	dispatched = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_dispatches_total", Help: "Workflow starts asked of Temporal, by result: started, repeated, " +
 			"unavailable, refused; and lost: Temporal no longer knew the workflow.",
-	}, []string{"result"})
-	erased = prometheus.NewCounter(prometheus.CounterOpts{
+	}, []string{"result"}))
+	erased = collected(prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_exports_erased_total", Help: "Exports whose content was erased, by retention or on request.",
-	})
-	deleted = prometheus.NewCounter(prometheus.CounterOpts{
+	}))
+	deleted = collected(prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_exports_deleted_total", Help: "Exports that retention deleted with all that was stored of them.",
-	})
-	retentionDue = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	}))
+	retentionDue = collected(prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "hiregate_retention_due", Help: "Exports older than retention that this gateway is still to look at, " +
 			"10,000 at most, by what is to go: content or rows.",
-	}, []string{"what"})
-	retentionLate = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	}, []string{"what"}))
+	retentionLate = collected(prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "hiregate_retention_late_seconds",
 		Help: "For how long the oldest finished export is older than retention, by what is to go: content or rows.",
-	}, []string{"what"})
-	filesStuck = prometheus.NewGauge(prometheus.GaugeOpts{
+	}, []string{"what"}))
+	filesStuck = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_files_stuck", Help: "Unneeded files that the last sweep could not remove.",
-	})
-	strays = prometheus.NewGauge(prometheus.GaugeOpts{
+	}))
+	strays = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_stray_workflows",
 		Help: "Open workflows whose exports the database lacked when that was last compared, an hour ago at most.",
-	})
-	workflowFaults = prometheus.NewCounterVec(prometheus.CounterOpts{
+	}))
+	workflowFaults = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_workflow_faults_total",
 		Help: "Runs of workflows and activities whose code failed, by reason: panic, non_determinism or error.",
-	}, []string{"name", "reason"})
-	namespaceForeign = prometheus.NewGauge(prometheus.GaugeOpts{
+	}, []string{"name", "reason"}))
+	namespaceForeign = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_namespace_foreign",
 		Help: "1 while the namespace of Temporal belongs to another database, and nothing is delivered; else 0.",
-	})
-	undispatched = prometheus.NewGauge(prometheus.GaugeOpts{
+	}))
+	undispatched = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_inbox_undispatched", Help: "Accepted exports whose workflow was not started yet.",
-	})
-	undispatchedAge = prometheus.NewGauge(prometheus.GaugeOpts{
+	}))
+	undispatchedAge = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_inbox_undispatched_oldest_seconds",
 		Help: "Age of the oldest accepted export whose workflow was not started yet; 0 when there is none.",
-	})
+	}))
 )
 
 // all are the collectors of the package.
-var all = []prometheus.Collector{
-	received, bodyBytes, requestsRefused, sameBody, deviations, ackSeconds,
-	deliveries, notReceived, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, unreadable, verifications,
-	documents, documentsUnreadable, documentBytes, windowLeft, unfetched, leastLeft, documentsFree, filesStuck, scans, scansPending,
-	dispatched, startedSeconds, startedExports, strays, workflowFaults, namespaceForeign, undispatched, undispatchedAge, temporalUp,
-	databaseUp, databaseDamaged, databaseBytes, walBytes, commits, writes, roundTrips, writesWaiting,
-	erased, deleted, retentionDue, retentionLate,
-	applications, invalidAnswers, applicationBytes, applicationSeconds, tokens, formExpired,
-	signIns, tokenRequests, signInRefused, providerRequests, passwordsWaiting, passwordsRefused, keysRefused,
-	notifications, notificationsWaiting,
-	configured, held, waiting, quarantine, lostDocuments, faultyExports, secretsUsed,
-	waitingDeliveries, overdueDeliveries, failedDeliveries, oldestWaiting, lastDelivery, integrationState, breakerOpen, certificateEnd,
+var all []prometheus.Collector
+
+// collected adds a collector to all; the package makes none otherwise.
+func collected[C prometheus.Collector](c C) C {
+	all = append(all, c)
+	return c
 }
 
 func init() { // they are shown from the start

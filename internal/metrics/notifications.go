@@ -7,13 +7,13 @@ import (
 )
 
 var (
-	notifications = prometheus.NewCounterVec(prometheus.CounterOpts{
+	notifications = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_notifications_total", Help: "Attempts at notifications by event and result: sent, retried; " +
 			"and failed: given up after a day.",
-	}, []string{"event", "result"})
-	notificationsWaiting = prometheus.NewGauge(prometheus.GaugeOpts{
+	}, []string{"event", "result"}))
+	notificationsWaiting = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_notifications_waiting", Help: "Notifications that were not received yet.",
-	})
+	}))
 )
 
 // Notifications counts notifications of an event by a result.

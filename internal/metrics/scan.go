@@ -3,13 +3,13 @@ package metrics
 import "github.com/prometheus/client_golang/prometheus"
 
 var (
-	scans = prometheus.NewCounterVec(prometheus.CounterOpts{
+	scans = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_scans_total", Help: "Scans of documents by what the scanner said: clean, refused, unknown (it " +
 			"failed; the document waits).",
-	}, []string{"result"})
-	scansPending = prometheus.NewGauge(prometheus.GaugeOpts{
+	}, []string{"result"}))
+	scansPending = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_scans_pending", Help: "Documents that are withheld until their scan has ended.",
-	})
+	}))
 )
 
 // init makes the counters exist from the start: only then does the first count show in a rate.

@@ -3,28 +3,28 @@ package metrics
 import "github.com/prometheus/client_golang/prometheus"
 
 var (
-	signIns = prometheus.NewCounterVec(prometheus.CounterOpts{
+	signIns = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_signin_total", Help: "What people did at sign-in, by client, event (sign-in, authorize, " +
 			"sign-out) and result.",
-	}, []string{"client", "event", "result"})
-	tokenRequests = prometheus.NewCounterVec(prometheus.CounterOpts{
+	}, []string{"client", "event", "result"}))
+	tokenRequests = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_signin_tokens_total", Help: "Requests of applications for tokens, by client, grant " +
 			"(authorization_code, refresh_token, revoke) and result.",
-	}, []string{"client", "grant", "result"})
-	signInRefused = prometheus.NewCounterVec(prometheus.CounterOpts{
+	}, []string{"client", "grant", "result"}))
+	signInRefused = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_signin_refused_total", Help: "Authorization requests that led nowhere, by reason: unknown_client, " +
 			"disabled_client, redirect_uri_differs, redirect_uri_missing_or_repeated.",
-	}, []string{"reason"})
-	providerRequests = prometheus.NewCounterVec(prometheus.CounterOpts{
+	}, []string{"reason"}))
+	providerRequests = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_openid_provider_requests_total", Help: "Requests to OpenID providers where people sign in, by issuer " +
 			"and result: answered; failed: it did not answer, or with 5xx.",
-	}, []string{"issuer", "result"})
-	passwordsWaiting = prometheus.NewGauge(prometheus.GaugeOpts{
+	}, []string{"issuer", "result"}))
+	passwordsWaiting = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_password_checks_waiting", Help: "Passwords of people and of users of the Apply API that wait to be checked.",
-	})
-	passwordsRefused = prometheus.NewCounter(prometheus.CounterOpts{
+	}))
+	passwordsRefused = collected(prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_password_checks_refused_total", Help: "Passwords that were not checked, since too many waited.",
-	})
+	}))
 )
 
 func clientLabel(client string) string {

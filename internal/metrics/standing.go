@@ -13,20 +13,20 @@ import (
 
 // The current state of the database, the same on every node that shares it.
 var (
-	configured = newStanding("hiregate_integration_configured",
-		"1 when exports may go to an integration, 0 while they are held for it.", "tenant", "integration")
-	held = newStanding("hiregate_deliveries_held",
-		"Deliveries that are held until their integration is configured.", "tenant", "integration")
-	waiting = newStanding("hiregate_inbox_undispatched_oldest_of_tenant_seconds",
-		"Age of a tenant's oldest export whose workflow was not started yet. Absent: none waits.", "tenant")
-	quarantine = newStanding("hiregate_quarantined_exports",
-		"Exports in quarantine, which wait to be released.", "tenant")
-	lostDocuments = newStanding("hiregate_exports_with_lost_documents",
-		"Exports of the last 14.5 hours of which a document was lost.", "tenant")
-	faultyExports = newStanding("hiregate_faulty_exports", "Exports that go nowhere, each for a reason of its own.", "tenant")
-	secretsUsed   = newStanding("hiregate_secret_last_used_timestamp_seconds",
+	configured = collected(newStanding("hiregate_integration_configured",
+		"1 when exports may go to an integration, 0 while they are held for it.", "tenant", "integration"))
+	held = collected(newStanding("hiregate_deliveries_held",
+		"Deliveries that are held until their integration is configured.", "tenant", "integration"))
+	waiting = collected(newStanding("hiregate_inbox_undispatched_oldest_of_tenant_seconds",
+		"Age of a tenant's oldest export whose workflow was not started yet. Absent: none waits.", "tenant"))
+	quarantine = collected(newStanding("hiregate_quarantined_exports",
+		"Exports in quarantine, which wait to be released.", "tenant"))
+	lostDocuments = collected(newStanding("hiregate_exports_with_lost_documents",
+		"Exports of the last 14.5 hours of which a document was lost.", "tenant"))
+	faultyExports = collected(newStanding("hiregate_faulty_exports", "Exports that go nowhere, each for a reason of its own.", "tenant"))
+	secretsUsed   = collected(newStanding("hiregate_secret_last_used_timestamp_seconds",
 		"When an inbound secret was last used, by its number among those of the tenant. Absent: it was not.",
-		"tenant", "secret")
+		"tenant", "secret"))
 )
 
 // Configured sets which integrations exist, and whether exports may go to them. Among those that share a label the
