@@ -294,8 +294,10 @@ func (tx *Tx) DeleteHours(before time.Time) (int64, error) {
 
 // deleteHealth forgets how the attempts at an integration went that is removed: another one of its name begins afresh.
 func (tx *Tx) deleteHealth(i *model.Integration) error {
-	return cmp.Or(
-		tx.sql.Run(`DELETE FROM integration_health WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name),
-		tx.sql.Run(`DELETE FROM integration_hours WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name),
-		tx.sql.Run(`DELETE FROM catch_ups WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name))
+	for _, table := range []string{"integration_health", "integration_hours", "catch_ups"} {
+		if err := tx.sql.Run(`DELETE FROM `+table+` WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }

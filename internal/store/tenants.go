@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -114,9 +113,10 @@ func (tx *Tx) raiseDirectoryVersion() error {
 // DeleteTenant removes a stored tenant, which must have no integration any more; ErrStale when it was changed
 // meanwhile. Its exports and resources stay; see Remains.
 func (tx *Tx) DeleteTenant(t *model.Tenant) error {
-	if err := cmp.Or(tx.deleteSignatures(t.Name), tx.deleteRemarks(t.Name), tx.deleteEventCounts(t.Name),
-		tx.deleteQuarters(t.Name)); err != nil {
-		return err
+	for _, forget := range []func(string) error{tx.deleteSignatures, tx.deleteRemarks, tx.deleteEventCounts, tx.deleteQuarters} {
+		if err := forget(t.Name); err != nil {
+			return err
+		}
 	}
 	return tx.writeDirectory(`DELETE FROM tenants WHERE name = $1 AND version = $2 AND created_at = $3`,
 		t.Name, t.Row.Version, rows.Micros(t.Row.CreatedAt))
@@ -125,8 +125,13 @@ func (tx *Tx) DeleteTenant(t *model.Tenant) error {
 // DeleteIntegration deletes an integration of a stored tenant and raises the tenant's version; ErrStale when it was
 // changed meanwhile.
 func (tx *Tx) DeleteIntegration(i *model.Integration, now time.Time) error {
-	if err := cmp.Or(tx.raiseTenantVersion(i.Tenant, now), tx.deleteConditions(i), tx.deleteHealth(i)); err != nil {
+	if err := tx.raiseTenantVersion(i.Tenant, now); err != nil {
 		return err
+	}
+	for _, forget := range []func(*model.Integration) error{tx.deleteConditions, tx.deleteHealth} {
+		if err := forget(i); err != nil {
+			return err
+		}
 	}
 	return tx.writeDirectory(`DELETE FROM integrations WHERE tenant = $1 AND name = $2 AND version = $3
 		AND created_at = $4`, i.Tenant, i.Name, i.Row.Version, rows.Micros(i.Row.CreatedAt))
