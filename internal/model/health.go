@@ -25,10 +25,10 @@ func (t *Tally) Add(fault Class, took time.Duration) {
 		t.Delivered++
 	case ClassDataFault:
 		t.DataFault++
-	case ClassOurFault:
-		t.OurFault++
-	default:
+	case ClassPartnerFault:
 		t.PartnerFault++
+	default:
+		t.OurFault++
 	}
 	bucket := 0
 	for bucket < len(TookBounds)-1 && took > TookBounds[bucket] {

@@ -98,21 +98,22 @@ func (r *Result) delivered(d *model.Delivery) bool {
 	})
 }
 
-// worstFirst are the classes that a person has to look at.
-var worstFirst = []model.Class{
-	model.ClassOurFault, model.ClassDataFault, model.ClassPartnerFault, model.ClassExpired, model.ClassHeld}
+// worstFirst are the classes by how soon a person has to look at them; one that is missing comes before all.
+var worstFirst = []model.Class{model.ClassOurFault, model.ClassDataFault, model.ClassPartnerFault, model.ClassExpired,
+	model.ClassHeld, model.ClassDelivered, model.ClassRetrying}
 
 // worst returns the class that a person has to look at first.
 func (r *Result) worst() model.Class {
 	if r.Cut {
 		return model.ClassOurFault
 	}
-	for _, class := range worstFirst {
-		if slices.ContainsFunc(r.Deliveries, func(one DeliverResult) bool { return one.Class == class }) {
-			return class
+	worst := model.ClassDelivered
+	for _, one := range r.Deliveries {
+		if slices.Index(worstFirst, one.Class) < slices.Index(worstFirst, worst) {
+			worst = one.Class
 		}
 	}
-	return model.ClassDelivered
+	return worst
 }
 
 // rehostWait is how long a rehosting delivery waits for the documents; then it sends our URLs without them.
