@@ -62,6 +62,13 @@ type IntegrationInput struct {
 	Retry    []string `json:"retry,omitzero"` // the gaps between attempts, such as 30s, 5m, 1h; the last one repeats
 }
 
+// Input returns the edit that changes nothing. What is not shown of an integration, its URL, secrets and credentials,
+// stays when it is left out.
+func (i *Integration) Input() IntegrationInput {
+	return IntegrationInput{Documents: i.Documents, Standard: i.Standard, Traceparent: i.Traceparent,
+		InFlight: i.InFlight, Rate: i.Rate, Retry: i.Retry}
+}
+
 // AuthenticationSet says which credentials an integration has. Their values are not shown.
 type AuthenticationSet struct {
 	Headers []string `json:"headers,omitempty"` // the names of headers that are sent

@@ -204,10 +204,7 @@ func (a *Client) sayMissed(ctx context.Context, cmd *cobra.Command, arg string) 
 }
 
 var integrationSettings = settings[api.Integration, api.IntegrationInput]{
-	kept: func(i *api.Integration) api.IntegrationInput {
-		return api.IntegrationInput{Documents: i.Documents, Standard: i.Standard, Traceparent: i.Traceparent,
-			InFlight: i.InFlight, Rate: i.Rate, Retry: i.Retry}
-	},
+	kept: (*api.Integration).Input,
 	flags: []setting[api.IntegrationInput]{
 		{"url", func(i *api.IntegrationInput) any { return &i.URL },
 			"the webhook's address; it must hold an identifier, in its path or its query"},

@@ -87,9 +87,8 @@ func (s *seeding) moved(ctx context.Context, path, origin, here string) error {
 	if u, err := url.Parse(i.URL); err != nil || i.URL == origin || u.Hostname() != "127.0.0.1" {
 		return nil
 	}
-	// the secret stays what it was
-	next := api.IntegrationInput{URL: here, Documents: i.Documents, Standard: i.Standard,
-		Traceparent: i.Traceparent, InFlight: i.InFlight, Rate: i.Rate, Retry: i.Retry}
+	next := i.Input() // the secret stays what it was
+	next.URL = here
 	return unless(http.StatusUnprocessableEntity, s.Call(ctx, http.MethodPut, s.base+path, next, nil))
 }
 
