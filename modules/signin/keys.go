@@ -16,7 +16,6 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"go.uber.org/zap"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/store"
@@ -51,13 +50,11 @@ type Ring struct {
 	// Vault seals the private keys in the database.
 	Vault *vault.Vault
 
-	reading singleflight.Group
-
-	mu       sync.Mutex    // of what follows; never held while the database is asked
-	readAt   time.Time     // when the last read was tried
-	validFor time.Duration // how long its result is valid
-	keys     []*key
-	err      error // nil when there are keys
+	mu   sync.Mutex
+	read time.Time     // when the last read was tried
+	good time.Duration // how long its result is valid
+	keys []*key
+	err  error // nil when there are keys
 }
 
 // key is a key of the ring, opened.
@@ -87,49 +84,26 @@ func (r *Ring) current(ctx context.Context, a identity.Algorithm) (*key, error) 
 }
 
 // all returns the keys, by algorithm and generation. While the database does not answer it returns cached keys. One
-// read serves all who wait for it and the next ones: if the database hangs, they must not wait for it one after the
+// read serves all waiting callers and the next ones: if the database hangs, they must not wait for it one after the
 // other.
 func (r *Ring) all(ctx context.Context) ([]*key, error) {
-	if keys, fresh, err := r.cached(); fresh {
-		return keys, err
-	}
-	read := r.reading.DoChan("", func() (any, error) {
-		if keys, fresh, err := r.cached(); fresh { // by now
-			return keys, err
-		}
-		return r.renew(context.WithoutCancel(ctx)) // because it serves other requests as well
-	})
-	select {
-	case got := <-read:
-		keys, _ := got.Val.([]*key)
-		return keys, got.Err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// cached returns the result of the last read, and whether it is still valid.
-func (r *Ring) cached() (keys []*key, fresh bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.keys, r.Now().Sub(r.readAt).Abs() < r.validFor, r.err
-}
-
-// renew reads the keys and caches the result; a failure leaves those that there are.
-func (r *Ring) renew(ctx context.Context) ([]*key, error) {
-	keys, err := r.load(ctx, r.Now())
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	now := r.Now()
+	if now.Sub(r.read).Abs() < r.good {
+		return r.keys, r.err
+	}
+	keys, err := r.load(context.WithoutCancel(ctx), now) // because it serves other requests as well
 	switch {
 	case err == nil:
-		r.keys, r.err, r.validFor = keys, nil, keysFresh
+		r.keys, r.err, r.good = keys, nil, keysFresh
 	case len(r.keys) > 0:
 		r.Log.Warn("the signing keys could not be read again; the cached ones are used", zap.Error(err))
-		r.validFor = keysFresh
+		r.good = keysFresh
 	default:
-		r.err, r.validFor = err, keysPause
+		r.err, r.good = err, keysPause
 	}
-	r.readAt = r.Now()
+	r.read = r.Now()
 	return r.keys, r.err
 }
 
