@@ -40,7 +40,8 @@ type names struct{ tenant, failing, candidate, job, client, email string }
 var (
 	// plain are names as most have them.
 	plain = names{"northgate", "payroll", "c-zoe", "NURSE-1", "payroll", "grace@example.com"}
-	// long are names as long as some have them, of 63 characters: with hyphens to break a line at, and without.
+	// long are names as long as some have them, of 60 characters, and of 63 where these are the most: with hyphens to
+	// break a line at, and without.
 	long = names{"gemeinnuetzige-beteiligungsgesellschaft-norddeutschland-mbh2345",
 		"personalverwaltungssystemschnittstellenkonfigurationsdienst1234", strings.Repeat("c0ffee", 10),
 		strings.Repeat("NURSE", 12), strings.Repeat("abrechnung", 6), strings.Repeat("vorname", 6) + "@example.com"}
