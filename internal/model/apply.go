@@ -49,6 +49,8 @@ type ComplianceAnswer struct {
 	Group    string
 	Choice   bool // the value is one of the question's options
 	Value    string
+	// AnsweredAt is when it was stored; zero: it is not yet.
+	AnsweredAt time.Time
 }
 
 // ComplianceCount is how many applicants for a job chose an option.

@@ -56,6 +56,20 @@ func (db *DB) Submission(ctx context.Context, tenant, application string) (*mode
 	}, `SELECT data FROM application_answers WHERE tenant = $1 AND application = $2`, tenant, application)
 }
 
+// ListComplianceAnswers lists what was answered to the compliance groups' questions with a job application.
+func (db *DB) ListComplianceAnswers(ctx context.Context, tenant, application string) ([]model.ComplianceAnswer, error) {
+	return rows.Query(ctx, db.reads, func(r row) (a model.ComplianceAnswer, err error) {
+		var kept []byte
+		if err := r.Scan(&a.Question, &a.Group, &a.Choice, &kept, rows.Time(&a.AnsweredAt)); err != nil {
+			return a, err
+		}
+		value, err := unwrapBody(kept)
+		a.Value = string(value)
+		return a, err
+	}, `SELECT question, compliance, choice, value, answered_at FROM compliance_answers WHERE tenant = $1
+		AND application = $2 ORDER BY compliance, question`, tenant, application)
+}
+
 // CountComplianceAnswers counts the choices of a tenant's applicants: for one job, or for each when it is empty. What
 // is no choice, such as a signature, is not read.
 func (db *DB) CountComplianceAnswers(ctx context.Context, tenant, job string) ([]model.ComplianceCount, error) {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
@@ -21,6 +22,7 @@ func (tx *Tx) InsertAudit(e model.AuditEntry) error {
 type AuditFilter struct {
 	Tenant       string
 	Object       string
+	Below        string // objects that begin with this, which ends with a slash
 	Action       string
 	Since, Until time.Time // at or after, and before; zero: no bound
 	Before       AuditCursor
@@ -39,6 +41,10 @@ func (db *DB) ListAudit(ctx context.Context, f AuditFilter) (page []model.AuditE
 	}
 	if f.Object != "" {
 		c.is("object =", f.Object)
+	}
+	if f.Below != "" {
+		c.is("object >=", f.Below)
+		c.is("object <", strings.TrimSuffix(f.Below, "/")+"0") // 0 follows the slash
 	}
 	if f.Action != "" {
 		c.is("action =", f.Action)

@@ -274,6 +274,13 @@ func (db *DB) ListAttempts(ctx context.Context, deliveryID int64) ([]model.Attem
 	return all, err
 }
 
+// ListEarlierAttempts reads the 100 attempts of a delivery before that of a number, or what there are of them, the last
+// one first.
+func (db *DB) ListEarlierAttempts(ctx context.Context, deliveryID int64, number int) ([]model.Attempt, error) {
+	return db.attempts(ctx, `delivery_id = $1 AND number < $2 ORDER BY number DESC LIMIT $3`, deliveryID, number,
+		latestAttempts)
+}
+
 // attempts reads attempts with their answers.
 func (db *DB) attempts(ctx context.Context, where string, args ...any) ([]model.Attempt, error) {
 	var sealed [][]byte

@@ -108,16 +108,21 @@ func findExport(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return detailOf(r, e)
+}
+
+// detailOf returns an export with all that is shown of it.
+func detailOf(r *rest.Request, e *model.Export) (detail api.ExportDetail, err error) {
 	deliveries, err := r.DB.ListDeliveries(r.Context(), e.ID)
 	if err != nil {
-		return nil, err
+		return detail, err
 	}
 	deliveries = append(deliveries, e.Pending(deliveries)...)
 	waits, err := r.Gateway.Runtime.Waits(r.Context(), r.Gateway.Config, r.Now(), e)
 	if err != nil {
-		return nil, err
+		return detail, err
 	}
-	detail := api.ExportDetail{Export: itemOf(r, e), Deliveries: []api.DeliveryDetail{},
+	detail = api.ExportDetail{Export: itemOf(r, e), Deliveries: []api.DeliveryDetail{},
 		Documents: []api.ExportDocument{}, DocumentsTill: e.DocumentsTill}
 	if at := r.Gateway.Config.Workflows; at != "" && !e.DispatchedAt.IsZero() {
 		detail.WorkflowURL = at + url.PathEscape(e.WorkflowID)
@@ -125,7 +130,7 @@ func findExport(r *rest.Request) (any, error) {
 	for _, d := range deliveries {
 		attempts, err := r.DB.ListAttempts(r.Context(), d.ID)
 		if err != nil {
-			return nil, err
+			return detail, err
 		}
 		one := api.DeliveryDetail{Delivery: waitingOf(e, d, deliveries, waits), History: []api.Attempt{}}
 		answers := answersOf(r, d.Tenant, d.Integration)
@@ -136,18 +141,13 @@ func findExport(r *rest.Request) (any, error) {
 	}
 	documents, err := r.DB.ListDocuments(r.Context(), e.ID)
 	if err != nil {
-		return nil, err
+		return detail, err
 	}
 	for _, d := range documents {
 		if d.State == model.Fetched {
 			detail.Fetched++
 		}
-		detail.Documents = append(detail.Documents, api.ExportDocument{
-			Position: d.Position, State: d.State, Reason: d.Reason,
-			Why: model.ParseReason(d.Reason), Tries: d.Tries, Size: d.Size, MimeType: d.MediaType(),
-			SHA256: hex.EncodeToString(d.SHA256), BegunAt: d.CreatedAt, NextAt: d.NextAt,
-			FetchedAt: d.FetchedAt,
-		})
+		detail.Documents = append(detail.Documents, exportDocumentOf(d))
 	}
 	about := store.AuditFilter{Tenant: e.Tenant, Object: model.ExportObject(e)}
 	if detail.Audit, _, err = r.DB.ListAudit(r.Context(), about); err != nil || e.Origin != model.Triggered {
@@ -159,4 +159,13 @@ func findExport(r *rest.Request) (any, error) {
 		detail.Author = &triggered[0].Author
 	}
 	return detail, err
+}
+
+func exportDocumentOf(d *model.Document) api.ExportDocument {
+	return api.ExportDocument{
+		Position: d.Position, State: d.State, Reason: d.Reason,
+		Why: model.ParseReason(d.Reason), Tries: d.Tries, Size: d.Size, MimeType: d.MediaType(),
+		SHA256: hex.EncodeToString(d.SHA256), BegunAt: d.CreatedAt, NextAt: d.NextAt,
+		FetchedAt: d.FetchedAt,
+	}
 }

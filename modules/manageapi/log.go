@@ -26,7 +26,8 @@ var verbs = map[string]string{
 	http.MethodGet: "read", http.MethodPost: "created", http.MethodPut: "changed", http.MethodDelete: "removed",
 	"disable": "disabled", "enable": "enabled", "test": "tested", "retry": "retried", "reset": "reset", "totp": "required",
 	"check": "checked", "transitions": "moved", "body": "read", "release": "released",
-	"erase": "erased", "erasures": "erased", "pause": "paused", "resume": "resumed", "cancel": "cancelled", "end": "ended",
+	"dump": "dumped", "erase": "erased", "erasures": "erased", "pause": "paused", "resume": "resumed",
+	"cancel": "cancelled", "end": "ended",
 }
 
 // worded returns the routes with the words of the log.

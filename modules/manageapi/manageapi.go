@@ -3,6 +3,8 @@
 package manageapi
 
 import (
+	"slices"
+
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/gateway"
@@ -12,7 +14,7 @@ import (
 // New returns the API for a mount that lets in only those who may do everything, such as Caddy's admin endpoint. It
 // calls gateway for each request; nil means no gateway is running.
 func New(gateway func() *gateway.Gateway, log *zap.Logger) *rest.Server {
-	return rest.New(gateway, rest.Local, log, routes(), descriptions())
+	return rest.New(gateway, rest.Local, log, slices.Concat(routes(), localRoutes()), descriptions())
 }
 
 // NewKeyed returns the API for callers with an API key, each within its tenant and its role.

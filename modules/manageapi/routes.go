@@ -32,6 +32,15 @@ func routes() []rest.Route {
 	))
 }
 
+// localRoutes returns the routes that are served at Caddy's admin endpoint alone: no API key and nobody in the console
+// gets what they answer.
+func localRoutes() []rest.Route {
+	return worded([]rest.Route{
+		{Method: http.MethodPost, Path: aCandidate + "/dump", Role: model.Admin, Action: "dump", Status: http.StatusOK,
+			Scope: rest.Removed, Serve: dumpCandidate, Bodiless: true, Personal: true},
+	})
+}
+
 // actions returns the routes beside the resources' own.
 func actions() []rest.Route {
 	const (

@@ -21,13 +21,14 @@ import (
 func Candidate() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "candidate",
-		Short: "Lists, shows, sets, removes and exports candidates",
-		Long: `Lists, shows, sets and removes the candidates of a tenant, and exports one of them. A candidate is
-named by their id, or by the first of their e-mail addresses.`,
+		Short: "Lists, shows, sets, removes, exports and dumps candidates",
+		Long: `Lists, shows, sets and removes the candidates of a tenant, exports one of them, or writes out all
+that is held of one. A candidate is named by their id, or by the first of their e-mail addresses.`,
 		Example: `  hiregate candidate list initech
   hiregate candidate show initech/zoe@example.com
-  hiregate candidate export initech/c-zoe`,
-	}, candidates.list, candidates.show, candidates.set, candidates.remove, candidateExport)
+  hiregate candidate export initech/c-zoe
+  hiregate candidate dump initech/c-zoe --output c-zoe`,
+	}, candidates.list, candidates.show, candidates.set, candidates.remove, candidateExport, candidateDump)
 }
 
 var candidates = noun[model.Candidate]{

@@ -90,10 +90,31 @@ type verbatim []byte
 func (a *Client) Send(ctx context.Context, method, path string, header http.Header, in, out any) (http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	answer, err := a.open(ctx, method, path, header, in)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	if out == nil {
+		return answer.Header, nil
+	}
+	if err := json.NewDecoder(answer.Body).Decode(out); err != nil {
+		syntax, kind := new(json.SyntaxError), new(json.UnmarshalTypeError)
+		if errors.As(err, &syntax) || errors.As(err, &kind) {
+			return nil, a.elsewhere(strange)
+		}
+		return nil, a.unreached(err)
+	}
+	return answer.Header, nil
+}
+
+// open is Send that returns the answer with its body still to be read. Closing that closes the connection.
+func (a *Client) open(ctx context.Context, method, path string, header http.Header, in any) (*http.Response, error) {
 	to, err := a.endpoint()
 	if err != nil {
 		return nil, err
 	}
+	to.transport.DisableKeepAlives = true
 	var body io.Reader
 	switch in := in.(type) {
 	case nil:
@@ -121,34 +142,23 @@ func (a *Client) Send(ctx context.Context, method, path string, header http.Head
 	for name, values := range header {
 		r.Header[name] = values
 	}
-	defer to.transport.CloseIdleConnections()
 	a.asked = true
 	answer, err := terminal.Exchange(&http.Client{Transport: to.transport, CheckRedirect: noRedirect}, r)
 	if err != nil {
 		return nil, a.unreached(err)
 	}
-	defer answer.Body.Close()
 	if !a.Named && terminal.IsTerminal(os.Stderr) {
 		a.Named = true
 		fmt.Fprint(os.Stderr, a.peer(answer.Header.Get("Server")))
 	}
+	if answer.StatusCode/100 == 2 {
+		return answer, nil
+	}
+	defer answer.Body.Close()
 	if answer.StatusCode == http.StatusPreconditionFailed { // the API's sentence speaks of headers
 		return nil, &Refusal{answer.StatusCode, errChanged}
 	}
-	if answer.StatusCode/100 != 2 {
-		return nil, &Refusal{answer.StatusCode, a.refused(answer)}
-	}
-	if out == nil {
-		return answer.Header, nil
-	}
-	if err := json.NewDecoder(answer.Body).Decode(out); err != nil {
-		syntax, kind := new(json.SyntaxError), new(json.UnmarshalTypeError)
-		if errors.As(err, &syntax) || errors.As(err, &kind) {
-			return nil, a.elsewhere(strange)
-		}
-		return nil, a.unreached(err)
-	}
-	return answer.Header, nil
+	return nil, &Refusal{answer.StatusCode, a.refused(answer)}
 }
 
 var errChanged = errors.New("somebody else changed it at the same moment, and nothing was saved: run the command again")

@@ -121,8 +121,8 @@ var words = map[string][]string{
 	"deviations":        {"accept", "refuse", "quarantine"},
 	"algorithm":         {"RS256", "ES256"},
 	"format":            {"json", "csv"},
-	"action": {"add", "cancel", "disable", "enable", "end", "erase", "export", "open-portal", "pause", "redeliver",
-		"release", "remove", "require-totp", "reset", "resume", "retry", "set", "show-body"},
+	"action": {"add", "cancel", "disable", "dump", "enable", "end", "erase", "export", "open-portal", "pause",
+		"redeliver", "release", "remove", "require-totp", "reset", "resume", "retry", "set", "show-body"},
 }
 
 func textsOf[T ~string](all []T) []string {
@@ -152,8 +152,8 @@ func (a *Client) completeFlags(cmd *cobra.Command) {
 			complete = func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 				return a.proposeOf(cmd, k, typed)
 			}
-		case strings.HasSuffix(f.Name, "-file"), f.Value.Type() == "bool":
-			return // files are what a shell completes by itself
+		case strings.HasSuffix(f.Name, "-file"), f.Name == "output", f.Value.Type() == "bool":
+			return // files and folders are what a shell completes by itself
 		default:
 			complete = cobra.NoFileCompletions
 		}

@@ -51,7 +51,7 @@ func TestFlagsAreCompleted(t *testing.T) {
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Value.Type() == "bool" || strings.HasSuffix(f.Name, "-file") || f.Name == "help" {
+			if f.Value.Type() == "bool" || strings.HasSuffix(f.Name, "-file") || f.Name == "output" || f.Name == "help" {
 				return
 			}
 			complete, ok := cmd.GetFlagCompletionFunc(f.Name)

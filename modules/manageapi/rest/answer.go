@@ -3,6 +3,7 @@ package rest
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -41,9 +42,30 @@ func (a *answer) write(w http.ResponseWriter) {
 	w.Write(a.body)
 }
 
-// answer writes what a route returns: a value as JSON, nothing with 204, or the error as a problem. It reports whether
-// all went well.
+// Stream is an answer that is written while it is made. Where that fails, the connection breaks, so that no part of it
+// looks complete.
+type Stream struct {
+	Type  string // its media type
+	Write func(io.Writer) error
+}
+
+func (r *Request) stream(s *Stream) {
+	r.Writer.Header().Set("Content-Type", s.Type)
+	(&answer{status: r.Status}).write(r.Writer)
+	if err := s.Write(r.Writer); err != nil {
+		r.Log.Error("the management API could not write an answer to its end", zap.String("path", r.Pattern),
+			zap.Error(err))
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// answer writes what a route returns: a value as JSON, nothing with 204, a Stream, or the error as a problem. It
+// reports whether all went well.
 func (r *Request) answer(v any, err error) (good bool) {
+	if s, ok := v.(*Stream); ok && err == nil {
+		r.stream(s)
+		return true
+	}
 	var a *answer
 	if err == nil {
 		a, err = r.encoded(v)

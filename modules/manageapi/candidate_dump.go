@@ -1,0 +1,216 @@
+package manageapi
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+
+	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/compliance"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
+)
+
+// dumpCandidate answers with all that is held of a candidate, as a tar archive (GDPR article 15). It has an entry in the
+// audit before anything is read.
+func dumpCandidate(r *rest.Request) (any, error) {
+	d := &dump{Request: r, tenant: r.PathValue("tenant"), candidate: r.PathValue("id")}
+	if len(d.candidate) > longestCandidate || model.CandidateKey(d.candidate) != d.candidate {
+		return nil, problem.Newf(http.StatusUnprocessableEntity,
+			"exports are not found by an id of more than %d bytes, or with a U+0000 in it", longestCandidate)
+	}
+	held, err := d.held()
+	if err != nil {
+		return nil, err
+	}
+	if !held {
+		return nil, problem.New(http.StatusNotFound, "nothing is held of a candidate of that id: check the id and the tenant; "+
+			"what was erased has no candidate any more")
+	}
+	if err := r.AuditAlone(); err != nil {
+		return nil, err
+	}
+	return &rest.Stream{Type: api.DumpType, Write: d.write}, nil
+}
+
+// dump is a request for all that is held of a candidate.
+type dump struct {
+	*rest.Request
+	tenant, candidate string
+	archive           *dumpArchive
+	audit             []store.AuditFilter // what entries of the audit may be about
+}
+
+// held reports whether anything is held of the candidate.
+func (d *dump) held() (bool, error) {
+	_, err := d.DB.Candidate(d.Context(), d.tenant, d.candidate)
+	if !errors.Is(err, store.ErrNotFound) {
+		return err == nil, err
+	}
+	applications, _, err := d.DB.ListJobApplications(d.Context(), d.tenant,
+		store.ApplicationFilter{Candidate: d.candidate}, store.Page{Limit: 1})
+	if err != nil || len(applications) > 0 {
+		return err == nil, err
+	}
+	exports, _, err := d.DB.ListExports(d.Context(), d.exports(1))
+	if err != nil || len(exports) > 0 {
+		return err == nil, err
+	}
+	entries, _, err := d.DB.ListAudit(d.Context(), store.AuditFilter{Tenant: d.tenant, Object: d.object(), Limit: 1})
+	return len(entries) > 0, err
+}
+
+func (d *dump) object() string { return "candidates/" + d.candidate }
+
+func (d *dump) exports(limit int) store.ExportFilter {
+	return store.ExportFilter{Tenant: d.tenant, Candidate: d.candidate, Oldest: true, Limit: limit}
+}
+
+func (d *dump) write(w io.Writer) error {
+	d.archive = newDumpArchive(w, d.Gateway.Runtime.Archive.Files,
+		api.DumpIndex{Tenant: d.tenant, Candidate: d.candidate, At: d.Now()})
+	d.audit = []store.AuditFilter{{Object: d.object()}}
+	c, err := d.DB.Candidate(d.Context(), d.tenant, d.candidate)
+	if !errors.Is(err, store.ErrNotFound) { // it is not one of the service role
+		err = d.archive.json("candidate.json", "what is stored of the candidate", c, err)
+		if err != nil {
+			return err
+		}
+	}
+	for _, part := range []func() error{d.writeApplications, d.writeExports, d.writeAudit, d.archive.close} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *dump) writeApplications() error {
+	of := store.ApplicationFilter{Candidate: d.candidate}
+	for n, p := 0, (store.Page{}); ; {
+		page, next, err := d.DB.ListJobApplications(d.Context(), d.tenant, of, p)
+		if err != nil {
+			return err
+		}
+		for _, a := range page {
+			n++
+			if err := d.writeApplication(fmt.Sprintf("applications/%04d/", n), a); err != nil {
+				return err
+			}
+		}
+		if p.After = next; next == "" {
+			return nil
+		}
+	}
+}
+
+func (d *dump) writeApplication(folder string, a *model.JobApplication) error {
+	object := "job-applications/" + a.ID
+	d.audit = append(d.audit, store.AuditFilter{Object: object}, store.AuditFilter{Below: object + "/documents/"})
+	err := d.archive.json(folder+"application.json", "a job application", a, nil)
+	if err != nil {
+		return err
+	}
+	submission, err := d.DB.Submission(d.Context(), a.Tenant, a.ID)
+	if !errors.Is(err, store.ErrNotFound) { // it did not come by the Apply API
+		err = d.archive.json(folder+"answers.json", "questions as they were asked, and the answers", submission, err)
+		if err != nil {
+			return err
+		}
+	}
+	if err := d.writeComplianceAnswers(folder, a); err != nil {
+		return err
+	}
+	if err := d.writeTransitions(folder, a); err != nil {
+		return err
+	}
+	return d.writeApplicationDocuments(folder, a)
+}
+
+func (d *dump) writeComplianceAnswers(folder string, a *model.JobApplication) error {
+	given, err := d.DB.ListComplianceAnswers(d.Context(), a.Tenant, a.ID)
+	if err == nil && len(given) == 0 {
+		return nil
+	}
+	all := make([]api.DumpedCompliance, len(given))
+	for n, c := range given {
+		all[n] = api.DumpedCompliance{Group: c.Group, Question: c.Question, Value: c.Value, AnsweredAt: c.AnsweredAt}
+		if form, ok := compliance.Find(c.Group); ok {
+			asked := slices.IndexFunc(form.Questions, func(q model.Question) bool { return q.ID == c.Question })
+			if asked >= 0 {
+				all[n].Label = form.Questions[asked].Label
+			}
+		}
+	}
+	return d.archive.json(folder+"compliance-answers.json", "answers to the questions of compliance groups", all, err)
+}
+
+func (d *dump) writeTransitions(folder string, a *model.JobApplication) error {
+	var all []api.Transition
+	for before := int64(0); ; {
+		page, next, err := d.DB.ListTransitions(d.Context(), a.Tenant, a.ID, before, store.MaxPage)
+		if err != nil {
+			return err
+		}
+		for _, t := range page {
+			all = append(all, transitionOf(t))
+		}
+		if before = next; next == 0 {
+			break
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return d.archive.json(folder+"transitions.json", "the steps that it entered, the last one first", all, nil)
+}
+
+func (d *dump) writeApplicationDocuments(folder string, a *model.JobApplication) error {
+	var all []api.DumpedUpload
+	for after := int64(0); ; {
+		page, next, err := d.DB.ListApplicationDocuments(d.Context(), a.Tenant, a.ID, after, store.MaxPage)
+		if err != nil {
+			return err
+		}
+		for _, one := range page {
+			name := fmt.Sprintf("%sdocuments/%04d", folder, len(all)+1)
+			file, err := d.archive.document(name, one.Blob, one.Size, one.SHA256)
+			if err != nil {
+				return err
+			}
+			all = append(all, api.DumpedUpload{Document: applicationDocumentOf(one), File: file})
+		}
+		if after = next; next == 0 {
+			break
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return d.archive.json(folder+"documents.json", "the documents, with their names and files", all, nil)
+}
+
+// writeAudit writes who did what to anything of the candidate. What is about exports is in it, too.
+func (d *dump) writeAudit() error {
+	all := []model.AuditEntry{}
+	for _, about := range d.audit {
+		about.Tenant, about.Limit = d.tenant, store.MaxPage
+		for {
+			page, next, err := d.DB.ListAudit(d.Context(), about)
+			if err != nil {
+				return err
+			}
+			all = append(all, page...)
+			if about.Before = next; next == (store.AuditCursor{}) {
+				break
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b model.AuditEntry) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	return d.archive.json("audit.json", "who did what to any of this, the oldest first", all, nil)
+}
