@@ -12,7 +12,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # folder's time changes when a file in it is deleted.
 unbuilt := -name .git -o -name bin -o -name .hiregate -o -name .ci -o -name testdata -o -name docs -o -name deploy -o -name tools -o -name scripts -o -name dist
 files    = -mindepth 1 \( $(unbuilt) $(1) \) -prune -o ! -name '*_test.go' ! -name '*.md' ! -name '.*' ! -name Makefile -print
-hiregate_sources     := $(shell find . $(call files,-o -name temporal-dev -o -name s3-dev -o -name bench))
+hiregate_sources     := $(shell find . $(call files,-o -name temporal-dev -o -name s3-dev -o -name bench -o -name powercut))
 temporal_dev_sources := $(shell find cmd/temporal-dev $(call files,))
 
 .PHONY: help
@@ -108,6 +108,7 @@ lint: bin/tools ## gofmt, go vet, staticcheck, workflowcheck
 	@go -C cmd/s3-dev vet ./...
 	@go -C cmd/bench vet ./...
 	@go -C cmd/release vet ./...
+	@go -C cmd/powercut vet ./...
 	@go -C deploy/kubernetes vet ./...
 	@echo "staticcheck"
 	@bin/tools/staticcheck ./...
@@ -134,6 +135,11 @@ portable: ## compile the packages that have files of their own for an operating 
 bench: build ## measure the gateway and a bare Caddy; flags with ARGS="-rounds 1", one scenario with SCENARIO=burst
 	@CGO_ENABLED=0 go -C cmd/bench build -buildvcs=false -o $(CURDIR)/bin/bench .
 	@bin/bench -temporal-dev bin/temporal-dev $(if $(SCENARIO),-scenario $(SCENARIO)) $(ARGS)
+
+.PHONY: powercut
+powercut: build ## cut the power of a gateway under load, as root, with FUSE and loop devices; how often with N=30, SEED=1
+	@CGO_ENABLED=0 go -C cmd/powercut build -buildvcs=false -o $(CURDIR)/bin/powercut .
+	@bin/powercut -cuts $(or $(N),30) -seed $(or $(SEED),1)
 
 .PHONY: clean
 clean: ## remove what was built; keep the data in ./.hiregate
