@@ -19,7 +19,7 @@ type flow struct {
 	flowOptions
 	server   *server   // the first of nodes
 	nodes    []*server // share a database
-	temporal int       // process id
+	temporal *server
 
 	mu       sync.Mutex
 	acked    map[string]acked
@@ -59,6 +59,17 @@ type flowLoad struct {
 	underWay             int           // nothing is sent while so many have not arrived; 0: no matter
 	first, tenants       int           // they take turns, from the first one on
 	body                 []byte
+	persistent           bool            // what is not acknowledged is sent again
+	end                  <-chan struct{} // nothing is sent after it is closed; nil: no matter
+}
+
+func (l flowLoad) ended() bool {
+	select {
+	case <-l.end:
+		return true
+	default:
+		return false
+	}
 }
 
 func (b *bench) newFlow(o flowOptions) (*flow, error) {
@@ -68,12 +79,11 @@ func (b *bench) newFlow(o flowOptions) (*flow, error) {
 		return nil, err
 	}
 	f.closers = append(f.closers, stop)
-	temporal, err := b.startTemporal()
-	if err != nil {
+	if f.temporal, err = b.startTemporal(); err != nil {
 		f.close()
 		return nil, err
 	}
-	f.closers, f.temporal = append(f.closers, temporal.stop), temporal.command.Process.Pid
+	f.closers = append(f.closers, f.temporal.stop)
 	var declared strings.Builder
 	for n := range o.tenants {
 		name := fmt.Sprint("t", n)
@@ -85,8 +95,10 @@ func (b *bench) newFlow(o flowOptions) (*flow, error) {
 			return nil, err
 		}
 	}
+	f.filled = o.filled
 	for range max(1, o.nodes) {
-		node, err := b.serve(options{site: gatewaySite, filled: o.filled, temporal: temporal.address, tenants: declared.String()})
+		node, err := b.serve(options{site: gatewaySite, filled: o.filled, temporal: f.temporal.address,
+			tenants: declared.String()})
 		if err != nil {
 			f.close()
 			return nil, err
@@ -180,24 +192,23 @@ func (f *flow) reset() {
 
 // send sends exports, and returns how long that took. The nodes share its connections.
 func (f *flow) send(l flowLoad) (took time.Duration, err error) {
-	var senders []*sender
+	var lines []*line
 	for n := range l.connections {
-		s, err := dial(f.nodes[n%len(f.nodes)].address, signed(l.body), 1)
+		c, err := f.connect(n, l)
 		if err != nil {
 			return 0, err
 		}
-		defer s.close()
-		senders = append(senders, s)
+		defer c.close()
+		lines = append(lines, c)
 	}
 	var next atomic.Int64
 	began := time.Now()
 	var group errgroup.Group
-	for _, s := range senders {
+	for _, c := range lines {
 		group.Go(func() error {
-			conn := s.connections[0]
 			for {
 				n := int(next.Add(1)) - 1
-				if n >= l.exports || l.during > 0 && time.Since(began) > l.during {
+				if n >= l.exports || l.during > 0 && time.Since(began) > l.during || l.ended() {
 					return nil
 				}
 				if l.perSecond > 0 {
@@ -207,15 +218,13 @@ func (f *flow) send(l flowLoad) (took time.Duration, err error) {
 					time.Sleep(time.Millisecond)
 				}
 				tenant := fmt.Sprint("t", l.first+n%l.tenants)
-				uuid := fmt.Sprintf("%s-%d", conn.id, conn.sent)
-				took, status, err := s.send(conn, "/hooks/"+tenant, l.body)
-				if err == nil && status != http.StatusAccepted {
-					err = fmt.Errorf("an export was answered %d", status)
-				}
+				uuid, took, ok, err := c.sendExport(tenant)
 				if err != nil {
 					return err
 				}
-				f.ack(tenant, uuid, took)
+				if ok {
+					f.ack(tenant, uuid, took)
+				}
 			}
 		})
 	}
@@ -240,16 +249,20 @@ func (f *flow) underWay() int {
 	return len(f.acked) - len(f.arrived)
 }
 
-// arrivals waits until all that was acknowledged has arrived, for five minutes at most.
+// arrivals waits until all that was acknowledged has arrived, for five minutes after the last that arrives.
 func (f *flow) arrivals() error {
-	return eventually(5*time.Minute, func() error {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if len(f.arrived) < len(f.acked) {
-			return fmt.Errorf("%d of %d exports arrived", len(f.arrived), len(f.acked))
+	for {
+		missing := f.underWay()
+		err := eventually(5*time.Minute, func() error {
+			if left := f.underWay(); left > 0 && left >= missing {
+				return fmt.Errorf("%d exports have not arrived", left)
+			}
+			return nil
+		})
+		if err != nil || missing == 0 {
+			return err
 		}
-		return nil
-	})
+	}
 }
 
 // flowed has the figures of a flow, without the tenants whose partner is away.

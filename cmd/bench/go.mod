@@ -9,6 +9,7 @@ replace github.com/hiregate/hiregate => ../..
 require (
 	github.com/caddyserver/caddy/v2 v2.11.9
 	github.com/go-jose/go-jose/v4 v4.1.6
+	github.com/jackc/pgx/v5 v5.12.0
 	golang.org/x/sync v0.24.0
 )
 
@@ -83,7 +84,6 @@ require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
-	github.com/jackc/pgx/v5 v5.12.0 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/klauspost/compress v1.20.1 // indirect
 	github.com/klauspost/cpuid/v2 v2.4.0 // indirect

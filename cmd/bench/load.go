@@ -117,7 +117,7 @@ func (s *sender) loadWhile(ask ask, status int, more func(n int) bool) (result, 
 			var took []time.Duration
 			for i := 0; more(i); i++ {
 				path, body := ask(n, i)
-				one, answered, err := s.send(conn, path, body)
+				one, answered, err := s.send(conn, path, conn.uuid(), body)
 				if err != nil {
 					return err
 				}
@@ -136,12 +136,17 @@ func (s *sender) loadWhile(ask ask, status int, more func(n int) bool) (result, 
 	return resultOf(slices.Concat(latencies...), int(failed.Load()), time.Since(begin).Seconds()), nil
 }
 
-func (s *sender) send(conn *connection, path string, body []byte) (took time.Duration, status int, err error) {
+// uuid returns another UUID with each call.
+func (c *connection) uuid() string {
+	c.sent++
+	return fmt.Sprintf("%s-%d", c.id, c.sent)
+}
+
+func (s *sender) send(conn *connection, path, uuid string, body []byte) (took time.Duration, status int, err error) {
 	conn.request.Reset()
-	fmt.Fprintf(&conn.request, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\nX-Service-UUID: %s-%d\r\n%s\r\n",
-		path, s.address, len(body), conn.id, conn.sent, s.headers)
+	fmt.Fprintf(&conn.request, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\nX-Service-UUID: %s\r\n%s\r\n",
+		path, s.address, len(body), uuid, s.headers)
 	conn.request.Write(body)
-	conn.sent++
 	began := time.Now()
 	if _, err := conn.Write(conn.request.Bytes()); err != nil {
 		return 0, 0, err

@@ -47,6 +47,11 @@ func main() {
 	flag.StringVar(&b.temporal, "temporal-dev", os.Getenv("TEMPORAL_DEV_BIN"), "the temporal-dev binary")
 	flag.StringVar(&b.binary, "hiregate", "bin/hiregate", "the gateway's binary")
 	flag.IntVar(&b.aged, "aged", 200_000, "how many exports retention deletes")
+	flag.DurationVar(&b.minute, "minute", time.Minute, "how long recovery measures before a fault, and after it")
+	flag.IntVar(&b.perSecond, "rate", 0, "how many exports a second recovery sends; 0: 60 % of what leaves in a burst")
+	flag.IntVar(&b.times, "times", 3, "how often recovery makes each fault")
+	flag.StringVar(&b.fault, "fault", "",
+		"recovery makes only this `fault`: "+strings.Join(faultNames(recoveryFaults), ", ")+", receiver")
 	payload := flag.String("payload", "testdata/samples/export-full.json", "the export that is sent")
 	flag.Parse()
 	if b.rounds < 1 {
@@ -67,6 +72,9 @@ type bench struct {
 	rounds                     int
 	burstSize, waiting, listed int
 	aged                       int
+	minute                     time.Duration
+	perSecond, times           int
+	fault                      string
 	temporal, binary           string
 	roundTrip                  time.Duration // what a round trip to PostgreSQL takes longer
 

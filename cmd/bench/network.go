@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"io"
 	"net"
 	"net/url"
@@ -29,11 +28,17 @@ func (b *bench) network() error {
 				spent
 			}{m, b.spent(f).since(before, m.Exports)})
 		}
-		return cmp.Or(load(name+", burst", flowLoad{exports: b.burstSize, connections: 48, tenants: 10, body: b.body}),
-			load(name+", 100/s", flowLoad{exports: 1000, perSecond: 100, connections: 48, tenants: 10, body: b.body}))
+		if err := load(name+", burst", flowLoad{exports: b.burstSize, connections: 48, tenants: 10, body: b.body}); err != nil {
+			return err
+		}
+		return load(name+", 100/s", flowLoad{exports: 1000, perSecond: 100, connections: 48, tenants: 10, body: b.body})
 	}
-	return cmp.Or(run("SQLite", false, 0, 1), run("PostgreSQL", true, 0, 1), run("PostgreSQL, 1 ms away", true, time.Millisecond, 1),
-		run("three nodes on PostgreSQL", true, 0, 3))
+	return inTurn(
+		func() error { return run("SQLite", false, 0, 1) },
+		func() error { return run("PostgreSQL", true, 0, 1) },
+		func() error { return run("PostgreSQL, 1 ms away", true, time.Millisecond, 1) },
+		func() error { return run("three nodes on PostgreSQL", true, 0, 3) },
+	)
 }
 
 // away returns an address of the same database behind a connection on which each round trip takes longer, by a time.

@@ -13,7 +13,7 @@ type order struct {
 	flowed
 	PerSecond float64 `json:"leftPerSecond"`         // once the partner answered again
 	Tenth     float64 `json:"slowestTenthPerSecond"` // of the ten parts, by arrival
-	Off90     int     `json:"positionsOffP90"`       // between the order of acknowledgement and that of arrival
+	Off90     int     `json:"positionsOffP90"`       // of a tenant's, between the order of acknowledgement and that of arrival
 	Off       int     `json:"positionsOffMost"`
 }
 
@@ -35,9 +35,14 @@ func (b *bench) outage() error {
 		return err
 	}
 	f.reset()
-	f.down.Store(true)
 	l.perSecond = perSecond
-	began = time.Now()
+	return f.waitForPartner(fmt.Sprintf("outage, %d exports wait for the partner", exports), l)
+}
+
+// waitForPartner sends exports while all partners are down, and reports how they leave once these are back.
+func (f *flow) waitForPartner(name string, l flowLoad) error {
+	f.down.Store(true)
+	began := time.Now()
 	acking, err := f.send(l)
 	if err != nil {
 		return err
@@ -47,21 +52,26 @@ func (b *bench) outage() error {
 	if err := f.arrivals(); err != nil {
 		say("  %v", err)
 	}
-	return report(fmt.Sprintf("outage, %d exports wait for the partner", exports), f.left(f.measured(began, acking, ""), up))
+	return report(name, f.left(f.measured(began, acking, ""), up))
 }
 
 // left returns how the exports of a flow left since a time.
 func (f *flow) left(m flowed, since time.Time) order {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	byAck := slices.SortedFunc(maps.Keys(f.acked), func(a, b string) int { return f.acked[a].at.Compare(f.acked[b].at) })
 	arrived := slices.SortedFunc(maps.Keys(f.arrived), func(a, b string) int { return f.arrived[a].Compare(f.arrived[b]) })
-	position := map[string]int{}
-	for at, uuid := range arrived {
-		position[uuid] = at
+	position, came := map[string]int{}, map[string]int{} // by export, and by tenant
+	for _, uuid := range arrived {
+		tenant := f.acked[uuid].tenant
+		position[uuid] = came[tenant]
+		came[tenant]++
 	}
 	var off []int
-	for at, uuid := range byAck {
+	clear(came)
+	for _, uuid := range slices.SortedFunc(maps.Keys(f.acked), func(a, b string) int { return f.acked[a].at.Compare(f.acked[b].at) }) {
+		tenant := f.acked[uuid].tenant
+		at := came[tenant]
+		came[tenant]++
 		if to, ok := position[uuid]; ok {
 			off = append(off, max(at-to, to-at))
 		}

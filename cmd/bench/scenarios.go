@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -19,26 +18,23 @@ type scenario struct {
 	name   string
 	run    func(b *bench) error
 	partOf string // scenario that includes this one
+	alone  bool   // runs only when it is asked for
 }
 
 // scenarios are in the order in which a run without -scenario makes them. acks and signin print tables, the others a
 // line of JSON for each load.
 var scenarios = []scenario{
 	{name: "acks", run: (*bench).acknowledgements},
-	{name: "signin", run: func(b *bench) error { return cmp.Or(b.signin(false), b.signin(true)) }},
-	{name: "burst", run: func(b *bench) error {
-		return cmp.Or(
-			b.burst("one tenant", flowOptions{tenants: 1}),
-			b.burst("1,000 tenants", flowOptions{tenants: 1000}),
-			b.burst("one tenant, 10 % of attempts fail", flowOptions{tenants: 1, failing: 10, option: "retry 1s"}),
-			b.documents(),
-			b.newcomer(),
-		)
+	{name: "signin", run: func(b *bench) error {
+		return inTurn(func() error { return b.signin(false) }, func() error { return b.signin(true) })
 	}},
+	{name: "burst", run: (*bench).bursts},
 	{name: "documents", run: (*bench).documents, partOf: "burst"},
 	{name: "network", run: (*bench).network},
 	{name: "sustained", run: (*bench).sustained},
-	{name: "low", run: func(b *bench) error { return cmp.Or(b.low(10), b.low(40)) }},
+	{name: "low", run: func(b *bench) error {
+		return inTurn(func() error { return b.low(10) }, func() error { return b.low(40) })
+	}},
 	{name: "hang", run: (*bench).hang},
 	{name: "backlog", run: (*bench).backlog},
 	{name: "outage", run: (*bench).outage},
@@ -46,6 +42,7 @@ var scenarios = []scenario{
 	{name: "console", run: (*bench).console},
 	{name: "waits", run: (*bench).waits},
 	{name: "retention", run: (*bench).retention},
+	{name: "recovery", run: (*bench).recovery, alone: true},
 }
 
 func scenarioNames() (names []string) {
@@ -66,10 +63,20 @@ func (b *bench) runScenarios() error {
 		}
 	}
 	for _, s := range scenarios {
-		if b.only == s.name || b.only == "" && s.partOf == "" {
+		if b.only == s.name || b.only == "" && s.partOf == "" && !s.alone {
 			if err := s.run(b); err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
 			}
+		}
+	}
+	return nil
+}
+
+// inTurn takes steps one after the other, until one fails.
+func inTurn(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -125,6 +132,22 @@ func (b *bench) burst(name string, o flowOptions) error {
 	return b.through("burst, "+name, o, flowLoad{exports: b.burstSize, connections: 32, tenants: o.tenants, body: b.body})
 }
 
+func (b *bench) bursts() error {
+	for _, one := range []struct {
+		name string
+		flowOptions
+	}{
+		{"one tenant", flowOptions{tenants: 1}},
+		{"1,000 tenants", flowOptions{tenants: 1000}},
+		{"one tenant, 10 % of attempts fail", flowOptions{tenants: 1, failing: 10, option: "retry 1s"}},
+	} {
+		if err := b.burst(one.name, one.flowOptions); err != nil {
+			return err
+		}
+	}
+	return inTurn(b.documents, b.newcomer)
+}
+
 func (b *bench) low(perSecond int) error {
 	return b.through(fmt.Sprintf("%d/s", perSecond), flowOptions{tenants: 1},
 		flowLoad{exports: perSecond * int(b.during.Seconds()), connections: 8, perSecond: perSecond, tenants: 1, body: b.body})
@@ -163,8 +186,10 @@ func (b *bench) hang() error {
 		}
 		without, with = without.with(one), with.with(other)
 	}
-	return cmp.Or(report("hang, all partners answer", without),
-		report("hang, one partner of 50 does not answer", with))
+	return inTurn(
+		func() error { return report("hang, all partners answer", without) },
+		func() error { return report("hang, one partner of 50 does not answer", with) },
+	)
 }
 
 // newcomer measures the exports of one tenant that come while 20,000 of another wait.

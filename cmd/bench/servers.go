@@ -18,10 +18,46 @@ import (
 	"time"
 )
 
-// server is a Caddy with our modules in it, or a Temporal, in a process of its own.
+// server is a Caddy with our modules in it, or another server, in a process of its own.
 type server struct {
 	address, folder string
+	binary          string
+	args, env       []string
+	ready           func() error // fails until it answers
 	command         *exec.Cmd
+}
+
+// start starts the process, also once more after it was killed, and returns when it answers.
+func (s *server) start() error {
+	c := exec.Command(s.binary, s.args...)
+	c.Env = append(os.Environ(), s.env...)
+	if _, err := c.StdinPipe(); err != nil { // it closes when we are killed, and the server stops
+		return err
+	}
+	var log strings.Builder
+	c.Stdout, c.Stderr = io.Discard, &log
+	if err := c.Start(); err != nil {
+		return err
+	}
+	s.command = c
+	if err := eventually(time.Minute, s.ready); err != nil {
+		s.kill()
+		return fmt.Errorf("%s did not come up: %w\n%s", filepath.Base(s.binary), err, log.String())
+	}
+	return nil
+}
+
+// stop ends the process, and removes its folder.
+func (s *server) stop() {
+	s.command.Process.Signal(syscall.SIGTERM)
+	s.command.Wait()
+	os.RemoveAll(s.folder)
+}
+
+// kill ends the process at once, as a crash would.
+func (s *server) kill() {
+	s.command.Process.Kill()
+	s.command.Wait()
 }
 
 // options are the settings of a server.
@@ -93,29 +129,12 @@ http://%[1]s {
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return nil, err
 	}
-	c := exec.Command(cmp.Or(o.binary, b.binary), "run", "--config", file, "--adapter", "caddyfile")
-	c.Env = append(os.Environ(), "XDG_CONFIG_HOME="+folder, "XDG_DATA_HOME="+folder,
-		"HIREGATE_SIGNIN_KEY=a text of more than thirty-two characters, for a bench", "HIREGATE_LIFELINE=stdin")
-	if _, err := c.StdinPipe(); err != nil { // it closes when we are killed, and the server stops
-		return nil, err
-	}
-	var log strings.Builder
-	c.Stdout, c.Stderr = io.Discard, &log
-	if err := c.Start(); err != nil {
-		return nil, err
-	}
-	s := &server{address, folder, c}
-	if err := eventually(30*time.Second, func() error { _, err := s.metric("go_goroutines"); return err }); err != nil {
-		s.stop()
-		return nil, fmt.Errorf("the server did not come up: %w\n%s", err, log.String())
-	}
-	return s, nil
-}
-
-func (s *server) stop() {
-	s.command.Process.Signal(syscall.SIGTERM)
-	s.command.Wait()
-	os.RemoveAll(s.folder)
+	s := &server{address: address, folder: folder, binary: cmp.Or(o.binary, b.binary),
+		args: []string{"run", "--config", file, "--adapter", "caddyfile"},
+		env: []string{"XDG_CONFIG_HOME=" + folder, "XDG_DATA_HOME=" + folder,
+			"HIREGATE_SIGNIN_KEY=a text of more than thirty-two characters, for a bench", "HIREGATE_LIFELINE=stdin"}}
+	s.ready = func() error { _, err := s.metric("go_goroutines"); return err }
+	return s, s.start()
 }
 
 // measure runs a load, and returns also the processor time that the server spent on it.
@@ -172,12 +191,19 @@ func (b *bench) startTemporal() (*server, error) {
 		return nil, err
 	}
 	_, port, _ := net.SplitHostPort(address)
-	c := exec.Command(b.temporal, "--db", filepath.Join(folder, "temporal.db"), "--port", port, "--ui-port", "0", "--log-level",
-		"error")
-	if err := c.Start(); err != nil {
-		return nil, fmt.Errorf("starting temporal-dev: %w", err)
+	s := &server{address: address, folder: folder, binary: b.temporal, ready: func() error { return answers(address) },
+		args: []string{"--db", filepath.Join(folder, "temporal.db"), "--port", port, "--ui-port", "0", "--log-level", "error",
+			"--lifeline"}}
+	return s, s.start()
+}
+
+// answers fails unless something listens at an address.
+func answers(address string) error {
+	conn, err := net.Dial("tcp", address)
+	if err == nil {
+		conn.Close()
 	}
-	return &server{address, folder, c}, nil
+	return err
 }
 
 func freeAddress() (string, error) {

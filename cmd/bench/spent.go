@@ -26,7 +26,7 @@ func (b *bench) spent(f *flow) (s spent) {
 	for _, node := range f.nodes {
 		s.Gateways += spentBy(node.command.Process.Pid)
 	}
-	s.Temporal = spentBy(f.temporal)
+	s.Temporal = spentBy(f.temporal.command.Process.Pid)
 	if !b.onPostgres {
 		return s
 	}
