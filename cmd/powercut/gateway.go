@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,18 +23,21 @@ const secret = "a secret of a power cut"
 // gateway is a gateway with its data on the machine, and its configuration elsewhere.
 type gateway struct {
 	binary, folder, root string
-	address              string
+	address, admin       string
+	token                string    // of the Apply API
 	running              *exec.Cmd // nil: it is not
-	ended                chan struct{}
 }
 
 // configure writes the configuration.
-func (g *gateway) configure() (err error) {
+func (g *gateway) configure(o *outside) (err error) {
 	if g.address, err = freeAddress(); err != nil {
 		return err
 	}
+	if g.admin, err = freeAddress(); err != nil {
+		return err
+	}
 	config := fmt.Sprintf(`{
-	admin off
+	admin %[5]s
 	auto_https off
 	persist_config off
 	hiregate {
@@ -41,24 +45,89 @@ func (g *gateway) configure() (err error) {
 		public_url http://%[1]s
 		database sqlite:%[2]s/hiregate.db
 		documents file:%[2]s/documents
-		temporal 127.0.0.1:1
+		temporal %[6]s
+		egress allow 127.0.0.0/8
 		tenant acme {
 			secret "%[3]s"
+			integration hris {
+				url http://%[4]s/acme
+				secret "%[3]s"
+				verify off
+				retry 200ms 500ms 1s
+			}
 		}
 	}
 }
 http://%[1]s {
-	handle /healthz* {
-		healthz
-	}
-	handle {
+	handle /hooks/* {
 		export_receiver {
 			tenant_from path 1
 		}
 	}
+	handle_path /documents/* {
+		documents
+	}
+	handle_path /apply/* {
+		apply_api
+	}
+	handle /healthz* {
+		healthz
+	}
 }
-`, g.address, g.root, secret)
+`, g.address, g.root, secret, o.address, g.admin, o.temporal)
 	return os.WriteFile(filepath.Join(g.folder, "Caddyfile"), []byte(config), 0o600)
+}
+
+// setUp makes a tenant that takes applications, and gets a token for them.
+func (g *gateway) setUp(o *outside) error {
+	const password = "correct horse"
+	for _, one := range []struct{ method, path, body string }{
+		{http.MethodPut, "/tenants/initech", `{"name":"Initech","secrets":[]}`},
+		{http.MethodPut, "/tenants/initech/steps", `{"items":[{"id":"new","name":"New"}]}`},
+		{http.MethodPut, "/tenants/initech/steps/new/helper", `{"integrations":[]}`},
+		{http.MethodPut, "/tenants/initech/jobs/NURSE-1", `{"id":"job-1","title":"Nurse","customFields":[],"questions":[
+			{"id":"email","format":"Text","isRequired":true,"label":"E-mail","options":null,"maxLength":null,"group":null},
+			{"id":"resume","format":"File","isRequired":true,"label":"Resume","options":null,"maxLength":null,"group":null}]}`},
+		{http.MethodPost, "/tenants/initech/api-users", `{"userName":"powercut@example.com","password":"` + password + `"}`},
+		{http.MethodPost, "/tenants/initech/integrations", fmt.Sprintf(`{"name":"hris","url":"http://%s/initech","secret":%q}`,
+			o.address, secret)},
+	} {
+		status, answer, err := g.manage(one.method, one.path, one.body)
+		if err != nil || status/100 != 2 {
+			return fmt.Errorf("%s %s: %d %s %v", one.method, one.path, status, answer, err)
+		}
+	}
+	status, answer, err := g.ask(http.MethodPost, g.address+"/apply/v2/authentication",
+		[]byte(`{"userName":"powercut@example.com","password":"`+password+`"}`), "Content-Type", "application/json")
+	var got struct{ Token string }
+	if json.Unmarshal(answer, &got); got.Token == "" {
+		return fmt.Errorf("no token: %d %s %v", status, answer, err)
+	}
+	g.token = got.Token
+	return nil
+}
+
+// checkDatabase has SQLite look through the database that a cut left. It does so on a copy, since it also repairs it.
+func (g *gateway) checkDatabase() error {
+	folder, err := os.MkdirTemp(g.folder, "copy-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	for _, name := range []string{"hiregate.db", "hiregate.db-wal"} {
+		raw, err := os.ReadFile(filepath.Join(g.root, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, name), raw, 0o600)
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	out, err := command("sqlite3", filepath.Join(folder, "hiregate.db"), "PRAGMA integrity_check")
+	if err == nil && out != "ok" {
+		err = fmt.Errorf("the database is damaged: %s", out)
+	}
+	return err
 }
 
 // errNotOpen says that a gateway did not come up on what a cut left.
@@ -77,13 +146,13 @@ func (g *gateway) start(ctx context.Context) error {
 		return err
 	}
 	ended := make(chan struct{})
-	g.running, g.ended = c, ended
+	g.running = c
 	go func() {
 		c.Wait()
 		close(ended)
 	}()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		if status, _, _ := g.ask(http.MethodGet, "/healthz", nil); status == http.StatusOK {
+		if status, _, _ := g.ask(http.MethodGet, g.address+"/healthz", nil); status == http.StatusOK {
 			return nil
 		}
 		select {
@@ -108,9 +177,9 @@ func (g *gateway) kill() {
 	}
 }
 
-// ask makes a request of the gateway. An error means that no answer came.
-func (g *gateway) ask(method, path string, body []byte, header ...string) (status int, answer []byte, err error) {
-	r, err := http.NewRequest(method, "http://"+g.address+path, bytes.NewReader(body))
+// ask makes a request. An error means that no answer came.
+func (g *gateway) ask(method, address string, body []byte, header ...string) (status int, answer []byte, err error) {
+	r, err := http.NewRequest(method, "http://"+address, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -126,13 +195,23 @@ func (g *gateway) ask(method, path string, body []byte, header ...string) (statu
 	return resp.StatusCode, answer, err
 }
 
+// manage asks the management API.
+func (g *gateway) manage(method, path, body string) (status int, answer []byte, err error) {
+	return g.ask(method, g.admin+"/hiregate/v1"+path, []byte(body), "Content-Type", "application/json")
+}
+
 // send sends the export of a UUID.
-func (g *gateway) send(uuid string) (status int, answer []byte, err error) {
-	body := fmt.Appendf(nil, `{"candidate":{"person":{"id":{"value":%q,"schemeId":"Service Candidate","schemeAgencyId":"Service"}},"profiles":[]}}`, uuid)
+func (g *gateway) send(uuid string, body []byte) (status int, answer []byte, err error) {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)
-	return g.ask(http.MethodPost, "/hooks/acme", body, "X-Service-Signature", hex.EncodeToString(mac.Sum(nil)),
+	return g.ask(http.MethodPost, g.address+"/hooks/acme", body, "X-Service-Signature", hex.EncodeToString(mac.Sum(nil)),
 		"X-Service-Event", "CANDIDATE-EXPORT", "X-Service-UUID", uuid)
+}
+
+// apply submits the application of a name. The key has a repeat be the same application.
+func (g *gateway) apply(name string) (status int, answer []byte, err error) {
+	return g.ask(http.MethodPost, g.address+"/apply/v2/application", applicationBody(name), "Content-Type", "application/json",
+		"Authorization", "Bearer "+g.token, "Idempotency-Key", name)
 }
 
 // freeAddress is an address of this host that nobody listens on.

@@ -2,17 +2,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
-
-// kind is a kind of promise.
-type kind string
-
-const export kind = "exports" // its id is the UUID
-
-var kinds = []kind{export}
 
 // findings are the promises that were looked for after the cuts.
 type findings struct {
@@ -45,46 +42,132 @@ func (f findings) missing() (n int) {
 func (f findings) String() string {
 	var parts []string
 	for _, k := range kinds {
-		all, missing := f.count(k)
-		parts = append(parts, fmt.Sprintf("%d %s acknowledged, %d missing", all, k, missing))
+		if all, missing := f.count(k); all > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d, missing %d", k, all, missing))
+		}
 	}
 	return strings.Join(parts, "; ")
 }
 
 // look looks for what the gateway promised. An error means that it does not say.
-func (f findings) look(ctx context.Context, g *gateway, promises []promise) error {
-	var first []string
+func (f findings) look(ctx context.Context, l *load, promises []promise) error {
+	var missing []string
 	for _, p := range promises {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		kept, err := g.keeps(p)
+		kept, err := l.kept(ctx, p)
 		if err != nil {
 			return fmt.Errorf("looking for %s %s: %w", p.kind, p.id, err)
 		}
 		former, looked := f.kept[p]
 		f.kept[p] = kept && (former || !looked)
 		if !kept {
-			first = append(first, fmt.Sprint(p.kind, " ", p.id))
+			missing = append(missing, fmt.Sprint(p.kind, " ", p.id))
 		}
 	}
-	if len(first) > 0 {
-		fmt.Printf("%d of %d missing, among them %s\n", len(first), len(promises), strings.Join(first[:min(5, len(first))], ", "))
+	if len(missing) > 0 {
+		fmt.Printf("%d of %d missing, among them %s\n", len(missing), len(promises),
+			strings.Join(missing[:min(5, len(missing))], ", "))
 	}
-	return nil
+	return ctx.Err()
 }
 
-// keeps reports whether the gateway has what it promised.
-func (g *gateway) keeps(p promise) (bool, error) {
-	status, answer, err := g.send(p.id) // a repeat of what is stored is answered 200, an export that is new 202
-	if err != nil {
+// lookForDeliveries waits until all that was acknowledged, and not to be erased, is delivered.
+func (f findings) lookForDeliveries(ctx context.Context, l *load) error {
+	var wanted []promise
+	for _, p := range l.list() {
+		if (p.kind == exports || p.kind == applications) && !l.isErasing(p.id) {
+			wanted = append(wanted, promise{deliveries, p.id})
+		}
+	}
+	arrived := func(p promise) bool { return l.outside.got(p.id) }
+	for deadline := time.Now().Add(l.patience); !all(wanted, arrived) && time.Now().Before(deadline); {
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return f.look(ctx, l, wanted)
+}
+
+func all(promises []promise, is func(promise) bool) bool {
+	return !slices.ContainsFunc(promises, func(p promise) bool { return !is(p) })
+}
+
+// kept reports whether the gateway has what it promised.
+func (l *load) kept(ctx context.Context, p promise) (bool, error) {
+	name, more, _ := strings.Cut(p.id, " ")
+	switch g := l.gateway; p.kind {
+	case exports: // a repeat of what is stored is answered 200, an export that is new 202, another body 409
+		status, answer, err := g.send(name, l.outside.exportBody(name))
+		return answered(status, answer, err, http.StatusOK, http.StatusAccepted, http.StatusConflict)
+	case applications: // the candidate is found by their address
+		_, answer, err := g.found("/tenants/initech/candidates?email=" + name + "@example.com")
+		var list struct{ Items []json.RawMessage }
+		if err == nil {
+			err = json.Unmarshal(answer, &list)
+		}
+		return len(list.Items) == 1, err
+	case documents:
+		same, gone, err := sameDocument(more, name)
+		for deadline := time.Now().Add(l.patience); err == errFetching; same, gone, err = sameDocument(more, name) {
+			if l.patience == 0 { // it is looked for again after the last cut
+				return true, nil
+			}
+			if time.Now().After(deadline) {
+				return false, nil
+			}
+			if err := pause(ctx, 100*time.Millisecond); err != nil {
+				return false, err
+			}
+		}
+		return same || gone && l.isErasing(name), err
+	case deliveries:
+		return l.outside.got(name), nil
+	case changes:
+		there, answer, err := g.found("/tenants/changed")
+		var tenant struct{ Name string }
+		if err != nil || !there {
+			return false, err
+		}
+		if err := json.Unmarshal(answer, &tenant); err != nil {
+			return false, err
+		}
+		return number(tenant.Name) >= number(name), nil
+	}
+	there, answer, err := l.gateway.found("/tenants/acme/exports/" + name)
+	if err != nil || !there {
 		return false, err
 	}
-	switch status {
-	case http.StatusOK:
-		return true, nil
-	case http.StatusAccepted, http.StatusConflict: // it is not there, or with another body
-		return false, nil
+	var export struct {
+		Round    int
+		ErasedAt string
 	}
-	return false, fmt.Errorf("unexpected answer %d: %s", status, answer)
+	if err := json.Unmarshal(answer, &export); err != nil {
+		return false, err
+	}
+	if p.kind == redeliveries {
+		return export.Round >= number(more), nil
+	}
+	there, _, err = l.gateway.foundBy(http.MethodPost, "/tenants/acme/exports/"+name+"/body")
+	return export.ErasedAt != "" && !there, err
+}
+
+// found asks the management API for something, and reports whether it is there.
+func (g *gateway) found(path string) (bool, []byte, error) { return g.foundBy(http.MethodGet, path) }
+
+func (g *gateway) foundBy(method, path string) (bool, []byte, error) {
+	status, answer, err := g.manage(method, path, "")
+	there, err := answered(status, answer, err, http.StatusOK, http.StatusNotFound, http.StatusGone)
+	return there, answer, err
+}
+
+// answered reports whether an answer says that something is there. An error means that it says neither.
+func answered(status int, answer []byte, err error, there int, not ...int) (bool, error) {
+	if err == nil && status != there && !slices.Contains(not, status) {
+		err = fmt.Errorf("unexpected answer %d: %s", status, answer)
+	}
+	return status == there, err
+}
+
+func number(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
 }

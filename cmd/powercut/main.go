@@ -14,24 +14,29 @@ import (
 	"time"
 )
 
+// programs are the paths of what is run.
+type programs struct{ hiregate, temporalDev string }
+
 func main() {
 	cuts := flag.Int("cuts", 30, "how often the power is cut")
 	seed := flag.Uint64("seed", 1, "of the moments and of what is lost")
-	binary := flag.String("hiregate", "bin/hiregate", "the gateway")
+	var programs programs
+	flag.StringVar(&programs.hiregate, "hiregate", "bin/hiregate", "the gateway")
+	flag.StringVar(&programs.temporalDev, "temporal-dev", "bin/temporal-dev", "the Temporal server")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *binary, *cuts, *seed); err != nil {
+	if err := run(ctx, programs, *cuts, *seed); err != nil {
 		fmt.Fprintln(os.Stderr, "powercut:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, binary string, cuts int, seed uint64) error {
-	if err := missing(); err != nil {
+func run(ctx context.Context, programs programs, cuts int, seed uint64) error {
+	if err := missing("sqlite3"); err != nil {
 		return err
 	}
-	found, err := series(ctx, binary, cuts, seed, false)
+	found, err := series(ctx, programs, cuts, seed, false)
 	if err != nil {
 		return err
 	}
@@ -42,7 +47,7 @@ func run(ctx context.Context, binary string, cuts int, seed uint64) error {
 	if found.missing() > 0 {
 		return errors.New("what was acknowledged does not survive a power cut")
 	}
-	if found, err = series(ctx, binary, 1, seed, true); err != nil {
+	if found, err = series(ctx, programs, 1, seed, true); err != nil {
 		return fmt.Errorf("the control: %w", err)
 	}
 	fmt.Printf("control, a disk that ignores flushes, 1 cut: %v\n", found)
@@ -56,34 +61,44 @@ func run(ctx context.Context, binary string, cuts int, seed uint64) error {
 }
 
 // series cuts the power of one machine again and again, and looks after each cut for what was acknowledged before it.
-func series(ctx context.Context, binary string, cuts int, seed uint64, deceitful bool) (found findings, err error) {
+func series(ctx context.Context, programs programs, cuts int, seed uint64, deceitful bool) (found findings, err error) {
 	folder, err := os.MkdirTemp("", "powercut-")
 	if err != nil {
 		return found, err
 	}
 	m := &machine{folder: folder, disk: newDisk(nil), root: filepath.Join(folder, "root")}
-	g := &gateway{binary: binary, folder: folder, root: m.root}
+	g := &gateway{binary: programs.hiregate, folder: folder, root: m.root}
+	o, err := startOutside(programs.temporalDev, folder)
+	if err != nil {
+		return found, err
+	}
+	l := &load{gateway: g, outside: o, erasing: map[string]bool{}}
+	o.load = l
 	defer func() { // not the folder where something is still mounted in it
 		g.kill()
+		o.stop()
 		if err = errors.Join(err, m.detach()); !mounted(m.root) && !mounted(filepath.Join(folder, "fuse")) {
 			os.RemoveAll(folder)
 		}
 	}()
-	if err := errors.Join(m.start(true), g.configure()); err != nil {
+	if err := errors.Join(m.start(true), g.configure(o)); err != nil {
 		return found, err
 	}
 	random := rand.New(rand.NewPCG(seed, 0))
 	found.kept = map[promise]bool{}
-	l, before := &load{gateway: g}, 0
 	if err := g.start(ctx); err != nil {
 		return found, err
 	}
+	if err := g.setUp(o); err != nil {
+		return found, err
+	}
+	before := 0
 	for n := range cuts {
 		if deceitful {
 			m.disk.deceive()
 		}
-		end := l.start(n)
-		if err := pause(ctx, time.Duration(300+random.IntN(500))*time.Millisecond); err != nil {
+		end := l.start(seed, n)
+		if err := pause(ctx, time.Duration(1000+random.IntN(1000))*time.Millisecond); err != nil {
 			end()
 			return found, err
 		}
@@ -92,10 +107,13 @@ func series(ctx context.Context, binary string, cuts int, seed uint64, deceitful
 		if err != nil {
 			return found, err
 		}
-		fmt.Printf("cut %d: %d acknowledged so far; %d blocks were not flushed, %d of them are lost\n", n+1, len(l.promises),
+		fmt.Printf("cut %d: %d acknowledged so far; %d blocks were not flushed, %d of them are lost\n", n+1, len(l.list()),
 			cached, lost)
 		if err := m.start(false); err != nil {
 			return found, fmt.Errorf("the filesystem does not come up: %w", err)
+		}
+		if err := g.checkDatabase(); err != nil {
+			return found, fmt.Errorf("cut %d: %w", n+1, err)
 		}
 		if err := g.start(ctx); err != nil {
 			if errors.Is(err, errNotOpen) {
@@ -103,15 +121,20 @@ func series(ctx context.Context, binary string, cuts int, seed uint64, deceitful
 			}
 			return found, err
 		}
-		check := l.promises[before:] // those since the cut before the last
-		if before = len(l.promises); n == cuts-1 {
-			check = l.promises
-		}
-		if err := found.look(ctx, g, check); err != nil {
+		promises := l.list()
+		if err := found.look(ctx, l, promises[before:]); err != nil { // those since the cut before the last
 			return found, err
 		}
+		before = len(promises)
 	}
-	return found, nil
+	if deceitful {
+		return found, nil // Temporal and the gateway do not know the same exports any more
+	}
+	l.patience = 3 * time.Minute
+	if err := found.lookForDeliveries(ctx, l); err != nil {
+		return found, err
+	}
+	return found, found.look(ctx, l, l.list())
 }
 
 // pause waits, and fails when the run is interrupted.
