@@ -137,9 +137,9 @@ bench: build ## measure the gateway and a bare Caddy; flags with ARGS="-rounds 1
 	@bin/bench -temporal-dev bin/temporal-dev $(if $(SCENARIO),-scenario $(SCENARIO)) $(ARGS)
 
 .PHONY: powercut
-powercut: build ## cut the power of a gateway under load, as root, with FUSE and loop devices; how often with N=30, SEED=1
+powercut: build ## cut the power of a gateway under load, as root, with FUSE and loop devices; how often with N=30, SEED=1; with DATABASE=postgres
 	@CGO_ENABLED=0 go -C cmd/powercut build -buildvcs=false -o $(CURDIR)/bin/powercut .
-	@bin/powercut -cuts $(or $(N),30) -seed $(or $(SEED),1)
+	@bin/powercut -cuts $(or $(N),30) -seed $(or $(SEED),1) $(if $(filter postgres,$(DATABASE)),-postgres)
 
 .PHONY: clean
 clean: ## remove what was built; keep the data in ./.hiregate

@@ -23,6 +23,7 @@ const secret = "a secret of a power cut"
 // gateway is a gateway with its data on the machine, and its configuration elsewhere.
 type gateway struct {
 	binary, folder, root string
+	database             database
 	address, admin       string
 	token                string    // of the Apply API
 	running              *exec.Cmd // nil: it is not
@@ -43,7 +44,7 @@ func (g *gateway) configure(o *outside) (err error) {
 	hiregate {
 		dev
 		public_url http://%[1]s
-		database sqlite:%[2]s/hiregate.db
+		database %[7]s
 		documents file:%[2]s/documents
 		temporal %[6]s
 		egress allow 127.0.0.0/8
@@ -74,7 +75,7 @@ http://%[1]s {
 		healthz
 	}
 }
-`, g.address, g.root, secret, o.address, g.admin, o.temporal)
+`, g.address, g.root, secret, o.address, g.admin, o.temporal, g.database.address())
 	return os.WriteFile(filepath.Join(g.folder, "Caddyfile"), []byte(config), 0o600)
 }
 
@@ -105,29 +106,6 @@ func (g *gateway) setUp(o *outside) error {
 	}
 	g.token = got.Token
 	return nil
-}
-
-// checkDatabase has SQLite look through the database that a cut left. It does so on a copy, since it also repairs it.
-func (g *gateway) checkDatabase() error {
-	folder, err := os.MkdirTemp(g.folder, "copy-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
-	for _, name := range []string{"hiregate.db", "hiregate.db-wal"} {
-		raw, err := os.ReadFile(filepath.Join(g.root, name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(folder, name), raw, 0o600)
-		}
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	out, err := command("sqlite3", filepath.Join(folder, "hiregate.db"), "PRAGMA integrity_check")
-	if err == nil && out != "ok" {
-		err = fmt.Errorf("the database is damaged: %s", out)
-	}
-	return err
 }
 
 // errNotOpen says that a gateway did not come up on what a cut left.

@@ -14,29 +14,41 @@ import (
 	"time"
 )
 
-// programs are the paths of what is run.
-type programs struct{ hiregate, temporalDev string }
+// options are paths of programs, and the kind of database.
+type options struct {
+	hiregate, temporalDev string
+	postgres              bool
+}
+
+// database is the database of a machine whose filesystem is at root; it may use the folder for what need not last.
+func (o options) database(folder, root string) database {
+	if o.postgres {
+		return &postgres{folder: filepath.Join(root, "postgres"), log: filepath.Join(folder, "postgres.log")}
+	}
+	return sqlite{folder, root}
+}
 
 func main() {
 	cuts := flag.Int("cuts", 30, "how often the power is cut")
 	seed := flag.Uint64("seed", 1, "of the moments and of what is lost")
-	var programs programs
-	flag.StringVar(&programs.hiregate, "hiregate", "bin/hiregate", "the gateway")
-	flag.StringVar(&programs.temporalDev, "temporal-dev", "bin/temporal-dev", "the Temporal server")
+	var options options
+	flag.StringVar(&options.hiregate, "hiregate", "bin/hiregate", "the gateway")
+	flag.StringVar(&options.temporalDev, "temporal-dev", "bin/temporal-dev", "the Temporal server")
+	flag.BoolVar(&options.postgres, "postgres", false, "with PostgreSQL's data folder instead of a SQLite file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, programs, *cuts, *seed); err != nil {
+	if err := run(ctx, options, *cuts, *seed); err != nil {
 		fmt.Fprintln(os.Stderr, "powercut:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, programs programs, cuts int, seed uint64) error {
-	if err := missing("sqlite3"); err != nil {
+func run(ctx context.Context, options options, cuts int, seed uint64) error {
+	if err := missing(options.database("", "").programs()...); err != nil {
 		return err
 	}
-	found, err := series(ctx, programs, cuts, seed, false)
+	found, err := series(ctx, options, cuts, seed, false)
 	if err != nil {
 		return err
 	}
@@ -47,7 +59,7 @@ func run(ctx context.Context, programs programs, cuts int, seed uint64) error {
 	if found.missing() > 0 {
 		return errors.New("what was acknowledged does not survive a power cut")
 	}
-	if found, err = series(ctx, programs, 1, seed, true); err != nil {
+	if found, err = series(ctx, options, 1, seed, true); err != nil {
 		return fmt.Errorf("the control: %w", err)
 	}
 	fmt.Printf("control, a disk that ignores flushes, 1 cut: %v\n", found)
@@ -61,14 +73,18 @@ func run(ctx context.Context, programs programs, cuts int, seed uint64) error {
 }
 
 // series cuts the power of one machine again and again, and looks after each cut for what was acknowledged before it.
-func series(ctx context.Context, programs programs, cuts int, seed uint64, deceitful bool) (found findings, err error) {
+func series(ctx context.Context, options options, cuts int, seed uint64, deceitful bool) (found findings, err error) {
 	folder, err := os.MkdirTemp("", "powercut-")
+	if err == nil {
+		err = os.Chmod(folder, 0o755) // PostgreSQL runs as somebody else
+	}
 	if err != nil {
 		return found, err
 	}
 	m := &machine{folder: folder, disk: newDisk(nil), root: filepath.Join(folder, "root")}
-	g := &gateway{binary: programs.hiregate, folder: folder, root: m.root}
-	o, err := startOutside(programs.temporalDev, folder)
+	db := options.database(folder, m.root)
+	g := &gateway{binary: options.hiregate, folder: folder, root: m.root, database: db}
+	o, err := startOutside(options.temporalDev, folder)
 	if err != nil {
 		return found, err
 	}
@@ -76,22 +92,22 @@ func series(ctx context.Context, programs programs, cuts int, seed uint64, decei
 	o.load = l
 	defer func() { // not the folder where something is still mounted in it
 		g.kill()
+		db.kill()
 		o.stop()
 		if err = errors.Join(err, m.detach()); !mounted(m.root) && !mounted(filepath.Join(folder, "fuse")) {
 			os.RemoveAll(folder)
 		}
 	}()
-	if err := errors.Join(m.start(true), g.configure(o)); err != nil {
-		return found, err
+	for _, step := range []func() error{
+		func() error { return m.start(true) }, db.create, func() error { return g.configure(o) },
+		func() error { return db.start(ctx) }, func() error { return g.start(ctx) }, func() error { return g.setUp(o) },
+	} {
+		if err := step(); err != nil {
+			return found, err
+		}
 	}
 	random := rand.New(rand.NewPCG(seed, 0))
 	found.kept = map[promise]bool{}
-	if err := g.start(ctx); err != nil {
-		return found, err
-	}
-	if err := g.setUp(o); err != nil {
-		return found, err
-	}
 	before := 0
 	for n := range cuts {
 		if deceitful {
@@ -102,7 +118,10 @@ func series(ctx context.Context, programs programs, cuts int, seed uint64, decei
 			end()
 			return found, err
 		}
-		cached, lost, err := m.cut(random, g.kill)
+		cached, lost, err := m.cut(random, func() {
+			g.kill()
+			db.kill()
+		})
 		end()
 		if err != nil {
 			return found, err
@@ -112,7 +131,10 @@ func series(ctx context.Context, programs programs, cuts int, seed uint64, decei
 		if err := m.start(false); err != nil {
 			return found, fmt.Errorf("the filesystem does not come up: %w", err)
 		}
-		if err := g.checkDatabase(); err != nil {
+		if err := db.start(ctx); err != nil {
+			return found, fmt.Errorf("cut %d: %w", n+1, err)
+		}
+		if err := db.check(); err != nil {
 			return found, fmt.Errorf("cut %d: %w", n+1, err)
 		}
 		if err := g.start(ctx); err != nil {
