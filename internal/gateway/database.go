@@ -51,7 +51,7 @@ func (d *Database) unseal(ctx context.Context, v *vault.Vault, now time.Time) er
 			return err
 		}
 	}
-	if !d.db.Sealing() {
+	if !d.db.Sealing() || !d.db.SealsPeople() {
 		if _, err := d.db.RenewDataKey(ctx, now); err != nil {
 			return err
 		}

@@ -272,54 +272,10 @@ func (r *Runtime) startFor(ctx context.Context, c *config.Config) error {
 	r.running.Go(func() { r.notifier.Run(background) })
 	r.running.Go(func() { r.reseal(background) })
 	r.running.Go(func() { r.renew(background) })
+	r.running.Go(func() { r.sealPeople(background) })
 	r.running.Go(func() { r.watch(background) })
 	r.running.Go(func() { r.watchDamage(background) })
 	return nil
-}
-
-// reseal re-encrypts the stored secrets with the newest key, after each change of configuration, once a single one is
-// in use.
-func (r *Runtime) reseal(ctx context.Context) {
-	done, failed := 0, false
-	for gap := time.Duration(0); ctx.Err() == nil; wait.For(ctx, gap) {
-		gap = time.Second
-		v, changes := r.database.vaults.Sole()
-		if v == nil || !v.HasKey() || changes == done {
-			continue
-		}
-		n, err := r.Store().Reencrypt(ctx, v)
-		if n > 0 {
-			r.log.Info("stored secrets were sealed with the first key of seal_key", zap.Int("secrets", n))
-		}
-		switch {
-		case err == nil:
-			done, failed = changes, false
-		case !failed && ctx.Err() == nil:
-			r.log.Error("stored secrets could not be sealed; it is tried again", zap.Error(err))
-			failed = true
-		}
-		if failed {
-			gap = time.Minute
-		}
-	}
-}
-
-// renew seals the content of exports from the first reload with a key on, and makes another data key each month.
-func (r *Runtime) renew(ctx context.Context) {
-	failed := false
-	for gap := time.Duration(0); ctx.Err() == nil; wait.For(ctx, gap) {
-		gap = time.Second
-		made, err := r.database.renew(ctx, r.now())
-		switch {
-		case made:
-			r.log.Info("a data key for the content of exports was made")
-		case err != nil && !failed && ctx.Err() == nil:
-			r.log.Error("no data key for the content of exports could be made; it is tried again", zap.Error(err))
-		}
-		if failed = err != nil; failed {
-			gap = time.Minute
-		}
-	}
 }
 
 // sweep removes the files of uploads that failed, every 15 minutes.

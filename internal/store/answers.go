@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
@@ -15,15 +17,23 @@ func (tx *Tx) InsertSubmission(tenant, application string, s *model.Submission) 
 	if err != nil {
 		return err
 	}
+	kept, err := tx.db.dataKeys.wrapPerson(answersData, personRow(tenant, application), data)
+	if err != nil {
+		return err
+	}
 	return tx.sql.Run(`INSERT INTO application_answers (tenant, application, data) VALUES ($1, $2, $3)`,
-		tenant, application, wrapBody(data))
+		tenant, application, kept)
 }
 
 // InsertComplianceAnswer inserts an answer to a question of a compliance group.
 func (tx *Tx) InsertComplianceAnswer(a *model.JobApplication, c model.ComplianceAnswer, now time.Time) error {
+	kept, err := tx.db.dataKeys.wrapPerson(complianceAnswer, personRow(a.Tenant, a.ID, c.Question), []byte(c.Value))
+	if err != nil {
+		return err
+	}
 	return tx.sql.Run(`INSERT INTO compliance_answers (tenant, application, question, job, compliance, choice, value,
 		answered_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		a.Tenant, a.ID, c.Question, a.Job, c.Group, c.Choice, wrapBody([]byte(c.Value)), rows.Micros(now))
+		a.Tenant, a.ID, c.Question, a.Job, c.Group, c.Choice, kept, rows.Micros(now))
 }
 
 // UpdateComplianceJob counts an application's compliance answers with the job that it is for now.
@@ -42,50 +52,80 @@ func (tx *Tx) DeleteSubmission(tenant, application string) error {
 
 // Submission reads what came with a job application; ErrNotFound when it came from elsewhere.
 func (db *DB) Submission(ctx context.Context, tenant, application string) (*model.Submission, error) {
-	return rows.QueryOne(ctx, db.reads, func(r row) (*model.Submission, error) {
-		s := new(model.Submission)
-		var kept []byte
-		if err := r.Scan(&kept); err != nil {
-			return nil, err
-		}
-		data, err := unwrapBody(kept)
-		if err != nil {
-			return nil, err
-		}
-		return s, json.Unmarshal(data, s)
-	}, `SELECT data FROM application_answers WHERE tenant = $1 AND application = $2`, tenant, application)
+	kept, err := rows.QueryOne(ctx, db.reads, rows.Value[[]byte],
+		`SELECT data FROM application_answers WHERE tenant = $1 AND application = $2`, tenant, application)
+	if err != nil {
+		return nil, err
+	}
+	data, err := unwrapPerson(db.opening(ctx), answersData, personRow(tenant, application), kept)
+	if err != nil {
+		return nil, err
+	}
+	s := new(model.Submission)
+	return s, json.Unmarshal(data, s)
 }
 
 // ListComplianceAnswers lists what was answered to the compliance groups' questions with a job application.
 func (db *DB) ListComplianceAnswers(ctx context.Context, tenant, application string) ([]model.ComplianceAnswer, error) {
-	return rows.Query(ctx, db.reads, func(r row) (a model.ComplianceAnswer, err error) {
-		var kept []byte
-		if err := r.Scan(&a.Question, &a.Group, &a.Choice, &kept, rows.Time(&a.AnsweredAt)); err != nil {
-			return a, err
-		}
-		value, err := unwrapBody(kept)
-		a.Value = string(value)
+	var kept [][]byte
+	all, err := rows.Query(ctx, db.reads, func(r row) (a model.ComplianceAnswer, err error) {
+		var value []byte
+		err = r.Scan(&a.Question, &a.Group, &a.Choice, &value, rows.Time(&a.AnsweredAt))
+		kept = append(kept, value)
 		return a, err
 	}, `SELECT question, compliance, choice, value, answered_at FROM compliance_answers WHERE tenant = $1
 		AND application = $2 ORDER BY compliance, question`, tenant, application)
+	if err != nil {
+		return nil, err
+	}
+	for n, a := range all {
+		value, err := unwrapPerson(db.opening(ctx), complianceAnswer, personRow(tenant, application, a.Question), kept[n])
+		if err != nil {
+			return nil, err
+		}
+		all[n].Value = string(value)
+	}
+	return all, nil
 }
 
 // CountComplianceAnswers counts the choices of a tenant's applicants: for one job, or for each when it is empty. What
-// is no choice, such as a signature, is not read.
+// is no choice, such as a signature, is not read. Each sealed answer is opened: by a hash of it, one could see in the
+// database who answered the same.
 func (db *DB) CountComplianceAnswers(ctx context.Context, tenant, job string) ([]model.ComplianceCount, error) {
-	where, args := ``, []any{tenant, true}
-	if job != "" {
-		where, args = ` AND job = $3`, append(args, job)
+	type answer struct {
+		of          model.ComplianceCount
+		application string
+		kept        []byte
 	}
-	return rows.Query(ctx, db.reads, func(r row) (c model.ComplianceCount, err error) {
-		var kept []byte
-		if err := r.Scan(&c.Job, &c.Group, &c.Question, &kept, &c.Count); err != nil {
-			return c, err
-		}
-		value, err := unwrapBody(kept)
-		c.Value = string(value)
-		return c, err
-	}, `SELECT job, compliance, question, value, COUNT(*) FROM compliance_answers WHERE tenant = $1
-		AND choice = $2`+where+`
-		GROUP BY job, compliance, question, value ORDER BY job, compliance, question, value`, args...)
+	open, counts := db.opening(ctx), map[model.ComplianceCount]int{}
+	err := rows.EachPage(ctx, db.reads, func(r row) (a answer, err error) {
+		err = r.Scan(&a.of.Job, &a.of.Group, &a.of.Question, &a.application, &a.kept)
+		return a, err
+	}, func(last answer) []any { return []any{tenant, true, job, last.application, last.of.Question} }, MaxPage,
+		`SELECT job, compliance, question, application, value FROM compliance_answers WHERE tenant = $1 AND choice = $2
+			AND ($3 = '' OR job = $3) AND (application, question) > ($4, $5) ORDER BY application, question LIMIT $6`,
+		func(page []answer) error {
+			for _, a := range page {
+				value, err := unwrapPerson(open, complianceAnswer, personRow(tenant, a.application, a.of.Question), a.kept)
+				if err != nil {
+					return err
+				}
+				a.of.Value = string(value)
+				counts[a.of]++
+			}
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]model.ComplianceCount, 0, len(counts))
+	for of, count := range counts {
+		of.Count = count
+		all = append(all, of)
+	}
+	slices.SortFunc(all, func(a, b model.ComplianceCount) int {
+		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Question, b.Question),
+			cmp.Compare(a.Value, b.Value))
+	})
+	return all, nil
 }

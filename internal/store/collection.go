@@ -16,6 +16,7 @@ import (
 // columns that lists filter by.
 type collection[T any] struct {
 	table string
+	part  string // what it is called where it is sealed; empty: it never is
 	// those filters, each with an index that begins with tenant and ends with id, and what else is kept beside
 	columns []string
 	of      func(*T) (id string, row *model.Row, values []any)
@@ -32,8 +33,12 @@ func (c collection[T]) upsert(tx *Tx, v *T, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("writing a row of %s: %w", c.table, err)
 	}
-	args := append([]any{row.Tenant, id, wrapBody(data), row.Version, rows.Micros(row.CreatedAt),
-		rows.Micros(row.UpdatedAt)}, values...)
+	kept, values, err := c.stored(&tx.db.dataKeys, row.Tenant, id, data, values)
+	if err != nil {
+		return err
+	}
+	args := append([]any{row.Tenant, id, kept, row.Version, rows.Micros(row.CreatedAt), rows.Micros(row.UpdatedAt)},
+		values...)
 	var n int64
 	if before.Version == 0 {
 		n, err = tx.sql.Exec(c.insert(), args...)
@@ -53,6 +58,23 @@ func (c collection[T]) upsert(tx *Tx, v *T, now time.Time) error {
 		}
 	}
 	return ErrStale
+}
+
+// stored returns the JSON of a resource, and the values of its columns, as they are stored.
+func (c collection[T]) stored(k *dataKeys, tenant, id string, data []byte,
+	values []any) (kept []byte, _ []any, err error) {
+	for n, value := range values {
+		if word, ok := value.(searchWord); ok {
+			if values[n], err = k.hashed(tenant, word); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	if c.part == "" {
+		return wrapBody(data), values, nil
+	}
+	kept, err = k.wrapPerson(c.part, personRow(tenant, id), data)
+	return kept, values, err
 }
 
 // nextVersion is the row of the next version of a resource.
@@ -84,33 +106,45 @@ func (c collection[T]) update() string {
 		AND created_at = $5 AND version = $%d`, len(c.columns)+7)
 }
 
-const resourceColumns = `tenant, version, created_at, updated_at, data`
+const resourceColumns = `tenant, id, version, created_at, updated_at, data`
 
-// fields scans a resource: the JSON, with the values of the columns over it.
-func (c collection[T]) fields(r row) (*T, error) {
-	v, _, err := c.sized(r)
-	return v, err
+// keptResource is a resource as it lies in its row.
+type keptResource struct {
+	model.Row
+	id   string
+	data []byte
 }
 
-// sized is fields, with the size of the JSON.
-func (c collection[T]) sized(r row) (*T, int, error) {
-	v := new(T)
-	var read model.Row
-	var kept []byte
-	if err := r.Scan(&read.Tenant, &read.Version, rows.Time(&read.CreatedAt), rows.Time(&read.UpdatedAt),
-		&kept); err != nil {
-		return nil, 0, err
-	}
-	data, err := unwrapBody(kept)
+func scanResource(r row) (k keptResource, err error) {
+	err = r.Scan(&k.Tenant, &k.id, &k.Version, rows.Time(&k.CreatedAt), rows.Time(&k.UpdatedAt), &k.data)
+	return k, err
+}
+
+// open returns the resources of rows: the JSON, with the values of the columns over it.
+func (c collection[T]) open(with opening, all []keptResource, err error) ([]*T, error) {
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return nil, 0, fmt.Errorf("reading a row of %s: %w", c.table, err)
+	opened := make([]*T, len(all))
+	for n, kept := range all {
+		if c.part != "" {
+			if kept.data, err = with(c.part, personRow(kept.Tenant, kept.id), kept.data); err != nil {
+				return nil, err
+			}
+		}
+		data, err := unwrapBody(kept.data)
+		if err != nil {
+			return nil, err
+		}
+		v := new(T)
+		if err := json.Unmarshal(data, v); err != nil {
+			return nil, fmt.Errorf("reading a row of %s: %w", c.table, err)
+		}
+		_, row, _ := c.of(v)
+		*row = kept.Row
+		opened[n] = v
 	}
-	_, row, _ := c.of(v)
-	*row = read
-	return v, len(data), nil
+	return opened, nil
 }
 
 // find reads a resource within a transaction.
@@ -125,13 +159,20 @@ func (c collection[T]) lock(tx *Tx, tenant, id string) (*T, bool, error) {
 
 // rows reads resources of a tenant within a transaction; $1 is the tenant.
 func (c collection[T]) rows(tx *Tx, where string, args ...any) ([]*T, error) {
-	return rows.QueryTx(tx.sql, c.fields, `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1`+where, args...)
+	all, err := rows.QueryTx(tx.sql, scanResource, `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1`+where,
+		args...)
+	return c.open(tx.openPart, all, err)
 }
 
 // get reads a resource; ErrNotFound when there is none.
 func (c collection[T]) get(ctx context.Context, db *DB, tenant, id string) (*T, error) {
-	return rows.QueryOne(ctx, db.reads, c.fields, `SELECT `+resourceColumns+` FROM `+c.table+`
+	all, err := rows.Query(ctx, db.reads, scanResource, `SELECT `+resourceColumns+` FROM `+c.table+`
 		WHERE tenant = $1 AND id = $2`, tenant, id)
+	v, there, err := rows.First(c.open(db.opening(ctx), all, err))
+	if err == nil && !there {
+		err = ErrNotFound
+	}
+	return v, err
 }
 
 // delete removes a resource in the version it was read as.
@@ -155,20 +196,20 @@ func (c collection[T]) list(ctx context.Context, db *DB, tenant, column string, 
 		q, args = q+` AND `+column+` IN (`+in+`)`, all
 	}
 	left, more := pageData, false
-	page, err = rows.Query(ctx, db.reads, func(r row) (*T, error) {
+	all, err := rows.Query(ctx, db.reads, func(r row) (keptResource, error) {
 		if left <= 0 {
 			more = true
-			return nil, rows.ErrStop
+			return keptResource{}, rows.ErrStop
 		}
-		v, size, err := c.sized(r)
-		left -= size
-		return v, err
+		kept, err := scanResource(r)
+		left -= len(kept.data)
+		return kept, err
 	}, q+` ORDER BY id LIMIT $3`, args...)
-	if err == nil && len(page) > p.Size() {
-		page, more = page[:p.Size()], true
+	if err == nil && len(all) > p.Size() {
+		all, more = all[:p.Size()], true
 	}
-	if err == nil && more {
-		next, _, _ = c.of(page[len(page)-1])
+	if page, err = c.open(db.opening(ctx), all, err); err == nil && more {
+		next = all[len(all)-1].id
 	}
 	return page, next, err
 }

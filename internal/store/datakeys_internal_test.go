@@ -131,7 +131,7 @@ func TestChangeOfTheKeyLeavesExportsAlone(t *testing.T) {
 
 		resealed, err := db.Reencrypt(t.Context(), swap(t, db, newestKey, formerKey))
 		require.NoError(t, err)
-		require.Equal(t, 2, resealed)
+		require.Equal(t, 3, resealed)
 		require.Equal(t, before, [][]byte{kept(first), kept(second)})
 		require.NoError(t, db.Close())
 
@@ -185,7 +185,7 @@ func TestNodesHaveDataKeysOfTheirOwn(t *testing.T) {
 	address := storetest.Postgres(t)
 	one, _ := openSealing(t, address, formerKey)
 	other, _ := openSealing(t, address, newestKey, formerKey)
-	key, kept, err := newDataKey(other.vaults, secretsNoon)
+	key, kept, err := newDataKey("othernod", other.vaults, secretsNoon)
 	require.NoError(t, err)
 	require.True(t, renew(t, one, secretsNoon))
 	require.NoError(t, other.Write(t.Context(), func(tx *Tx) error {

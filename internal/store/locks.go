@@ -36,13 +36,16 @@ func (tx *Tx) LockApplicationDocuments(tenant, application string, limit int) ([
 // smallest id. It locks the address as well: of two transactions that insert a candidate where there is none, the
 // second finds the first one's.
 func (tx *Tx) LockCandidateByEmail(tenant, email string) (*model.Candidate, bool, error) {
-	keys := emailKeys(email)
-	if err := tx.lockKey("candidate", tenant, keys[0]); err != nil {
+	if err := tx.lockKey("candidate", tenant, emailKey(email)); err != nil {
+		return nil, false, err
+	}
+	keys, err := tx.db.dataKeys.emailKeys(tenant, email)
+	if err != nil {
 		return nil, false, err
 	}
 	for after := ""; ; {
-		page, err := candidates.rows(tx, ` AND email IN ($2, $3) AND id > $4 ORDER BY id LIMIT $5`,
-			tenant, keys[0], keys[1], after, DefaultPage)
+		in, args := oneOf(keys, tenant, after, DefaultPage)
+		page, err := candidates.rows(tx, ` AND email IN (`+in+`) AND id > $2 ORDER BY id LIMIT $3`, args...)
 		if err != nil {
 			return nil, false, err
 		}

@@ -12,16 +12,16 @@ import (
 	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
-var candidates = collection[model.Candidate]{"candidates", []string{"email"},
+var candidates = collection[model.Candidate]{"candidates", candidateData, []string{"email"},
 	func(c *model.Candidate) (string, *model.Row, []any) {
 		email := ""
 		if len(c.Email) > 0 {
 			email = emailKey(c.Email[0])
 		}
-		return c.ID, &c.Row, []any{email}
+		return c.ID, &c.Row, []any{searchWord{emailWord, email}}
 	}}
 
-var jobs = collection[model.Job]{"jobs", []string{"job", "feed", "files", "position"},
+var jobs = collection[model.Job]{"jobs", "", []string{"job", "feed", "files", "position"},
 	func(j *model.Job) (string, *model.Row, []any) {
 		feed, files := "", 0
 		if !j.Closed {
@@ -33,11 +33,12 @@ var jobs = collection[model.Job]{"jobs", []string{"job", "feed", "files", "posit
 		return j.BoardCode, &j.Row, []any{j.ID, feed, files, position{j}}
 	}}
 
-var steps = collection[model.Step]{"steps", nil, func(s *model.Step) (string, *model.Row, []any) {
+var steps = collection[model.Step]{"steps", "", nil, func(s *model.Step) (string, *model.Row, []any) {
 	return s.ID, &s.Row, nil
 }}
 
-var applications = collection[model.JobApplication]{"job_applications", []string{"candidate", "job", "step"},
+var applications = collection[model.JobApplication]{"job_applications", applicationData,
+	[]string{"candidate", "job", "step"},
 	func(a *model.JobApplication) (string, *model.Row, []any) {
 		return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step}
 	}}
@@ -48,10 +49,11 @@ func emailKey(address string) string {
 	return model.CandidateKey(cases.Fold().String(model.ComparedEmail(address)))
 }
 
-// emailKeys returns the keys under which a candidate with an e-mail address is found. The second one is that of a candidate
-// who was written while keys had what [model.ComparedEmail] leaves out; it may be the first one.
-func emailKeys(address string) []string {
-	return []string{emailKey(address), model.CandidateKey(cases.Fold().String(strings.TrimSpace(address)))}
+// emailKeys returns the forms of the keys under which a candidate with an e-mail address is found. The second key is that
+// of a candidate who was written while keys had what [model.ComparedEmail] leaves out; it may be the first one.
+func (k *dataKeys) emailKeys(tenant, address string) ([]string, error) {
+	former := model.CandidateKey(cases.Fold().String(strings.TrimSpace(address)))
+	return k.forms(tenant, searchWord{emailWord, emailKey(address)}, searchWord{emailWord, former})
 }
 
 // hasEmail reports whether a candidate's first e-mail address is this one, case aside (simple case folding, which keeps
@@ -86,7 +88,11 @@ func (db *DB) ListCandidates(ctx context.Context, tenant, email string, p Page) 
 	if email == "" {
 		return candidates.list(ctx, db, tenant, "", nil, p)
 	}
-	page, next, err := candidates.list(ctx, db, tenant, "email", emailKeys(email), p)
+	keys, err := db.dataKeys.emailKeys(tenant, email)
+	if err != nil {
+		return nil, "", err
+	}
+	page, next, err := candidates.list(ctx, db, tenant, "email", keys, p)
 	return slices.DeleteFunc(page, func(c *model.Candidate) bool { return !hasEmail(c, email) }), next, err
 }
 
@@ -161,7 +167,8 @@ func PeekHelpers(ctx context.Context, address string) ([]*model.Step, error) {
 }
 
 func listHelpers(ctx context.Context, db rows.Reader) ([]*model.Step, error) {
-	all, err := rows.Query(ctx, db, steps.fields, `SELECT `+resourceColumns+` FROM steps ORDER BY tenant, id`)
+	kept, err := rows.Query(ctx, db, scanResource, `SELECT `+resourceColumns+` FROM steps ORDER BY tenant, id`)
+	all, err := steps.open(nil, kept, err)
 	return slices.DeleteFunc(all, func(s *model.Step) bool { return s.Helper == nil || len(s.Helper.Integrations) == 0 }), err
 }
 

@@ -88,7 +88,7 @@ func (db *DB) CountPendingScans(ctx context.Context) (int64, error) {
 
 // DocumentToScan reads a document by its key; nil when its scan has ended, or it is gone.
 func (db *DB) DocumentToScan(ctx context.Context, key int64) (*model.ApplicationDocument, error) {
-	d, err := applicationDocuments.Get(ctx, db.reads, `key = $1 AND scan = 'pending'`, key)
+	d, err := db.applicationDocument(ctx, `key = $1 AND scan = 'pending'`, key)
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}

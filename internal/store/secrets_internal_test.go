@@ -418,7 +418,10 @@ func TestSecretsOfALostKeyCanBeRemoved(t *testing.T) {
 		db, _ := openSealing(t, address, formerKey)
 		putSecrets(t, db, "acme", "globex")
 		require.True(t, renew(t, db, secretsNoon))
-		statements := []string{"DELETE FROM integrations", "UPDATE tenants SET secrets = X'015B5D'", "DELETE FROM data_keys"}
+		putPerson(t, db, personOf("ada", 0))
+		statements := []string{"DELETE FROM integrations", "UPDATE tenants SET secrets = X'015B5D'", "DELETE FROM data_keys",
+			"DELETE FROM candidates", "DELETE FROM job_applications", "DELETE FROM application_answers",
+			"DELETE FROM compliance_answers", "DELETE FROM application_documents", "DELETE FROM transitions"}
 		if !db.Exclusive() {
 			statements[1] = `UPDATE tenants SET secrets = '\x015b5d'`
 		}

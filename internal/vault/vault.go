@@ -5,6 +5,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -12,6 +13,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/hiregate/hiregate/internal/digest"
 )
 
 // MinText is the least length of a seal text, in bytes.
@@ -71,6 +74,18 @@ const Overhead = 12 + 16
 func (v *Vault) Derive(purpose, owner string) (string, error) {
 	key, err := hkdf.Key(sha256.New, []byte(v.texts[0]), []byte(owner), "derive "+purpose, sha256.Size)
 	return base64.RawURLEncoding.EncodeToString(key), err
+}
+
+// Hash returns a keyed hash of words for a purpose, which only those who have the first text can make. The vault must have
+// a text.
+func (v *Vault) Hash(purpose string, words ...string) ([sha256.Size]byte, error) {
+	key, err := hkdf.Key(sha256.New, []byte(v.texts[0]), nil, "hash "+purpose, sha256.Size)
+	if err != nil {
+		return [sha256.Size]byte{}, err
+	}
+	mac, sum := hmac.New(sha256.New, key), digest.Of(words...)
+	mac.Write(sum[:])
+	return [sha256.Size]byte(mac.Sum(nil)), nil
 }
 
 // Seal seals a value for a purpose and its owner.

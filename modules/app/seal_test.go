@@ -9,6 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/database"
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -184,4 +185,31 @@ func TestSealKeySealsWhatExportsHold(t *testing.T) {
 		"nothing is sealed after a reload that brings the key")
 	s.accepted("acme", "u-added")
 	require.True(t, s.sealsExports())
+}
+
+// Candidates from before there was a key are sealed after the reload that brings it, and found by their e-mail address.
+func TestSealKeySealsWhatIsHeldOfPeople(t *testing.T) {
+	s := newSite(t)
+	s.load(s.sealing())
+	zoe := &model.Candidate{Row: model.Row{Tenant: "acme"}, ID: "c-1", Email: []string{"zoe@example.org"}}
+	require.NoError(t, gateway.Current().Runtime.Store().Write(t.Context(), func(tx *store.Tx) error {
+		return tx.UpsertCandidate(zoe, time.Now())
+	}))
+	plain := func() (plain int) {
+		require.NoError(t, database.Peek(t.Context(), "sqlite://"+s.path("hiregate.db"), func(r database.Row) error {
+			return r.Scan(&plain)
+		}, `SELECT count(*) FROM candidates WHERE instr(data, 'zoe@') > 0 AND email LIKE 'zoe@%'`))
+		return plain
+	}
+	require.Equal(t, 1, plain())
+	s.load(s.sealing(firstSeal))
+	require.Eventually(t, func() bool { return plain() == 0 }, 10*time.Second, 10*time.Millisecond,
+		"nothing is sealed after a reload that brings the key")
+	s.load(s.sealing(nextSeal, firstSeal))
+	s.sealed(nextSeal)
+	require.NoError(t, caddy.Stop())
+	s.load(s.sealing(nextSeal))
+	found, _, err := gateway.Current().Runtime.Store().ListCandidates(t.Context(), "acme", "Zoe@example.org", store.Page{})
+	require.NoError(t, err)
+	require.Equal(t, []*model.Candidate{zoe}, found)
 }

@@ -306,13 +306,14 @@ func rowsOf(t *testing.T, db *sql.DB, table string) (all []map[string]any) {
 	return all
 }
 
-// What is sealed is opened for a dump.
+// What is sealed is opened for a dump, and is nowhere in the file of the database.
 func TestDumpOfWhatIsSealed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	sealer, err := vault.New("a text of more than thirty-two characters")
 	require.NoError(t, err)
-	database := &gateway.Database{Address: storetest.SQLite(t)}
+	address := storetest.SQLite(t)
+	database := &gateway.Database{Address: address}
 	database.AddVault(sealer)
 	b.Gateway = onDatabase(t, b, database)
 	b.Gateway.Vault = sealer
@@ -324,6 +325,20 @@ func TestDumpOfWhatIsSealed(t *testing.T) {
 	for _, text := range []string{"received-zoepark", "context-zoepark", "name-zoepark.txt", "fetched-zoepark",
 		"answer 0 to zoepark", "answer 249 to zoepark", gatewaytest.Answered, "veteran-zoepark", "rehost-zoepark"} {
 		require.True(t, has(text), text)
+	}
+
+	var raw []byte
+	for _, suffix := range []string{"", "-wal"} {
+		part, err := os.ReadFile(strings.TrimPrefix(address, "sqlite://") + suffix)
+		require.NoError(t, err)
+		raw = append(raw, part...)
+	}
+	require.Contains(t, string(raw), "u-zoepark", "ids are plain")
+	for _, text := range strings.Fields(`given-zoepark family-zoepark mail-zoepark second-zoepark phone-zoepark legacy-zoepark
+		gender-zoepark city-zoepark custom-zoepark level-zoepark source-zoepark answer-zoepark veteran-zoepark
+		about-zoepark zoepark.pdf name-zoepark resume-zoepark received-zoepark`) {
+		require.True(t, has(text) || text == "zoepark.pdf", text)
+		require.NotContains(t, string(raw), text)
 	}
 }
 
