@@ -124,6 +124,21 @@ func TestValidateSaysThatDeviationsGoOut(t *testing.T) {
 	require.NotContains(t, strings.Join(said, "\n"), "deviations quarantine")
 }
 
+// Without a list of erasures a backup brings back what was erased. That is said, and is no error.
+func TestValidateNoticesThatThereIsNoListOfErasures(t *testing.T) {
+	t.Parallel()
+	without := caddyfile("handle {\n		respond 404\n	}")
+	_, said, code := validated(t, without)
+	require.Zero(t, code)
+	require.Contains(t, strings.Join(said, "\n"), "what was erased comes back with a backup")
+	for path, want := range map[string]string{"/var/lib/other/list": "", "list": "write the absolute path of a file"} {
+		_, said, code = validated(t, strings.Replace(without, "tenant ", "erasures "+path+"\n		tenant ", 1))
+		require.Equal(t, want == "", code == 0)
+		require.Contains(t, strings.Join(said, "\n"), want)
+		require.NotContains(t, strings.Join(said, "\n"), "comes back with a backup")
+	}
+}
+
 func TestTheFormatIsGuessed(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -13,10 +13,20 @@ type GatewayStatus struct {
 	Integrations []StatusIntegration `json:"integrations" schema:"maxItems=500"` // the worst first
 	// deviations that exports had lately, by tenant: nobody has to do anything, since those were accepted
 	Deviations []Remark `json:"deviations" schema:"maxItems=500"`
+	// what was erased again when the gateway that answers started, because its database was older than its list of erasures
+	ErasedAgain *ErasedAgain `json:"erasedAgain,omitempty"`
 	// how many integrations are left out, which do better than those
 	Omitted int `json:"omitted"`
 	// how many integrations are in each state, with those that are left out
 	States map[string]int64 `json:"states"`
+}
+
+// ErasedAgain says what a gateway erased again at its start.
+type ErasedAgain struct {
+	At         time.Time `json:"at"`
+	Entries    int64     `json:"entries"` // of the list that the database did not know
+	Exports    int       `json:"exports"`
+	Candidates int       `json:"candidates"`
 }
 
 // StatusIntegration is an integration and how it does, in the status of all.

@@ -21,6 +21,7 @@ import (
 	"github.com/hiregate/hiregate/internal/bodies"
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/erasure"
 	"github.com/hiregate/hiregate/internal/fairpool"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/metrics"
@@ -44,6 +45,7 @@ type Settings struct {
 	Database  string // address; see store.Open
 	Documents string // address; see documents.OpenStore
 	Bucket    documents.Bucket
+	Erasures  string // path of the list of erasures; see erasure.Open. Empty: there is none
 	Temporal  string // host:port
 	Namespace string
 	Security  Security // of the connection to Temporal
@@ -79,6 +81,7 @@ type Runtime struct {
 	Redeliverer  *export.Redeliverer
 	Archive      *documents.Archive
 	Retention    *retention.Retention
+	Again        retention.Again // what was erased again at the start
 	notifier     *notify.Notifier
 	exports      *export.Activities
 	verification *verification.Activities
@@ -144,7 +147,7 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 }
 
 // build makes the parts that work on the store.
-func (r *Runtime) build(db *store.DB) {
+func (r *Runtime) build(db *store.DB, list *erasure.List) {
 	log, inForce := r.log, &r.InForce
 	r.files.Keys = db
 	r.Archive = &documents.Archive{Store: db, Files: r.files, InForce: inForce, Now: r.now, Log: log.Named("documents")}
@@ -156,7 +159,8 @@ func (r *Runtime) build(db *store.DB) {
 		Store: db, Client: r.client, Namespace: r.Settings.Namespace, Dispatcher: r.Dispatcher, Now: r.now,
 		Log: log.Named("dispatch"), Faults: r.faults,
 	}
-	r.Retention = &retention.Retention{Store: db, InForce: inForce, Now: r.now, Log: log.Named("retention")}
+	r.Retention = &retention.Retention{Store: db, InForce: inForce, Now: r.now, Log: log.Named("retention"),
+		Archive: r.Archive, List: list}
 	r.notifier = &notify.Notifier{Store: db, InForce: inForce, Now: r.now, Log: log.Named("notify")}
 	r.exports = &export.Activities{
 		Store: db, Client: r.client, Archive: r.Archive, InForce: inForce, Capacity: export.NewCapacity(export.AttemptsAtOnce, export.BytesAtOnce),
@@ -214,8 +218,17 @@ func (r *Runtime) startFor(ctx context.Context, c *config.Config) error {
 	if err := r.refuseForeign(ctx, c); err != nil {
 		return err
 	}
-	r.build(db)
+	var list *erasure.List
+	if path := r.Settings.Erasures; path != "" {
+		if list, err = erasure.Open(path); err != nil {
+			return err
+		}
+	}
+	r.build(db, list)
 	r.Archive.NoteStorable(away)
+	if r.Again, err = r.Retention.EraseAgain(ctx); err != nil {
+		return err
+	}
 	log := r.log.Named("traces")
 	if err := tracing.Start(func(err error) { log.Warn("traces could not be exported", zap.Error(err)) }); err != nil {
 		log.Error("no traces are made: check the OTEL_ variables and restart the gateway", zap.Error(err))

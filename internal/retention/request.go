@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/erasure"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -23,7 +24,7 @@ func (e *RefusedError) Error() string { return e.Reason }
 func (r *Retention) EraseExport(ctx context.Context, id int64, cancel bool,
 	note func(*store.Tx) error) (erased *model.Export, err error) {
 	now := r.Now().UTC().Truncate(time.Microsecond)
-	done := false
+	done, files, enter := false, []string(nil), r.entering()
 	err = r.Store.Write(ctx, func(tx *store.Tx) error {
 		done = false
 		e, left, err := tx.LockRemainder(id)
@@ -39,10 +40,16 @@ func (r *Retention) EraseExport(ctx context.Context, id int64, cancel bool,
 				"again once it has ended", reason)}
 		}
 		done = true
+		if files, err = tx.ListFiles(id); err != nil {
+			return err
+		}
 		if err := tx.EraseNow(e, left, now); err != nil {
 			return err
 		}
-		return note(tx)
+		if err := note(tx); err != nil {
+			return err
+		}
+		return enter(tx, erasure.Export, e.Tenant, e.Key)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("erasing the content of an export: %w", err)
@@ -50,6 +57,7 @@ func (r *Retention) EraseExport(ctx context.Context, id int64, cancel bool,
 	if done {
 		erased.ErasedAt, erased.CandidateID = now, ""
 		metrics.Erased(1)
+		r.removeFiles(ctx, files)
 	}
 	return erased, nil
 }

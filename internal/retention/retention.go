@@ -1,4 +1,5 @@
-// Package retention removes what exports hold of candidates, once it was kept for as long as the configuration says.
+// Package retention removes what is held of candidates: what exports hold, once it was kept for as long as the
+// configuration says, and whatever somebody asks to be erased.
 package retention
 
 import (
@@ -11,6 +12,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/erasure"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -75,6 +78,8 @@ type Retention struct {
 	InForce *config.InForce
 	Now     func() time.Time
 	Log     *zap.Logger
+	Archive *documents.Archive // removes the files of what is erased on request; nil: the sweep does
+	List    *erasure.List      // what is erased on request is entered there; nil: there is no list
 }
 
 // Run erases and deletes what is due each hour, until ctx ends.

@@ -42,14 +42,6 @@ func (tx *Tx) UpdateComplianceJob(a *model.JobApplication) error {
 		a.Tenant, a.ID, a.Job)
 }
 
-// DeleteSubmission deletes all that came with a job application, and what was answered to the compliance groups.
-func (tx *Tx) DeleteSubmission(tenant, application string) error {
-	return tx.sql.RunAll([]string{
-		`DELETE FROM application_answers WHERE tenant = $1 AND application = $2`,
-		`DELETE FROM compliance_answers WHERE tenant = $1 AND application = $2`,
-	}, tenant, application)
-}
-
 // Submission reads what came with a job application; ErrNotFound when it came from elsewhere.
 func (db *DB) Submission(ctx context.Context, tenant, application string) (*model.Submission, error) {
 	kept, err := rows.QueryOne(ctx, db.reads, rows.Value[[]byte],

@@ -306,7 +306,9 @@ func TestTransitionsAndDocumentsOfAnApplication(t *testing.T) {
 		_, _, err = db.DocumentByLink(t.Context(), hash)
 		require.NoError(t, err, "an export lost a document that it offers")
 
-		write(t, db, func(tx *store.Tx) error { return tx.DeleteTransitions("initech", "a-1") })
+		write(t, db, func(tx *store.Tx) error {
+			return tx.ClearJobApplication(&model.JobApplication{ID: "a-1", Row: model.Row{Tenant: "initech"}}, noon)
+		})
 		page, _, err = db.ListTransitions(t.Context(), "initech", "a-1", 0, 3)
 		require.NoError(t, err)
 		require.Empty(t, page)

@@ -31,8 +31,3 @@ func (db *DB) ListTransitions(ctx context.Context, tenant, application string, b
 		`SELECT id, tenant, application, step, name, category, entered_at, export FROM transitions
 		WHERE tenant = $1 AND application = $2 AND id < $3 ORDER BY id DESC`, tenant, application, before)
 }
-
-// DeleteTransitions removes the history of a job application.
-func (tx *Tx) DeleteTransitions(tenant, application string) error {
-	return tx.sql.Run(`DELETE FROM transitions WHERE tenant = $1 AND application = $2`, tenant, application)
-}

@@ -67,6 +67,9 @@ type App struct {
 	// RetentionRows is the time after which finished exports, with their deliveries, and entries of the audit are deleted:
 	// a number of days, or forever. Default: 400d, or retention where that is longer.
 	RetentionRows string `json:"retention_rows,omitempty"`
+	// Erasures is the absolute path of the list of erasures, a file outside of the database and of what is backed up with
+	// it. Default: there is no list.
+	Erasures string `json:"erasures,omitempty"`
 	// BodyMemory is the memory, in bytes, that the bodies of requests may take at once before their senders are known.
 	// Default: 64 MiB.
 	BodyMemory int64 `json:"body_memory,omitempty"`
@@ -205,7 +208,7 @@ func (a *App) take() error {
 	a.databaseID, a.database = id, shared.(*gateway.Database)
 	a.database.AddVault(a.gateway.Vault)
 	settings := gateway.Settings{Database: id, Documents: documentsID, Bucket: a.bucket, Temporal: a.Temporal.Address,
-		Namespace: a.Temporal.Namespace, Security: a.security}
+		Namespace: a.Temporal.Namespace, Security: a.security, Erasures: a.Erasures}
 	running, _, err := runtimes.LoadOrNew(settings, func() (caddy.Destructor, error) {
 		return gateway.NewRuntime(settings, a.database, log)
 	})

@@ -51,6 +51,7 @@ import (
 //		retention [<days>d] {
 //			rows <days>d|forever
 //		}
+//		erasures    <file>
 //		body_memory <size>
 //		body_time   <duration>
 //		tenant_labels  <n>
@@ -265,6 +266,8 @@ func (p *parser) line() (err error) {
 		}
 	case "retention":
 		return p.retention()
+	case "erasures":
+		p.app.Erasures, err = p.text(exampleErasures, checkErasures)
 	case "body_memory":
 		_, err = p.word("64MiB", func(s string) (err error) { p.app.BodyMemory, err = parseBodyMemory(s); return err })
 	case "body_time":
@@ -283,7 +286,7 @@ func (p *parser) line() (err error) {
 		return p.tenant()
 	default:
 		return p.unknown("dev, service_name, public_url, candidate_url, database, documents, temporal, temporal_ui, " +
-			"egress, seal_key, scan, retention, body_memory, body_time, tenant_labels, log_deliveries, notify or tenant")
+			"egress, seal_key, scan, retention, erasures, body_memory, body_time, tenant_labels, log_deliveries, notify or tenant")
 	}
 	if err != nil {
 		return err

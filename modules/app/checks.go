@@ -91,6 +91,15 @@ func checkDocuments(s string, dev bool) error {
 	return nil
 }
 
+// checkErasures checks the path of the list of erasures.
+func checkErasures(s string) error {
+	if !filepath.IsAbs(s) {
+		return fmt.Errorf("erasures %q: write the absolute path of a file on another disk than the database and the documents, "+
+			"such as %s", s, exampleErasures)
+	}
+	return nil
+}
+
 // checkPublicURL checks public_url.
 func checkPublicURL(s string, dev bool) error {
 	u, err := url.Parse(s)
@@ -173,6 +182,7 @@ const (
 	examplePublicURL    = "https://gate.example.com"
 	exampleCandidateURL = "https://recruiting.example.com/candidates/{candidate}"
 	exampleDatabase     = "sqlite:///var/lib/hiregate/hiregate.db"
+	exampleErasures     = "/var/lib/hiregate-erasures/list"
 	exampleDocuments    = "file:///var/lib/hiregate/documents"
 	exampleTemporal     = "temporal.internal:7233"
 	exampleTemporalUI   = "https://temporal-ui.internal"

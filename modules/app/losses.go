@@ -143,6 +143,10 @@ func (a *App) warnAfterValidation(ctx caddy.Context) {
 				zap.String("tenant", t.Name))
 		}
 	}
+	if a.Erasures == "" {
+		a.log.Info("what was erased comes back with a backup: keep a list of erasures apart from database and documents, with " +
+			"`erasures " + exampleErasures + "`")
+	}
 	if examined.Load() != nil {
 		found := a.gateway.Examine(context.Background())
 		examined.Store(&found)

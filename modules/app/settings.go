@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/bodies"
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
@@ -115,6 +117,7 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 		{"service_name", &a.ServiceName}, {"public_url", &a.PublicURL}, {"database", &a.Database},
 		{"documents", &a.Documents},
 		{"temporal", &a.Temporal.Address}, {"namespace", &a.Temporal.Namespace}, {"temporal_ui", &a.TemporalUI},
+		{"erasures", &a.Erasures},
 	} {
 		text, err := resolve(*one.text)
 		if err != nil {
@@ -135,6 +138,16 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	}
 	if err := checkDocuments(a.Documents, a.Dev); err != nil {
 		return nil, err
+	}
+	if a.Erasures != "" {
+		if err := checkErasures(a.Erasures); err != nil {
+			return nil, err
+		}
+		if folder, err := documents.Identity(a.Documents); err == nil && !documents.IsBucket(a.Documents) &&
+			strings.HasPrefix(a.Erasures, folder+string(filepath.Separator)) {
+			return nil, fmt.Errorf("erasures: %s is among the documents, and would be put back with them: name a file elsewhere, "+
+				"such as %s", a.Erasures, exampleErasures)
+		}
 	}
 	if a.bucket, err = a.Bucket.build(a.Documents, resolve, a.Dev); err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package manageapi
 import (
 	"cmp"
 	"net/http"
-	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
@@ -23,7 +22,7 @@ var applications = rest.Stored[model.JobApplication]{
 	Remove: (*store.Tx).DeleteJobApplication,
 	Check:  (*model.JobApplication).Validate,
 	Settle: settleApplication,
-	Clear:  clearApplication,
+	Clear:  (*store.Tx).ClearJobApplication,
 }
 
 // settleApplication finds the candidate and the job, and decides the status: a status that names no step comes from
@@ -59,27 +58,6 @@ func settleApplication(tx *store.Tx, a, before *model.JobApplication) error {
 		return tx.UpdateComplianceJob(a)
 	}
 	return nil
-}
-
-// clearApplication removes the documents, the answers and the history of a job application.
-func clearApplication(tx *store.Tx, a *model.JobApplication, now time.Time) error {
-	if err := tx.DeleteSubmission(a.Tenant, a.ID); err != nil {
-		return err
-	}
-	for {
-		all, err := tx.ListApplicationDocuments(a.Tenant, a.ID, store.MaxPage)
-		if err != nil {
-			return err
-		}
-		if len(all) == 0 {
-			return tx.DeleteTransitions(a.Tenant, a.ID)
-		}
-		for _, d := range all {
-			if _, err := tx.DeleteApplicationDocument(a.Tenant, a.ID, d.ID, now); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 var noApplication = problem.New(http.StatusNotFound, "this tenant has no job application of that id")

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/erasure"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
@@ -23,6 +24,9 @@ var candidates = rest.Stored[model.Candidate]{
 	Put:    (*store.Tx).UpsertCandidate,
 	Remove: (*store.Tx).DeleteCandidate,
 	Check:  (*model.Candidate).Validate,
+	Enter: func(r *rest.Request, id string) func(*store.Tx) error {
+		return r.Gateway.Runtime.Retention.Enter(erasure.Candidate, r.Tenant.Name, id)
+	},
 	Clear: func(tx *store.Tx, c *model.Candidate, _ time.Time) error {
 		all, err := tx.ListJobApplicationsOf(c.Tenant, c.ID, 1)
 		if err != nil || len(all) == 0 {

@@ -126,6 +126,10 @@ func showStatus(r *rest.Request) (any, error) {
 	now := r.Now()
 	shown := api.GatewayStatus{Needs: []model.Need{}, Integrations: make([]api.StatusIntegration, len(all)),
 		Deviations: []api.Remark{}, States: map[string]int64{}}
+	if again := r.Gateway.Runtime.Again; !again.At.IsZero() && r.Caller.Tenant == "" {
+		shown.ErasedAgain = &api.ErasedAgain{At: again.At, Entries: again.Entries, Exports: again.Exports,
+			Candidates: again.Candidates}
+	}
 	for n, s := range all {
 		shown.Integrations[n].IntegrationHealth = healthOf(s, now)
 		shown.States[s.State()]++

@@ -74,6 +74,10 @@ func printStatus(w io.Writer, s *api.GatewayStatus) error {
 		d := &s.Deviations[n]
 		fmt.Fprintf(w, "%s: %s\n", terminal.Printable(d.Tenant), remarkLine(d))
 	}
+	if e := s.ErasedAgain; e != nil {
+		fmt.Fprintf(w, "At its start, %s, this gateway erased again what a backup had brought back: exports %d, candidates %d\n",
+			e.At.UTC().Format("2006-01-02 15:04 UTC"), e.Exports, e.Candidates)
+	}
 	if len(s.Integrations) == 0 {
 		return nil
 	}

@@ -37,6 +37,9 @@ type Stored[T any] struct {
 	// Settle completes what is put from what is there, and says why it can't be put; before is nil where there is none
 	// yet. It may run more than once for the same resource.
 	Settle func(tx *store.Tx, v, before *T) error
+	// Enter returns what enters the deletion of a resource in the list of erasures, last in the transaction. Nil: it is not
+	// entered.
+	Enter func(r *Request, id string) func(*store.Tx) error
 	// Clear removes what belongs to a resource that has just been deleted, and says why it must not be.
 	Clear func(tx *store.Tx, v *T, now time.Time) error
 }
@@ -105,6 +108,10 @@ func (k Stored[T]) save(r *Request) (any, error) {
 }
 
 func (k Stored[T]) drop(r *Request) (any, error) {
+	enter := func(*store.Tx) error { return nil }
+	if k.Enter != nil {
+		enter = k.Enter(r, r.PathValue("id"))
+	}
 	return nil, r.Update(func(tx *store.Tx) error {
 		v, ok, err := k.Find(tx, r.Tenant.Name, r.PathValue("id"))
 		if err != nil {
@@ -116,11 +123,16 @@ func (k Stored[T]) drop(r *Request) (any, error) {
 		if err := r.Expect(Tag(k.Row(v))); err != nil {
 			return err
 		}
-		if err := k.Remove(tx, v); err != nil || k.Clear == nil {
+		if err := k.Remove(tx, v); err != nil {
 			return err
 		}
-		// Only now: the deletion waited for those on other nodes who were adding something to the resource.
-		return k.Clear(tx, v, r.Gateway.Now())
+		if k.Clear != nil {
+			// Only now: the deletion waited for those on other nodes who were adding something to the resource.
+			if err := k.Clear(tx, v, r.Gateway.Now()); err != nil {
+				return err
+			}
+		}
+		return enter(tx)
 	})
 }
 
