@@ -90,6 +90,11 @@ mutate to-the-disabled "$schedules" workflows/export/deliver.go $'if !status.Del
 mutate other-bytes "$schedules" workflows/export/attempt.go 'Body: body,' 'Body: append(body, 10),'
 mutate former-secret "$schedules" workflows/export/attempt.go 'Secret: i.Secret.Reveal()' 'Secret: i.FormerSecret.Reveal()'
 mutate one-too-many "$schedules" workflows/export/gates.go 'n := i.InFlight' 'n := i.InFlight + 1'
+mutate strands-its-group "$schedules" internal/store/dispatch.go 'e.id = (SELECT min(e.id) FROM exports e WHERE `+memberOf+` AND e.dispatch_after <= $2)' 'e.id = $1'
+mutate triggered-fails "$schedules" workflows/export/deliver.go $'if !status.Deliverable(i) {\n\t\treturn a.hold' $'if !status.Deliverable(i) {\n\t\tif e.Origin == model.Triggered {\n\t\t\treturn fail(d, model.ClassOurFault, "it takes nothing"), nil\n\t\t}\n\t\treturn a.hold'
+mutate to-another "$schedules" internal/trigger/trigger.go 'e.Integrations = model.Distinct(r.Integrations)' 'e.Integrations = nil'
+mutate forgets-a-round "$schedules" internal/store/exports.go $'\t\te.Round++\n' ''
+mutate counts-twice "$schedules" internal/store/health.go 'batch.hours[hour].Add(a.Fault, a.Duration)' 'batch.hours[hour].Add(a.Fault, a.Duration); batch.hours[hour].Add(a.Fault, a.Duration)'
 
 echo "$((total - unnoticed)) of $total breaks were noticed"
 [[ $unnoticed == 0 ]]

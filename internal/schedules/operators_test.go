@@ -73,7 +73,7 @@ func (w *world) newSecret(_ *node, s step) error {
 
 // remove removes the integration crm of a tenant that has it.
 func (w *world) remove(n *node, s step) error {
-	at := model.Place{Tenant: "t1", Integration: "crm"}
+	at := model.Place{Tenant: both, Integration: "crm"}
 	i, ok := n.inForce.Current().Integration(at.Tenant, at.Integration)
 	if !ok {
 		return nil
@@ -137,7 +137,10 @@ func (w *world) redeliver(n *node, s step) error {
 		return nil
 	}
 	w.ask(e, "hris", "crm")
-	_, err := n.redeliverer.Redeliver(n.ctx, e.tenant, e.uuid, nil, func(*store.Tx, export.Redelivery) error { return nil })
+	begun, err := n.redeliverer.Redeliver(n.ctx, e.tenant, e.uuid, nil, func(*store.Tx, export.Redelivery) error { return nil })
+	w.mu.Lock()
+	e.round = max(e.round, begun.Round)
+	w.mu.Unlock()
 	return later(err)
 }
 

@@ -2,4 +2,4 @@
 
 package schedules
 
-func init() { *count = 20 }
+func init() { *count = 50 }

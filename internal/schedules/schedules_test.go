@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	count = flag.Int("schedules", 200, "how many schedules to try")
+	count = flag.Int("schedules", 400, "how many schedules to try")
 	first = flag.Uint64("seed", 1, "seed of the first one; the others follow")
 )
 
@@ -119,6 +119,9 @@ func (w *world) happen(nodes int, steps []step) error {
 			return err
 		}
 	}
+	if err := w.recruit(w.anyNode()); err != nil {
+		return err
+	}
 	for _, s := range steps {
 		if err := w.take(s); err != nil {
 			return fmt.Errorf("%s: %w", s, err)
@@ -178,7 +181,7 @@ func (w *world) open() (left []string, err error) {
 		for at, r := range w.receivers {
 			d := last[at.Integration]
 			switch {
-			case at.Tenant != e.tenant, !stored.ErasedAt.IsZero() && d == nil, !r.removed.IsZero() && d == nil:
+			case at.Tenant != e.tenant, d == nil && (!e.isFor(at.Integration) || !stored.ErasedAt.IsZero() || !r.removed.IsZero()):
 			case d == nil:
 				left = append(left, fmt.Sprintf("%s has no delivery to %s; round %d, dispatched %s, fault %q", e.uuid, at.Integration,
 					stored.Round, stored.DispatchedAt, stored.Fault))
@@ -220,13 +223,25 @@ func (w *world) each(do func(e *sent, stored *model.Export, last map[string]*mod
 
 // compare compares what stands in rows with what the partners saw.
 func (w *world) compare() error {
+	quarantined := 0
 	err := w.each(func(e *sent, stored *model.Export, last map[string]*model.Delivery) {
+		if stored.Round < e.round {
+			w.violated("%s was redelivered in round %d, and is in round %d", e.uuid, e.round, stored.Round)
+		}
+		if stored.Fault != "" && stored.ErasedAt.IsZero() {
+			w.violated("%s has a fault, and its tenant an integration: %s", e.uuid, stored.Fault)
+		}
+		if stored.Quarantined {
+			quarantined++
+		}
 		for name, d := range last {
-			received := slices.ContainsFunc(e.arrived[name], func(a arrival) bool { return a.status == http.StatusOK })
+			received := slices.ContainsFunc(e.arrived[name], func(a arrival) bool {
+				return a.status == http.StatusOK && (d.Round == 0 || !a.at.Before(d.CreatedAt))
+			})
 			removed := !w.receivers[model.Place{Tenant: e.tenant, Integration: name}].removed.IsZero()
 			switch {
 			case d.Outcome == model.Delivered && !received:
-				w.violated("%s is delivered to %s, which never received it", e.uuid, name)
+				w.violated("%s is delivered to %s in round %d, which it did not receive then", e.uuid, name, d.Round)
 			case d.Outcome == model.Failed && len(e.arrived[name]) == 0 && e.erased.IsZero() && !removed:
 				w.violated("%s failed at %s without an attempt", e.uuid, name)
 			}
@@ -235,10 +250,46 @@ func (w *world) compare() error {
 	if err != nil {
 		return err
 	}
+	return w.compareCounts(quarantined)
+}
+
+// compareCounts compares what is counted with rows and with what the partners saw. quarantined is how many exports wait for
+// somebody to look at them.
+func (w *world) compareCounts(quarantined int) error {
 	n := w.anyNode()
 	undispatched, _, err := n.db.Backlog(n.ctx)
-	if err == nil && undispatched > 0 {
+	if err != nil {
+		return err
+	}
+	waiting, err := n.db.CountUndelivered(n.ctx, time.Now())
+	if err != nil {
+		return err
+	}
+	hours, err := n.db.SumHours(n.ctx, time.Now())
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if undispatched > 0 {
 		w.violated("%d exports still wait for a workflow", undispatched)
 	}
-	return err
+	for at, count := range waiting {
+		if quarantined == 0 || count.Held > 0 || count.Overdue > 0 {
+			w.violated("%d deliveries to %s/%s are counted as not final, %d as held, %d as overdue", count.Count, at.Tenant,
+				at.Integration, count.Held, count.Overdue)
+		}
+	}
+	for at, r := range w.receivers {
+		counted := hours[at].Week
+		if counted.Attempts > int64(r.attempts) || counted.Delivered > int64(r.took) {
+			w.violated("%d attempts at %s/%s are counted, %d of them delivered, and it saw %d and took %d", counted.Attempts,
+				at.Tenant, at.Integration, counted.Delivered, r.attempts, r.took)
+		}
+		if len(w.excused) == 1 && (counted.Attempts != int64(r.attempts) || counted.Delivered != int64(r.took)) {
+			w.violated("%d attempts at %s/%s are counted, %d of them delivered, and it saw %d and took %d", counted.Attempts,
+				at.Tenant, at.Integration, counted.Delivered, r.attempts, r.took)
+		}
+	}
+	return nil
 }

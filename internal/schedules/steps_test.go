@@ -34,6 +34,7 @@ var actions = []struct {
 	{"accept", 14, 14, (*world).acceptOne},
 	{"burst", 12, 32, (*world).burst},
 	{"repeat", 2, 2, (*world).repeat},
+	{"enter", 4, 4, (*world).enter},
 	{"partner", 11, 11, (*world).partner},
 	{"disable", 4, 4, (*world).disable},
 	{"enable", 5, 5, (*world).enable},
@@ -137,8 +138,7 @@ func (w *world) accept(n *node, tenant string, quarantined bool) error {
 		return err
 	}
 	w.mu.Lock()
-	one := &sent{id: e.ID, tenant: tenant, uuid: uuid, body: body, quarantined: quarantined}
-	w.sent[tenant+"/"+uuid], w.order = one, append(w.order, one)
+	w.add(&sent{id: e.ID, tenant: tenant, uuid: uuid, body: body, quarantined: quarantined})
 	w.mu.Unlock()
 	n.dispatcher.Offer(e)
 	return nil
@@ -186,7 +186,7 @@ func (w *world) some(s step, which func(*sent) bool) *sent {
 }
 
 func (w *world) repeat(n *node, s step) error {
-	e := w.some(s, func(e *sent) bool { return e.erased.IsZero() })
+	e := w.some(s, func(e *sent) bool { return e.erased.IsZero() && !e.triggered })
 	if e == nil {
 		return nil
 	}

@@ -22,10 +22,12 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/schemas"
 )
 
 const (
 	tenants     = 3
+	both        = "t1" // the tenant that has the integration crm beside hris
 	inFlight    = 4
 	atOnce      = time.Second      // within which a change reaches what is under way
 	attemptTime = 20 * time.Second // that an attempt may take
@@ -42,11 +44,14 @@ type world struct {
 	names   webhook.Names
 	began   time.Time
 
+	validator *schemas.Validator
+
 	mu        sync.Mutex
 	rng       *rand.Rand
 	nodes     []*node
 	receivers map[model.Place]*receiver
 	gone      map[string]bool // tenants that left the configuration
+	entered   map[string]int  // tenant: how many steps its job application entered
 	sent      map[string]*sent
 	order     []*sent
 	newest    int // where the last burst begins in order
@@ -61,7 +66,10 @@ type sent struct {
 	id           int64
 	tenant, uuid string
 	body         []byte
+	triggered    bool
+	to           []string // integrations; none: all
 	quarantined  bool
+	round        int // at least
 	erased       time.Time
 	again        map[string]int       // integration: how often it was asked to be redelivered
 	arrived      map[string][]arrival // integration
@@ -73,6 +81,11 @@ type arrival struct {
 	status int // that it was answered with; 0: with none
 }
 
+// isFor reports whether an export was for an integration, before any redelivery.
+func (e *sent) isFor(integration string) bool {
+	return len(e.to) == 0 || slices.Contains(e.to, integration)
+}
+
 // receiver is an integration with the partner's system behind it.
 type receiver struct {
 	integration model.Integration
@@ -82,14 +95,23 @@ type receiver struct {
 	disabled    time.Time // since when an operator has it disabled; zero: it is not
 	removed     time.Time
 	underWay    map[*node]int
+
+	attempts, took int // how many it saw, and answered with 200
 }
+
+// validator is made once: that takes longer than a schedule.
+var validator = sync.OnceValues(func() (*schemas.Validator, error) { return schemas.New("Service") })
 
 func newWorld(ctx context.Context, seed uint64, address, folder string) (*world, error) {
 	names, err := webhook.NamesFor("Service")
 	if err != nil {
 		return nil, err
 	}
-	w := &world{address: address, folder: folder, names: names, rng: rand.New(rand.NewPCG(seed, 1)), began: time.Now(),
+	schema, err := validator()
+	if err != nil {
+		return nil, err
+	}
+	w := &world{address: address, folder: folder, names: names, validator: schema, entered: map[string]int{}, rng: rand.New(rand.NewPCG(seed, 1)), began: time.Now(),
 		receivers: map[model.Place]*receiver{}, gone: map[string]bool{}, sent: map[string]*sent{}}
 	w.ctx, w.end = context.WithCancel(ctx)
 	w.server = newServer(w)
@@ -103,6 +125,11 @@ func newWorld(ctx context.Context, seed uint64, address, folder string) (*world,
 		}
 	}
 	return w, nil
+}
+
+// add notes that an export was acknowledged.
+func (w *world) add(e *sent) {
+	w.sent[e.tenant+"/"+e.uuid], w.order = e, append(w.order, e)
 }
 
 // config is the configuration of a node as it is to be now.
@@ -239,6 +266,8 @@ func (w *world) receive(n *node, at model.Place, header http.Header, body []byte
 		w.violated("%s: the signature is not valid at %s/%s", uuid, at.Tenant, at.Integration)
 	case !e.erased.IsZero() && now.Sub(e.erased) > atOnce:
 		w.violated("%s went out %s after it was erased", uuid, now.Sub(e.erased))
+	case !e.isFor(at.Integration) && e.again[at.Integration] == 0:
+		w.violated("%s went to %s, which it is not for", uuid, at.Integration)
 	case e.quarantined:
 		w.violated("%s went out from quarantine", uuid)
 	case !r.removed.IsZero() && now.Sub(r.removed) > atOnce:
@@ -256,6 +285,7 @@ func (w *world) receive(n *node, at model.Place, header http.Header, body []byte
 	if e.arrived == nil {
 		e.arrived = map[string][]arrival{}
 	}
+	r.attempts++
 	number := len(e.arrived[at.Integration])
 	e.arrived[at.Integration] = append(e.arrived[at.Integration], arrival{at: now})
 	return r.status, r.takes, func(answered int) {
@@ -263,6 +293,9 @@ func (w *world) receive(n *node, at model.Place, header http.Header, body []byte
 		defer w.mu.Unlock()
 		e.arrived[at.Integration][number].status = answered
 		r.underWay[n]--
+		if answered == http.StatusOK {
+			r.took++
+		}
 	}
 }
 
