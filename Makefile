@@ -132,9 +132,9 @@ portable: ## compile the packages that have files of their own for an operating 
 	done
 
 .PHONY: bench
-bench: build ## measure the gateway and a bare Caddy; flags with ARGS="-rounds 1", one scenario with SCENARIO=burst
+bench: build bin/s3-dev ## measure the gateway and a bare Caddy; flags with ARGS="-rounds 1", one scenario with SCENARIO=burst
 	@CGO_ENABLED=0 go -C cmd/bench build -buildvcs=false -o $(CURDIR)/bin/bench .
-	@bin/bench -temporal-dev bin/temporal-dev $(if $(SCENARIO),-scenario $(SCENARIO)) $(ARGS)
+	@bin/bench -temporal-dev bin/temporal-dev -s3-dev bin/s3-dev $(if $(SCENARIO),-scenario $(SCENARIO)) $(ARGS)
 
 .PHONY: powercut
 powercut: build ## cut the power of a gateway under load, as root, with FUSE and loop devices; how often with N=30, SEED=1; with DATABASE=postgres

@@ -20,6 +20,7 @@ type flow struct {
 	server   *server   // the first of nodes
 	nodes    []*server // share a database
 	temporal *server
+	s3       *server // nil: documents are in folders
 
 	mu       sync.Mutex
 	acked    map[string]acked
@@ -29,6 +30,7 @@ type flow struct {
 	repeated int         // exports that arrived again after they were answered 200
 	refusing string      // tenant whose partner answers 503
 	down     atomic.Bool // all partners answer 503
+	links    []string    // to documents in the bucket, in exports that arrived
 	closers  []func()
 }
 
@@ -49,6 +51,7 @@ type flowOptions struct {
 	filled  string        // address of an existing database
 	takes   time.Duration // of each attempt at a partner
 	nodes   int           // gateways that share the database and the load; 0: one
+	bucket  bool          // documents are in a bucket, and the links to them are noted
 }
 
 // flowLoad describes the exports to send through a flow.
@@ -59,6 +62,7 @@ type flowLoad struct {
 	underWay             int           // nothing is sent while so many have not arrived; 0: no matter
 	first, tenants       int           // they take turns, from the first one on
 	body                 []byte
+	documented           []byte          // instead of body in each fifth export; nil: in none
 	persistent           bool            // what is not acknowledged is sent again
 	end                  <-chan struct{} // nothing is sent after it is closed; nil: no matter
 }
@@ -84,6 +88,14 @@ func (b *bench) newFlow(o flowOptions) (*flow, error) {
 		return nil, err
 	}
 	f.closers = append(f.closers, f.temporal.stop)
+	bucket := ""
+	if o.bucket {
+		if f.s3, err = b.startBucket(); err != nil {
+			f.close()
+			return nil, err
+		}
+		f.closers, bucket = append(f.closers, f.s3.stop), f.s3.address
+	}
 	var declared strings.Builder
 	for n := range o.tenants {
 		name := fmt.Sprint("t", n)
@@ -98,7 +110,7 @@ func (b *bench) newFlow(o flowOptions) (*flow, error) {
 	f.filled = o.filled
 	for range max(1, o.nodes) {
 		node, err := b.serve(options{site: gatewaySite, filled: o.filled, temporal: f.temporal.address,
-			tenants: declared.String()})
+			tenants: declared.String(), bucket: bucket})
 		if err != nil {
 			f.close()
 			return nil, err
@@ -135,6 +147,10 @@ func (f *flow) close() {
 
 // ServeHTTP is a partner.
 func (f *flow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var links []string
+	if f.flowOptions.bucket {
+		links = linksIn(r.Body)
+	}
 	io.Copy(io.Discard, r.Body)
 	tenant := strings.TrimPrefix(r.URL.Path, "/")
 	if f.hanging != "" && tenant == f.hanging {
@@ -160,6 +176,7 @@ func (f *flow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f.arrived[uuid] = now
+	f.links = append(f.links, links...)
 }
 
 // refuse lets the partner of a tenant answer 503 from now on.

@@ -42,8 +42,8 @@ func (c *line) close() {
 	}
 }
 
-// sendExport sends an export of a tenant, and returns its UUID and how long its acknowledgement took. A persistent load sends it
-// until it is acknowledged, or the load ends: then ok is false.
+// sendExport sends an export of a tenant, and returns its UUID and how long its acknowledgement took. A persistent load
+// sends it until it is acknowledged, or the load ends: then ok is false.
 func (c *line) sendExport(tenant string) (uuid string, took time.Duration, ok bool, err error) {
 	c.sent++
 	uuid = fmt.Sprintf("%s-%d", c.id, c.sent)
@@ -87,5 +87,12 @@ func (c *line) try(tenant, uuid string) (took time.Duration, status int, err err
 	if c.load.persistent {
 		conn.SetDeadline(time.Now().Add(patienceWithAnswers))
 	}
-	return c.send(conn, "/hooks/"+tenant, uuid, c.load.body)
+	body := c.load.body
+	if c.load.documented != nil {
+		if c.sent%5 == 0 {
+			body = c.load.documented
+		}
+		c.headers = signed(body) + contentType
+	}
+	return c.send(conn, "/hooks/"+tenant, uuid, body)
 }

@@ -72,10 +72,12 @@ type connection struct {
 	sent    int
 }
 
+const contentType = "Content-Type: application/json\r\n"
+
 // dial opens the connections. Each request has the headers; without a Content-Type among them its body is JSON.
 func dial(address, headers string, connections int) (*sender, error) {
 	if !strings.Contains(headers, "Content-Type: ") {
-		headers += "Content-Type: application/json\r\n"
+		headers += contentType
 	}
 	s := &sender{address: address, headers: headers}
 	for range connections {

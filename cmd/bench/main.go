@@ -45,13 +45,16 @@ func main() {
 	flag.IntVar(&b.waiting, "waiting", 100_000, "how many exports wait in backlog and release")
 	flag.IntVar(&b.listed, "listed", 1_000_000, "how many exports console lists")
 	flag.StringVar(&b.temporal, "temporal-dev", os.Getenv("TEMPORAL_DEV_BIN"), "the temporal-dev binary")
+	flag.StringVar(&b.s3, "s3-dev", os.Getenv("S3_DEV_BIN"), "the s3-dev binary")
 	flag.StringVar(&b.binary, "hiregate", "bin/hiregate", "the gateway's binary")
 	flag.IntVar(&b.aged, "aged", 200_000, "how many exports retention deletes")
-	flag.DurationVar(&b.minute, "minute", time.Minute, "how long recovery measures before a fault, and after it")
-	flag.IntVar(&b.perSecond, "rate", 0, "how many exports a second recovery sends; 0: 60 % of what leaves in a burst")
+	flag.DurationVar(&b.minute, "minute", time.Minute,
+		"how long recovery measures before a fault, and after it; in faults they last three quarters of it at most")
+	flag.IntVar(&b.perSecond, "rate", 0, "exports a second in recovery and faults; 0: 60 % of what leaves in a burst, and 100")
 	flag.IntVar(&b.times, "times", 3, "how often recovery makes each fault")
 	flag.StringVar(&b.fault, "fault", "",
-		"recovery makes only this `fault`: "+strings.Join(faultNames(recoveryFaults), ", ")+", receiver")
+		"recovery and faults make only this `fault`: "+strings.Join(faultNames(recoveryFaults), ", ")+", receiver; "+
+			strings.Join(faultNames(clusterFaults), ", "))
 	payload := flag.String("payload", "testdata/samples/export-full.json", "the export that is sent")
 	flag.Parse()
 	if b.rounds < 1 {
@@ -75,7 +78,7 @@ type bench struct {
 	minute                     time.Duration
 	perSecond, times           int
 	fault                      string
-	temporal, binary           string
+	temporal, s3, binary       string
 	roundTrip                  time.Duration // what a round trip to PostgreSQL takes longer
 
 	full, body []byte // the export to send, with its documents and without

@@ -138,27 +138,21 @@ func (b *bench) recover(one fault) (r recovered, err error) {
 }
 
 func (b *bench) recoverOnce(f *flow, one fault, r *recovered) error {
-	end, sent := make(chan struct{}), make(chan error, 1)
-	go func() {
-		_, err := f.send(flowLoad{exports: 1 << 30, connections: connections, perSecond: b.perSecond, tenants: tenantsWithFaults,
-			body: b.body, persistent: true, end: end})
-		sent <- err
-	}()
-	time.Sleep(b.minute / 6) // until it is even
-	from := time.Now()
-	time.Sleep(b.minute)
-	began := time.Now()
-	err := one.run(b, f, func() error {
-		n, err := f.notStored()
-		r.UnderWay += n
-		return err
-	})
-	over := time.Now()
-	if err == nil {
+	l := flowLoad{connections: connections, perSecond: b.perSecond, tenants: tenantsWithFaults, body: b.body}
+	var from, began, over time.Time
+	err := f.whileSending(l, func() error {
+		time.Sleep(b.minute / 6) // until it is even
+		from = time.Now()
 		time.Sleep(b.minute)
-	}
-	close(end)
-	if err := errors.Join(err, <-sent); err != nil {
+		began = time.Now()
+		if err := one.run(b, f, f.mark(&r.UnderWay)); err != nil {
+			return err
+		}
+		over = time.Now()
+		time.Sleep(b.minute)
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	until := over.Add(b.minute)
@@ -172,6 +166,28 @@ func (b *bench) recoverOnce(f *flow, one fault, r *recovered) error {
 	say("  %s: %.0f/s before, %.0f/s after %.1f s of it, the last of before arrived after %.1f s", one.name, before, after,
 		r.Fault[len(r.Fault)-1], r.Gone[len(r.Gone)-1])
 	return nil
+}
+
+// whileSending does something while exports are sent: what is not acknowledged is sent again, until the end.
+func (f *flow) whileSending(l flowLoad, do func() error) error {
+	end, sent := make(chan struct{}), make(chan error, 1)
+	l.exports, l.persistent, l.end = 1<<30, true, end
+	go func() {
+		_, err := f.send(l)
+		sent <- err
+	}()
+	err := do()
+	close(end)
+	return errors.Join(err, <-sent)
+}
+
+// mark returns a function that adds what is under way.
+func (f *flow) mark(underWay *int) func() error {
+	return func() error {
+		n, err := f.notStored()
+		*underWay += n
+		return err
+	}
 }
 
 // rate returns how many exports a second arrived for the first time between two times.

@@ -3,8 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -43,6 +41,7 @@ var scenarios = []scenario{
 	{name: "waits", run: (*bench).waits},
 	{name: "retention", run: (*bench).retention},
 	{name: "recovery", run: (*bench).recovery, alone: true},
+	{name: "faults", run: (*bench).faults, alone: true},
 }
 
 func scenarioNames() (names []string) {
@@ -256,19 +255,11 @@ func (b *bench) backlog() error {
 
 // documents measures a burst of exports with two documents each, which are re-hosted.
 func (b *bench) documents() error {
-	object, err := os.ReadFile("testdata/samples/document-object.json")
-	if err != nil {
-		return err
-	}
-	address, stop, err := listen(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Write(object)
-	}))
+	body, _, stop, err := b.serveDocuments()
 	if err != nil {
 		return err
 	}
 	defer stop()
-	body := []byte(strings.ReplaceAll(string(b.full), "http://127.0.0.1:9099", "http://"+address))
 	return b.through("burst, two documents each", flowOptions{tenants: 1, option: "documents rehost"},
 		flowLoad{exports: b.burstSize / 4, connections: 32, tenants: 1, body: body})
 }

@@ -64,10 +64,11 @@ func (s *server) kill() {
 type options struct {
 	name     string
 	binary   string // default: the gateway's
-	site     string // directives for all requests except those to the management API and /metrics
+	site     string // directives for all requests except those to the management API, /documents and /metrics
 	postgres bool   // on a new database in PostgreSQL; default: SQLite in the server's folder
 	filled   string // address of an existing database
 	temporal string // default: an address where no server listens
+	bucket   string // address of an S3 server with a bucket; default: documents are in the server's folder
 	tenants  string // further tenants beside acme, as lines of the Caddyfile
 }
 
@@ -93,6 +94,10 @@ func (b *bench) serve(o options) (*server, error) {
 			return nil, err
 		}
 	}
+	documents := "file:" + folder + "/documents"
+	if o.bucket != "" {
+		documents = "s3://documents/bench {\nendpoint http://" + o.bucket + "\naccess_key key\nsecret_key secret\n}"
+	}
 	config := fmt.Sprintf(`{
 	admin off
 	auto_https off
@@ -104,7 +109,7 @@ func (b *bench) serve(o options) (*server, error) {
 		dev
 		public_url http://%[1]s
 		database %[6]s
-		documents file:%[2]s/documents
+		documents %[2]s
 		temporal %[3]s
 		egress allow 127.0.0.0/8
 		tenant acme {
@@ -120,11 +125,14 @@ http://%[1]s {
 	handle_path /manage/* {
 		manage_api
 	}
+	handle_path /documents/* {
+		documents
+	}
 	handle {
 		%[5]s
 	}
 }
-`, address, folder, cmp.Or(o.temporal, "127.0.0.1:1"), secret, o.site, database, o.tenants)
+`, address, documents, cmp.Or(o.temporal, "127.0.0.1:1"), secret, o.site, database, o.tenants)
 	file := filepath.Join(folder, "Caddyfile")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return nil, err
@@ -135,6 +143,16 @@ http://%[1]s {
 			"HIREGATE_SIGNIN_KEY=a text of more than thirty-two characters, for a bench", "HIREGATE_LIFELINE=stdin"}}
 	s.ready = func() error { _, err := s.metric("go_goroutines"); return err }
 	return s, s.start()
+}
+
+// freeze stops the process for a while, with all its connections.
+func (s *server) freeze(during time.Duration, mark func() error) error {
+	if err := s.command.Process.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	err := mark()
+	time.Sleep(during)
+	return errors.Join(err, s.command.Process.Signal(syscall.SIGCONT))
 }
 
 // measure runs a load, and returns also the processor time that the server spent on it.
@@ -194,6 +212,28 @@ func (b *bench) startTemporal() (*server, error) {
 	s := &server{address: address, folder: folder, binary: b.temporal, ready: func() error { return answers(address) },
 		args: []string{"--db", filepath.Join(folder, "temporal.db"), "--port", port, "--ui-port", "0", "--log-level", "error",
 			"--lifeline"}}
+	return s, s.start()
+}
+
+// startBucket starts an S3 server with the bucket documents.
+func (b *bench) startBucket() (*server, error) {
+	if b.s3 == "" {
+		return nil, errors.New("say where s3-dev is: -s3-dev bin/s3-dev (make bin/s3-dev makes it)")
+	}
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp(b.dir, "s3-")
+	if err != nil {
+		return nil, err
+	}
+	buckets, side := filepath.Join(folder, "buckets"), filepath.Join(folder, "side")
+	if err := errors.Join(os.MkdirAll(filepath.Join(buckets, "documents"), 0o700), os.Mkdir(side, 0o700)); err != nil {
+		return nil, err
+	}
+	s := &server{address: address, folder: folder, binary: b.s3, ready: func() error { return answers(address) },
+		args: []string{"-lifeline", "-address", address, "-folder", buckets, "-side", side}}
 	return s, s.start()
 }
 
