@@ -32,6 +32,22 @@ func TestWhatWasSealedOpens(t *testing.T) {
 	require.Equal(t, "hunter2", string(plain))
 }
 
+// What earlier versions hashed is found for good, by whoever has the text.
+func TestHash(t *testing.T) {
+	t.Parallel()
+	hash := func(v *vault.Vault, purpose string, words ...string) string {
+		sum, err := v.Hash(purpose, words...)
+		require.NoError(t, err)
+		return base64.StdEncoding.EncodeToString(sum[:])
+	}
+	first := hash(of(t, former), "search", "acme", "email", "zoe@example.org")
+	require.Equal(t, "c96DNa8yhgdDWe1bmDs+53rHEndpNXuaqG0+NnBYMAY=", first)
+	require.Equal(t, first, hash(of(t, former, newest), "search", "acme", "email", "zoe@example.org"))
+	require.NotEqual(t, first, hash(of(t, newest, former), "search", "acme", "email", "zoe@example.org"))
+	require.NotEqual(t, first, hash(of(t, former), "others", "acme", "email", "zoe@example.org"))
+	require.NotEqual(t, first, hash(of(t, former), "search", "acme", "emailzoe@example.org"))
+}
+
 func TestVault(t *testing.T) {
 	t.Parallel()
 	sealed, err := of(t, former).Seal("things", "acme", []byte("hunter2"))
