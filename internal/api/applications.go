@@ -23,6 +23,15 @@ type Document struct {
 	Finding string `json:"finding,omitempty"` // why it was refused, in the scanner's words
 }
 
+// Answers is the content of a job application as it was asked and given, but for the questions of compliance groups:
+// nothing shows a person's answers to those.
+type Answers struct {
+	Source     string        `json:"source"`            // where the applicant found the job
+	APIUser    string        `json:"apiUser,omitempty"` // who sent it, as they were called then; absent: it was sent before this was kept
+	ReceivedAt time.Time     `json:"receivedAt"`
+	Answers    []model.Given `json:"answers"` // in the order of the questions
+}
+
 // TransitionInput moves a job application into a step.
 type TransitionInput struct {
 	Step string `json:"step" schema:"ref=ShortName"`

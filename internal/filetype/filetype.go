@@ -90,6 +90,9 @@ func named(detected string) Type {
 	return Type{Name: detected}
 }
 
+// Extension returns what the names of files of a type end in, with its dot; empty: the contract does not have the type.
+func Extension(name string) string { return named(name).Extension }
+
 // All returns the names of the types that a File question takes (contract, "Accepted MIME types for File"), in the order
 // of the table in types.go.
 func All() []string { return names(func(contractType) bool { return true }) }

@@ -31,7 +31,8 @@ func (u *APIUser) ValidateName() error {
 // Submission records the content of a job application as it was sent to the Apply API.
 type Submission struct {
 	Source  string  `json:"source"`
-	Answers []Given `json:"answers"` // in the order of the questions; but for the compliance groups
+	APIUser string  `json:"apiUser,omitempty"` // the name of who sent it, as it was then; empty: it is from before this was kept
+	Answers []Given `json:"answers"`           // in the order of the questions; but for the compliance groups
 }
 
 // Given is an answer of a job application. That of a File question names the document it became.
@@ -40,7 +41,7 @@ type Given struct {
 	Label    string   `json:"label"`
 	Format   string   `json:"format"`
 	Values   []string `json:"values,omitempty"`   // one, or the choices of a Checkbox question
-	Document string   `json:"document,omitempty"` // id of the job application's document
+	Document string   `json:"document,omitempty"` // the id of the file that was given, a document of the job application
 }
 
 // ComplianceAnswer is an answer to a question of a compliance group. It is kept apart from everything else.

@@ -375,7 +375,7 @@ func (s *submission) writeAnswers(tx *store.Tx, a *model.JobApplication, sheet *
 			return fmt.Errorf("taking in a file of the application: %w", err)
 		}
 	}
-	submitted := &model.Submission{Source: s.body.source, Answers: sheet.given}
+	submitted := &model.Submission{Source: s.body.source, APIUser: s.caller.user.Name, Answers: sheet.given}
 	if err := tx.InsertSubmission(a.Tenant, a.ID, submitted); err != nil {
 		return err
 	}

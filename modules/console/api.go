@@ -31,6 +31,24 @@ func (a *answer) WriteHeader(status int) {
 	}
 }
 
+// refusal returns what was refused; nil: nothing was.
+func (a *answer) refusal() error {
+	switch {
+	case a.status == http.StatusNotFound, a.status/100 == 3: // which is how the mux answers an id such as ".."
+		return errNotFound
+	case a.status == http.StatusPreconditionFailed:
+		return errChanged // the API's sentence is for those who send If-Match themselves
+	case a.status >= http.StatusBadRequest:
+		var p struct { // of internal/problem
+			Detail     string
+			Transcript *api.Transcript
+		}
+		_ = json.Unmarshal(a.body.Bytes(), &p) // without a sentence, the status has to do
+		return &failure{status: a.status, Text: "Refused", Detail: p.Detail, Transcript: p.Transcript}
+	}
+	return nil
+}
+
 // get reads from the management API.
 func (v *visitor) get(path string, query url.Values, into any) error {
 	return v.call(http.MethodGet, path, query, nil, into)
@@ -60,20 +78,8 @@ func (v *visitor) call(method, path string, query url.Values, body, into any) er
 		return fmt.Errorf("asking the management API: %w", err)
 	}
 	v.etag = a.header.Get("ETag")
-	switch {
-	case a.status == http.StatusNotFound, a.status/100 == 3: // which is how the mux answers an id such as ".."
-		return errNotFound
-	case a.status == http.StatusPreconditionFailed:
-		return errChanged // the API's sentence is for those who send If-Match themselves
-	case a.status >= http.StatusBadRequest:
-		var p struct { // of internal/problem
-			Detail     string
-			Transcript *api.Transcript
-		}
-		_ = json.Unmarshal(a.body.Bytes(), &p) // without a sentence, the status has to do
-		return &failure{status: a.status, Text: "Refused", Detail: p.Detail, Transcript: p.Transcript}
-	case into == nil || a.body.Len() == 0:
-		return nil
+	if err := a.refusal(); err != nil || into == nil || a.body.Len() == 0 {
+		return err
 	}
 	if err := json.Unmarshal(a.body.Bytes(), into); err != nil {
 		return fmt.Errorf("reading what the management API answered: %w", err)

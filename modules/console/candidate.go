@@ -32,6 +32,7 @@ type candidatePage struct {
 	Exports      api.List[export]
 	Count        api.ExportCounts    // of their exports
 	Exported     *export             // that was just made; nil: none was
+	Sent         *answered           // nil: nobody asked for it
 	Refused      string              // why what was just asked for was refused, in English; empty: it was not
 	Tag          string              // of the candidate; a change is refused if somebody changed them meanwhile
 	Typed        []model.CustomField // custom fields that were refused; nil: none were
@@ -70,6 +71,14 @@ type application struct {
 	Documents   []api.Document
 	Transitions api.List[api.Transition]
 }
+
+// Serves reports whether the file of a document may be taken.
+func (application) Serves(d api.Document) bool {
+	return d.Scan != string(model.ScanPending) && d.Scan != string(model.Refused)
+}
+
+// HasFiles reports whether any file of the documents may be taken.
+func (a application) HasFiles() bool { return slices.ContainsFunc(a.Documents, a.Serves) }
 
 // stepOf is a step of a job application: entered before, the present one, or still to come.
 type stepOf struct {

@@ -35,7 +35,10 @@ func dumpCandidate(r *rest.Request) (any, error) {
 	if err := r.AuditAlone(); err != nil {
 		return nil, err
 	}
-	return &rest.Stream{Type: api.DumpType, Write: d.write}, nil
+	return rest.Stream(func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Content-Type", api.DumpType)
+		return d.write(w)
+	}), nil
 }
 
 // dump is a request for all that is held of a candidate.

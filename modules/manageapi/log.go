@@ -16,7 +16,8 @@ var things = map[string]string{
 	"tenants": "tenant", "portal": "portal link", "integrations": "integration",
 	"candidates": "candidate", "compliance-report": "compliance report",
 	"jobs": "job", "questions": "question", "check": "answers", "steps": "step", "helper": "workflow helper",
-	"job-applications": "job application", "documents": "document", "transitions": "job application",
+	"job-applications": "job application", "documents": "document", "content": "document content",
+	"files": "file", "answers": "job application answers", "transitions": "job application",
 	"exports": "export", "body": "export body", "erasures": "exports of a candidate",
 	"redeliveries": "redelivery", "redeliver": "redelivery", "end": "stray workflows",
 }
@@ -25,7 +26,7 @@ var things = map[string]string{
 var verbs = map[string]string{
 	http.MethodGet: "read", http.MethodPost: "created", http.MethodPut: "changed", http.MethodDelete: "removed",
 	"disable": "disabled", "enable": "enabled", "test": "tested", "retry": "retried", "reset": "reset", "totp": "required",
-	"check": "checked", "transitions": "moved", "body": "read", "release": "released",
+	"check": "checked", "transitions": "moved", "body": "read", "answers": "read", "release": "released",
 	"dump": "dumped", "erase": "erased", "erasures": "erased", "pause": "paused", "resume": "resumed",
 	"cancel": "cancelled", "end": "ended",
 }

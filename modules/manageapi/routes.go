@@ -14,6 +14,7 @@ const (
 	aCandidate    = inTenant + "/candidates/{id}"
 	aJob          = inTenant + "/jobs/{id}"
 	anApplication = inTenant + "/job-applications/{id}"
+	aDocument     = anApplication + "/documents/{document}"
 	aHelper       = inTenant + "/steps/{step}/helper"
 	anExport      = inTenant + "/exports/{uuid}"
 	aRedelivery   = inTenant + "/redeliveries/{id}"
@@ -98,6 +99,12 @@ func actions() []rest.Route {
 
 		{Method: post, Path: anApplication + "/documents", Role: model.Operator, Status: created, Serve: addDocument,
 			Streamed: true},
+		{Method: get, Path: aDocument + "/content", Role: model.Operator, Action: "download", Status: ok,
+			Serve: serveContent, Personal: true},
+		{Method: get, Path: anApplication + "/files", Role: model.Operator, Action: "download", Status: ok, Serve: serveFiles,
+			Personal: true},
+		{Method: post, Path: anApplication + "/answers", Role: model.Operator, Action: "show-answers", Status: ok,
+			Serve: showAnswers, Bodiless: true, Personal: true},
 
 		{Method: post, Path: anExport + "/body", Role: model.Operator, Action: "show-body", Status: ok, Scope: rest.Removed,
 			Serve: showBody, Bodiless: true, Personal: true},

@@ -18,12 +18,13 @@ func Application() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "application",
 		Short: "Lists, shows, sets, moves and removes job applications",
-		Long: `Lists, shows, sets and removes the job applications of a tenant, and has one enter a step of the
-hiring workflow.`,
+		Long: `Lists, shows, sets and removes the job applications of a tenant, shows what an applicant sent, and
+has one enter a step of the hiring workflow.`,
 		Example: `  hiregate application list initech --job NURSE-1
   hiregate application show initech/a-zoe
+  hiregate application answers initech/a-zoe
   hiregate application enter initech/a-zoe hired`,
-	}, applications.list, applications.show, applications.set, applicationEnter, applications.remove)
+	}, applications.list, applications.show, applicationAnswers, applications.set, applicationEnter, applications.remove)
 }
 
 var applications = noun[model.JobApplication]{
@@ -76,5 +77,32 @@ func applicationEnter(a *Client) *cobra.Command {
 			fmt.Fprintf(cmd.OutOrStdout(), "export %s/%s\n", tenant, e.Export)
 		}
 		return nil
+	})
+}
+
+func applicationAnswers(a *Client) *cobra.Command {
+	return applications.verb(a, &cobra.Command{
+		Use:   "answers",
+		Short: "Shows what an applicant sent",
+		Long: `Shows what an applicant sent: the questions as they were then, with the answers, and for a file the
+document that it became. That is personal data: it takes the role operator, and the audit notes it.
+Answers to the questions of compliance groups are not among them.`,
+	}, func(ctx context.Context, cmd *cobra.Command, path string, _ []string) error {
+		var sent api.Answers
+		if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/answers", nil, &sent); shown || err != nil {
+			return err
+		}
+		table := terminal.NewTable(cmd.OutOrStdout())
+		table.Row("received", sent.ReceivedAt)
+		table.Row("by", sent.APIUser)
+		table.Row("source", sent.Source)
+		for _, one := range sent.Answers {
+			value := strings.Join(one.Values, ", ")
+			if one.Document != "" {
+				value = "document " + one.Document
+			}
+			table.Row(terminal.Printable(one.Label), value)
+		}
+		return table.Flush()
 	})
 }

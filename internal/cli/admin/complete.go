@@ -121,8 +121,9 @@ var words = map[string][]string{
 	"deviations":        {"accept", "refuse", "quarantine"},
 	"algorithm":         {"RS256", "ES256"},
 	"format":            {"json", "csv"},
-	"action": {"add", "cancel", "disable", "dump", "enable", "end", "erase", "export", "open-portal", "pause",
-		"redeliver", "release", "remove", "require-totp", "reset", "resume", "retry", "set", "show-body"},
+	"action": {"add", "cancel", "disable", "download", "dump", "enable", "end", "erase", "export", "open-portal", "pause",
+		"redeliver", "release", "remove", "require-totp", "reset", "resume", "retry", "set", "show-answers",
+		"show-body"},
 }
 
 func textsOf[T ~string](all []T) []string {

@@ -2,10 +2,13 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -20,12 +23,13 @@ import (
 func Document() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "document",
-		Short: "Lists, shows, adds and removes the documents of job applications",
-		Long:  `Lists, shows and removes the documents of a tenant's job applications, and uploads files.`,
+		Short: "Lists, shows, adds, downloads and removes the documents of job applications",
+		Long:  `Lists, shows and removes the documents of a tenant's job applications, uploads files and downloads them.`,
 		Example: `  hiregate document list initech/a-zoe
+  hiregate document get initech/a-zoe/resume --output resume.pdf
   hiregate document set initech/a-zoe/resume resume.pdf --description Resume
   hiregate document remove initech/a-zoe/resume`,
-	}, uploads.list, uploads.show, documentSet, uploads.remove)
+	}, uploads.list, uploads.show, documentGet, documentSet, uploads.remove)
 }
 
 // uploads are the documents of job applications.
@@ -93,4 +97,45 @@ document is never changed: remove it first.`,
 	fl.StringVar(&media, "type", "", "media type, such as application/pdf (default: by the file's name)")
 	fl.StringArrayVar(&descriptions, "description", nil, "what it is, such as Resume; repeat it for more")
 	return cmd
+}
+
+func documentGet(a *Client) *cobra.Command {
+	var name string
+	cmd := uploads.verb(a, &cobra.Command{
+		Use:   "get",
+		Short: "Downloads the file of a document",
+		Long: `Downloads the file of a document, which is personal data: it takes the role operator, and the audit
+notes it. A file that exists is not overwritten.`,
+	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
+		if name == "" {
+			return errors.New("where to? name a file that does not exist yet with --output; - is standard output")
+		}
+		answer, err := a.open(ctx, http.MethodGet, path+"/content", http.Header{"Accept": {"application/octet-stream"}}, nil)
+		if err != nil {
+			return err
+		}
+		defer answer.Body.Close()
+		if name == "-" {
+			return downloaded(io.Copy(cmd.OutOrStdout(), answer.Body))
+		}
+		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(file, answer.Body)
+		if err := errors.Join(err, file.Close()); err != nil {
+			return errors.Join(downloaded(0, err), os.Remove(name))
+		}
+		return nil
+	})
+	cmd.Flags().StringVarP(&name, "output", "o", "", "new `FILE` to write to, readable only by its owner")
+	return cmd
+}
+
+// downloaded makes a sentence of the error of a download.
+func downloaded(_ int64, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the file broke off, and nothing of it is kept; the gateway's log says why: %w", terminal.Cause(err))
 }

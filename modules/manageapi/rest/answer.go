@@ -3,7 +3,6 @@ package rest
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -42,17 +41,15 @@ func (a *answer) write(w http.ResponseWriter) {
 	w.Write(a.body)
 }
 
-// Stream is an answer that is written while it is made. Where that fails, the connection breaks, so that no part of it
-// looks complete.
-type Stream struct {
-	Type  string // its media type
-	Write func(io.Writer) error
-}
+// Stream writes an answer with its header while it is made. Where that fails, the connection breaks, so that no part of
+// it looks complete.
+type Stream func(http.ResponseWriter, *http.Request) error
 
-func (r *Request) stream(s *Stream) {
-	r.Writer.Header().Set("Content-Type", s.Type)
-	(&answer{status: r.Status}).write(r.Writer)
-	if err := s.Write(r.Writer); err != nil {
+func (r *Request) stream(write Stream) {
+	h := r.Writer.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if err := write(r.Writer, r.Request); err != nil {
 		r.Log.Error("the management API could not write an answer to its end", zap.String("path", r.Pattern),
 			zap.Error(err))
 		panic(http.ErrAbortHandler)
@@ -62,8 +59,8 @@ func (r *Request) stream(s *Stream) {
 // answer writes what a route returns: a value as JSON, nothing with 204, a Stream, or the error as a problem. It
 // reports whether all went well.
 func (r *Request) answer(v any, err error) (good bool) {
-	if s, ok := v.(*Stream); ok && err == nil {
-		r.stream(s)
+	if write, ok := v.(Stream); ok && err == nil {
+		r.stream(write)
 		return true
 	}
 	var a *answer
