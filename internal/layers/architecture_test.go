@@ -139,13 +139,13 @@ func TestWrongInPage(t *testing.T) {
 	t.Parallel()
 	declared := map[string]bool{"Accept": true}
 	for page, want := range map[string]string{
-		"\n## One\n`internal/inbox/inbox.go`: `Accept`, then `inbox.go`":            "",
-		"\n## One\nFiles without a folder are in `modules/apply`.\n`submission.go`": "",
-		"\n## One\n`internal/inbox/gone.go`":                                        "One: no file internal/inbox/gone.go",
-		"\n## One\n`internal/gone`":                                                 "One: no folder internal/gone",
-		"\n## One\n`internal/inbox/inbox.go`\n## Two\n`inbox.go`":                   "Two: no file inbox.go",
-		"\n## One\n`Inbox.Gone`":                                                    "One: nothing is named Inbox.Gone",
-		"\n## One\nIt passes through 2 files: `internal/inbox/inbox.go`":            "One: it names 1 files, not 2",
+		"\n## One\n`internal/inbox/inbox.go`: `Accept`, then `inbox.go`":                  "",
+		"\n## One\nFiles without a folder are in `modules/apply`.\n`received_answers.go`": "",
+		"\n## One\n`internal/inbox/gone.go`":                                              "One: no file internal/inbox/gone.go",
+		"\n## One\n`internal/gone`":                                                       "One: no folder internal/gone",
+		"\n## One\n`internal/inbox/inbox.go`\n## Two\n`inbox.go`":                         "Two: no file inbox.go",
+		"\n## One\n`Inbox.Gone`":                                                          "One: nothing is named Inbox.Gone",
+		"\n## One\nIt passes through 2 files: `internal/inbox/inbox.go`":                  "One: it names 1 files, not 2",
 	} {
 		got := wrongInPage(page, declared)
 		if want == "" {

@@ -28,8 +28,8 @@ func (u *APIUser) ValidateName() error {
 	return k.err()
 }
 
-// Submission records the content of a job application as it was sent to the Apply API.
-type Submission struct {
+// ApplicationAnswers are the content of a job application as it was sent to the Apply API.
+type ApplicationAnswers struct {
 	Source  string  `json:"source"`
 	APIUser string  `json:"apiUser,omitempty"` // the name of who sent it, as it was then; empty: it is from before this was kept
 	Answers []Given `json:"answers"`           // in the order of the questions; but for the compliance groups

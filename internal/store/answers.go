@@ -11,8 +11,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
-// InsertSubmission inserts what came with a job application.
-func (tx *Tx) InsertSubmission(tenant, application string, s *model.Submission) error {
+// InsertApplicationAnswers inserts what came with a job application.
+func (tx *Tx) InsertApplicationAnswers(tenant, application string, s *model.ApplicationAnswers) error {
 	data, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -42,8 +42,8 @@ func (tx *Tx) UpdateComplianceJob(a *model.JobApplication) error {
 		a.Tenant, a.ID, a.Job)
 }
 
-// Submission reads what came with a job application; ErrNotFound when it came from elsewhere.
-func (db *DB) Submission(ctx context.Context, tenant, application string) (*model.Submission, error) {
+// ApplicationAnswers reads what came with a job application; ErrNotFound when it came from elsewhere.
+func (db *DB) ApplicationAnswers(ctx context.Context, tenant, application string) (*model.ApplicationAnswers, error) {
 	kept, err := rows.QueryOne(ctx, db.reads, rows.Value[[]byte],
 		`SELECT data FROM application_answers WHERE tenant = $1 AND application = $2`, tenant, application)
 	if err != nil {
@@ -53,7 +53,7 @@ func (db *DB) Submission(ctx context.Context, tenant, application string) (*mode
 	if err != nil {
 		return nil, err
 	}
-	s := new(model.Submission)
+	s := new(model.ApplicationAnswers)
 	return s, json.Unmarshal(data, s)
 }
 

@@ -15,13 +15,13 @@ import (
 func TestSubmissions(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {
-		all := &model.Submission{Source: "board", Answers: []model.Given{
+		all := &model.ApplicationAnswers{Source: "board", Answers: []model.Given{
 			{Question: "1", Label: "Shifts", Format: "Checkbox", Values: []string{"Day", "Weekend | Holiday"}}, {Question: "resume", Label: "Resume", Format: "File", Document: "d-1"},
 		}}
 		write(t, db, func(tx *store.Tx) error {
 			for id, value := range map[string]string{"a-1": "Yes", "a-2": "Yes", "a-3": "No"} {
 				a := &model.JobApplication{Row: model.Row{Tenant: "acme"}, ID: id, Job: "NURSE-1"}
-				if err := tx.InsertSubmission("acme", id, all); err != nil {
+				if err := tx.InsertApplicationAnswers("acme", id, all); err != nil {
 					return err
 				}
 				if err := tx.InsertComplianceAnswer(a, model.ComplianceAnswer{Question: "eeocDisability", Group: "complianceOfccp", Choice: true, Value: value}, noon); err != nil {
@@ -33,7 +33,7 @@ func TestSubmissions(t *testing.T) {
 			}
 			return nil
 		})
-		kept, err := db.Submission(t.Context(), "acme", "a-1")
+		kept, err := db.ApplicationAnswers(t.Context(), "acme", "a-1")
 		require.NoError(t, err)
 		require.Equal(t, all, kept)
 		for _, job := range []string{"", "NURSE-1"} {
@@ -56,7 +56,7 @@ func TestSubmissions(t *testing.T) {
 		write(t, db, func(tx *store.Tx) error {
 			return tx.ClearJobApplication(&model.JobApplication{ID: "a-1", Row: model.Row{Tenant: "acme"}}, noon)
 		})
-		_, err = db.Submission(t.Context(), "acme", "a-1")
+		_, err = db.ApplicationAnswers(t.Context(), "acme", "a-1")
 		require.ErrorIs(t, err, store.ErrNotFound)
 		counts, err = db.CountComplianceAnswers(t.Context(), "acme", "")
 		require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 type person struct {
 	candidate   *model.Candidate
 	application *model.JobApplication
-	submission  *model.Submission
+	given       *model.ApplicationAnswers
 	compliance  model.ComplianceAnswer
 	document    *model.ApplicationDocument
 }
@@ -26,7 +26,7 @@ func personOf(id string, n int) person {
 		Job: "NURSE-1"}
 	candidate.Email = []string{"Lovelace." + id + "@Example.org"}
 	candidate.Name.Family = "Lovelace"
-	return person{&candidate, &application, &model.Submission{Source: "Lovelace"},
+	return person{&candidate, &application, &model.ApplicationAnswers{Source: "Lovelace"},
 		model.ComplianceAnswer{Question: "eeocVeteran", Group: "complianceVevraa", Choice: true, Value: "Lovelace"},
 		&model.ApplicationDocument{Key: int64(n) + 1, Tenant: "acme", Application: "a/" + id, ID: "d-1", FileName: "Lovelace.pdf",
 			Descriptions: []string{"CV of Lovelace"}, MediaType: "application/pdf", Blob: "b-" + id, SHA256: make([]byte, 32),
@@ -43,7 +43,7 @@ func putPerson(t *testing.T, db *DB, p person) person {
 		if err := tx.UpsertJobApplication(p.application, secretsNoon); err != nil {
 			return err
 		}
-		if err := tx.InsertSubmission("acme", p.application.ID, p.submission); err != nil {
+		if err := tx.InsertApplicationAnswers("acme", p.application.ID, p.given); err != nil {
 			return err
 		}
 		if err := tx.InsertComplianceAnswer(p.application, p.compliance, secretsNoon); err != nil {
@@ -74,9 +74,9 @@ func requirePerson(t *testing.T, db *DB, p person) {
 	listed, _, err := db.ListJobApplications(ctx, "acme", ApplicationFilter{Candidate: p.candidate.ID}, Page{})
 	require.NoError(t, err)
 	require.Equal(t, []*model.JobApplication{p.application}, listed)
-	submission, err := db.Submission(ctx, "acme", at)
+	given, err := db.ApplicationAnswers(ctx, "acme", at)
 	require.NoError(t, err)
-	require.Equal(t, p.submission, submission)
+	require.Equal(t, p.given, given)
 	answers, err := db.ListComplianceAnswers(ctx, "acme", at)
 	require.NoError(t, err)
 	require.Equal(t, []model.ComplianceAnswer{p.compliance}, answers)
@@ -189,7 +189,7 @@ func TestPeopleAreBoundToTheirRows(t *testing.T) {
 		reads := []func() error{
 			func() error { _, err := db.Candidate(t.Context(), "acme", id); return err },
 			func() error { _, err := db.JobApplication(t.Context(), "acme", "a/"+id); return err },
-			func() error { _, err := db.Submission(t.Context(), "acme", "a/"+id); return err },
+			func() error { _, err := db.ApplicationAnswers(t.Context(), "acme", "a/"+id); return err },
 			func() error { _, err := db.ListComplianceAnswers(t.Context(), "acme", "a/"+id); return err },
 			func() error { _, err := db.ApplicationDocument(t.Context(), "acme", "a/"+id, "d-1"); return err },
 		}

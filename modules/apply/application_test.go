@@ -56,7 +56,7 @@ func TestAnApplicationIsKept(t *testing.T) {
 		require.EqualValues(t, len(sample(t, "resume.pdf")), docs[0].Size)
 		require.Len(t, b.files(), 1)
 
-		s, err := db.Submission(t.Context(), "acme", id)
+		s, err := db.ApplicationAnswers(t.Context(), "acme", id)
 		require.NoError(t, err)
 		require.Equal(t, "Job Board", s.Source)
 		answers := map[string][]string{}

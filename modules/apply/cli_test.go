@@ -88,7 +88,7 @@ func (l *line) requireApplied(id string) {
 	require.NoError(l.t, err)
 	require.Len(l.t, docs, 1)
 	require.EqualValues(l.t, len(sample(l.t, "resume.pdf")), docs[0].Size)
-	s, err := db.Submission(l.t.Context(), "acme", strings.TrimSpace(id))
+	s, err := db.ApplicationAnswers(l.t.Context(), "acme", strings.TrimSpace(id))
 	require.NoError(l.t, err)
 	values := map[string][]string{}
 	for _, g := range s.Answers {
@@ -113,7 +113,7 @@ func TestApplyCommandSubmitsAFile(t *testing.T) {
 	require.NoError(t, err)
 	var said struct{ ApplicationID, IdempotencyKey string }
 	require.NoError(t, json.Unmarshal([]byte(out), &said))
-	s, err := l.Runtime.Store().Submission(t.Context(), "acme", said.ApplicationID)
+	s, err := l.Runtime.Store().ApplicationAnswers(t.Context(), "acme", said.ApplicationID)
 	require.NoError(t, err)
 	require.Equal(t, "Campus", s.Source)
 	require.NotEmpty(t, said.IdempotencyKey)
@@ -287,7 +287,7 @@ func TestApplyCommandAsksAsAForm(t *testing.T) {
 		require.Equal(t, times, strings.Count(form, what), "%q in %s", what, form)
 	}
 	require.Less(t, strings.Index(form, "CC-305, OMB"), strings.Index(form, "Please check one of the boxes"))
-	s, err := l.Runtime.Store().Submission(t.Context(), "acme", strings.TrimSpace(id))
+	s, err := l.Runtime.Store().ApplicationAnswers(t.Context(), "acme", strings.TrimSpace(id))
 	require.NoError(t, err)
 	require.Contains(t, s.Answers[len(s.Answers)-1].Values, "Because\nit is mine")
 
@@ -306,7 +306,7 @@ func TestApplyCommandChoosesByNumber(t *testing.T) {
 	for in, want := range map[string][2]string{"1\n1\n": {"3", "2"}, "2\n2\n": {"1", "1"}, "20\n30\n": {"20", "30"}} {
 		id, _, err := l.run(in, "--job", "YEARS")
 		require.NoError(t, err)
-		s, err := l.Runtime.Store().Submission(t.Context(), "acme", strings.TrimSpace(id))
+		s, err := l.Runtime.Store().ApplicationAnswers(t.Context(), "acme", strings.TrimSpace(id))
 		require.NoError(t, err)
 		require.Equal(t, want, [2]string{s.Answers[0].Values[0], s.Answers[1].Values[0]}, in)
 	}

@@ -36,7 +36,7 @@ func TestAnswersAndFilesOfAnApplication(t *testing.T) {
 		if _, err := tx.InsertApplicationDocument(d); err != nil {
 			return err
 		}
-		return tx.InsertSubmission("acme", "a-c-1", &model.Submission{Source: "career site", APIUser: "board@example.com", Answers: []model.Given{
+		return tx.InsertApplicationAnswers("acme", "a-c-1", &model.ApplicationAnswers{Source: "career site", APIUser: "board@example.com", Answers: []model.Given{
 			{Question: "why", Label: "Why?", Values: []string{"<script>alert(1)</script>"}},
 			{Question: "resume", Label: "Resume", Document: "resume"}}})
 	})

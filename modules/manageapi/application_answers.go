@@ -15,7 +15,7 @@ func showAnswers(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	sent, err := r.DB.Submission(r.Context(), a.Tenant, a.ID)
+	sent, err := r.DB.ApplicationAnswers(r.Context(), a.Tenant, a.ID)
 	if err != nil {
 		return nil, rest.NotFound(err, noAnswers)
 	}

@@ -35,7 +35,7 @@ func TestAnswersAreShown(t *testing.T) {
 			b.Clock.Now()); err != nil {
 			return err
 		}
-		return tx.InsertSubmission("acme", "a-1", &model.Submission{Source: "career site", APIUser: "board@example.com", Answers: given})
+		return tx.InsertApplicationAnswers("acme", "a-1", &model.ApplicationAnswers{Source: "career site", APIUser: "board@example.com", Answers: given})
 	})
 	keyed := b.keyed()
 	operator := keyed.as(keyed.key("k-1", "acme", model.Operator))

@@ -119,9 +119,9 @@ func (d *dump) writeApplication(folder string, a *model.JobApplication) error {
 	if err != nil {
 		return err
 	}
-	submission, err := d.DB.Submission(d.Context(), a.Tenant, a.ID)
+	answers, err := d.DB.ApplicationAnswers(d.Context(), a.Tenant, a.ID)
 	if !errors.Is(err, store.ErrNotFound) { // it did not come by the Apply API
-		err = d.archive.json(folder+"answers.json", "questions as they were asked, and the answers", submission, err)
+		err = d.archive.json(folder+"answers.json", "questions as they were asked, and the answers", answers, err)
 		if err != nil {
 			return err
 		}

@@ -78,7 +78,7 @@ func (b *fixture) fill(id, word string) {
 	file := b.file("fetched-" + word)
 	b.Write(b.t, func(tx *store.Tx) error {
 		application := &model.JobApplication{Row: model.Row{Tenant: "acme"}, ID: "a-" + id, Job: "NURSE-1"}
-		if err := tx.InsertSubmission("acme", application.ID, &model.Submission{Source: "source-" + word,
+		if err := tx.InsertApplicationAnswers("acme", application.ID, &model.ApplicationAnswers{Source: "source-" + word,
 			Answers: []model.Given{{Question: "q", Label: "Why here?", Format: "Text", Values: []string{"answer-" + word}}},
 		}); err != nil {
 			return err

@@ -101,7 +101,7 @@ func TestAnswersGoWithTheirApplication(t *testing.T) {
 			b.must(http.StatusCreated, http.MethodPut, acme+"/job-applications/"+id, `{"candidate":"c-1","jobBoardCode":"A"}`)
 			b.Write(t, func(tx *store.Tx) error {
 				a := &model.JobApplication{Row: model.Row{Tenant: "acme"}, ID: id, Job: "A"}
-				if err := tx.InsertSubmission(a.Tenant, a.ID, &model.Submission{Answers: []model.Given{{Question: "why",
+				if err := tx.InsertApplicationAnswers(a.Tenant, a.ID, &model.ApplicationAnswers{Answers: []model.Given{{Question: "why",
 					Values: []string{"so"}}}}); err != nil {
 					return err
 				}
@@ -115,7 +115,7 @@ func TestAnswersGoWithTheirApplication(t *testing.T) {
 		}
 		require.Equal(t, `"answers":5`, told("?job=A"))
 		b.must(http.StatusNoContent, http.MethodDelete, acme+"/job-applications/a-0", "")
-		_, err := db.Submission(t.Context(), "acme", "a-0")
+		_, err := db.ApplicationAnswers(t.Context(), "acme", "a-0")
 		require.ErrorIs(t, err, store.ErrNotFound)
 		require.Equal(t, `"answers":null`, told("?job=A"), "four are few enough to hide")
 

@@ -41,8 +41,8 @@ const (
 	checkWithin = 30 * time.Second         // for a place to be checked
 )
 
-// submission is an application that is being received and stored.
-type submission struct {
+// receivedAnswers is a job application that is being received and stored.
+type receivedAnswers struct {
 	api    *API
 	r      *http.Request
 	caller *caller
@@ -59,7 +59,7 @@ type submission struct {
 
 // apply stores an application durably before it answers.
 func (a *API) apply(w http.ResponseWriter, r *http.Request, c *caller) error {
-	s := &submission{
+	s := &receivedAnswers{
 		api: a, r: r, caller: c, id: uuid.NewString(), began: a.Gateway.Now().UTC().Truncate(time.Microsecond),
 		log: a.Log.With(zap.String("request", w.Header().Get(requestID))),
 	}
@@ -82,8 +82,8 @@ func (a *API) apply(w http.ResponseWriter, r *http.Request, c *caller) error {
 	return nil
 }
 
-// result returns the label under which a submission is counted.
-func (s *submission) result(err error) string {
+// result returns the label under which an application is counted.
+func (s *receivedAnswers) result(err error) string {
 	refused, ok := errors.AsType[*problem.Problem](err)
 	switch {
 	case err == nil && s.repeated:
@@ -99,7 +99,7 @@ func (s *submission) result(err error) string {
 }
 
 // accept reads the application, checks it and stores it.
-func (s *submission) accept(w http.ResponseWriter) (err error) {
+func (s *receivedAnswers) accept(w http.ResponseWriter) (err error) {
 	key, err := idempotencyKey(s.r, s.caller.user)
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func idempotencyKey(r *http.Request, user *model.APIUser) (*[32]byte, error) {
 }
 
 // read reads the body. The fingerprint identifies it.
-func (s *submission) read(w http.ResponseWriter) (fingerprint [32]byte, err error) {
+func (s *receivedAnswers) read(w http.ResponseWriter) (fingerprint [32]byte, err error) {
 	ctx, a := s.r.Context(), s.api
 	files, err := a.db().MaxFiles(ctx, s.caller.user.Tenant) // of the open job that asks for most
 	if err != nil {
@@ -217,7 +217,7 @@ func tooLarge() *problem.Problem {
 }
 
 // unread turns an error of reading the body into a problem, unless it is our fault.
-func (s *submission) unread(err error) error {
+func (s *receivedAnswers) unread(err error) error {
 	var (
 		large *http.MaxBytesError
 		wrong *jsonstream.Error
@@ -245,7 +245,7 @@ func (s *submission) unread(err error) error {
 }
 
 // repeat answers an Idempotency-Key that was used before: with the same application, or with another one.
-func (s *submission) repeat(before string, err error) error {
+func (s *receivedAnswers) repeat(before string, err error) error {
 	if errors.Is(err, store.ErrOtherRequest) {
 		return problem.New(http.StatusUnprocessableEntity,
 			"this Idempotency-Key was sent with another application before: take a new one for each")
@@ -258,7 +258,7 @@ func (s *submission) repeat(before string, err error) error {
 
 // clear removes the files of an application that was not stored. While the database does not answer they are left to
 // the sweep: a commit may have been made nevertheless.
-func (s *submission) clear(err error) {
+func (s *receivedAnswers) clear(err error) {
 	if s.body == nil {
 		return
 	}
@@ -275,7 +275,7 @@ func (s *submission) clear(err error) {
 
 // store writes the application in one transaction with its candidate, documents and answers, the entry into the first
 // step with its helper's export, and the Idempotency-Key.
-func (s *submission) store(sheet *sheet) error {
+func (s *receivedAnswers) store(sheet *sheet) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.r.Context()), patience)
 	defer cancel()
 	g := s.api.Gateway
@@ -309,7 +309,7 @@ func (s *submission) store(sheet *sheet) error {
 
 // write is the transaction, which may run more than once. before is the application of an earlier request with the
 // Idempotency-Key, and export the export of the first step's helper. Without a trigger no step is entered.
-func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger) (before string, export *model.Export, err error) {
+func (s *receivedAnswers) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger) (before string, export *model.Export, err error) {
 	valid, err := tx.LockAPIToken(s.caller.token, s.began)
 	if err == nil && !valid {
 		err = errBadToken
@@ -347,7 +347,7 @@ func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger) (befo
 }
 
 // writeCandidate returns the candidate with the applicant's e-mail address, unchanged, or inserts one.
-func (s *submission) writeCandidate(tx *store.Tx, c model.Candidate) (id string, err error) {
+func (s *receivedAnswers) writeCandidate(tx *store.Tx, c model.Candidate) (id string, err error) {
 	tenant := s.caller.user.Tenant
 	if len(c.Email) > 0 {
 		known, ok, err := tx.LockCandidateByEmail(tenant, c.Email[0])
@@ -363,7 +363,7 @@ func (s *submission) writeCandidate(tx *store.Tx, c model.Candidate) (id string,
 }
 
 // writeAnswers writes documents and answers.
-func (s *submission) writeAnswers(tx *store.Tx, a *model.JobApplication, sheet *sheet) error {
+func (s *receivedAnswers) writeAnswers(tx *store.Tx, a *model.JobApplication, sheet *sheet) error {
 	for _, d := range sheet.documents {
 		d.Key, d.Tenant, d.Application, d.CreatedAt = model.NewID(s.began), a.Tenant, a.ID, s.began
 		if _, err := s.api.Gateway.Runtime.Archive.InsertDocument(tx, &d); err != nil {
@@ -375,8 +375,8 @@ func (s *submission) writeAnswers(tx *store.Tx, a *model.JobApplication, sheet *
 			return fmt.Errorf("taking in a file of the application: %w", err)
 		}
 	}
-	submitted := &model.Submission{Source: s.body.source, APIUser: s.caller.user.Name, Answers: sheet.given}
-	if err := tx.InsertSubmission(a.Tenant, a.ID, submitted); err != nil {
+	submitted := &model.ApplicationAnswers{Source: s.body.source, APIUser: s.caller.user.Name, Answers: sheet.given}
+	if err := tx.InsertApplicationAnswers(a.Tenant, a.ID, submitted); err != nil {
 		return err
 	}
 	for _, c := range sheet.compliance {
@@ -389,7 +389,7 @@ func (s *submission) writeAnswers(tx *store.Tx, a *model.JobApplication, sheet *
 
 // enterFirstStep enters the first step of the tenant's workflow, if there is one. export is the export of the step's
 // helper.
-func (s *submission) enterFirstStep(tx *store.Tx, t *trigger.Trigger) (export *model.Export, err error) {
+func (s *receivedAnswers) enterFirstStep(tx *store.Tx, t *trigger.Trigger) (export *model.Export, err error) {
 	tenant := s.caller.user.Tenant
 	steps, err := tx.ListSteps(tenant)
 	if err != nil || len(steps) == 0 {

@@ -25,7 +25,7 @@ func TestAnApplicationsTransactionLooksAtTheToken(t *testing.T) {
 		_, err := tx.InsertAPIToken(u, token, b.Clock.Now())
 		return err
 	})
-	s := &submission{caller: &caller{u, token}, id: "a-1", began: b.Clock.Now()}
+	s := &receivedAnswers{caller: &caller{u, token}, id: "a-1", began: b.Clock.Now()}
 	requireRefused := func(want error) {
 		t.Helper()
 		err := b.Runtime.Store().Write(t.Context(), func(tx *store.Tx) error {
