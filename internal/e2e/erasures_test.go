@@ -36,12 +36,24 @@ func TestWhatWasErasedDoesNotComeBackWithABackup(t *testing.T) {
 	backup := s.backUp()
 	s.startGateway()
 
-	s.command("application", "remove", "acme/a-c-zoe", "--yes")
-	s.command("candidate", "remove", "acme/c-zoe", "--yes")
-	s.command("export", "erase", "--tenant", "acme", "--candidate", "c-zoe", "--yes")
-	require.Len(t, s.documentFiles(), before-1, "the export's file goes at once, the removed application's with the sweep")
+	receipt := filepath.Join(t.TempDir(), "receipt.json")
+	out := s.command("erase", "--tenant", "acme", "--email", "C-Zoe@example.com", "--yes")
+	require.NoError(t, os.WriteFile(receipt, []byte(out), 0o600))
+	require.Len(t, s.documentFiles(), before-2, "the files go at once")
+	require.Contains(t, s.command("erase", "verify", receipt), "valid")
+	key := strings.TrimSpace(s.command("erase", "key"))
 	s.nothingIsHeldOf("c-zoe", zoe)
 	s.endGateway()
+
+	verified := func(text string) (said string, code int) {
+		require.NoError(t, os.WriteFile(receipt, []byte(text), 0o600))
+		return run(t, nil, hiregate(t), "erase", "verify", receipt, "--key", key)
+	}
+	said, code := verified(out)
+	require.Zero(t, code, said)
+	said, code = verified(strings.Replace(out, "c-zoe", "c-bob", 1))
+	require.NotZero(t, code)
+	require.Contains(t, said, "was changed")
 
 	s.putBack(backup)
 	require.NotEmpty(t, s.rowsWith("c-zoe"))
@@ -61,11 +73,10 @@ func TestWhatWasErasedDoesNotComeBackWithABackup(t *testing.T) {
 
 	raw, err := os.ReadFile(list)
 	require.NoError(t, err)
-	lines := strings.SplitAfter(string(raw), "\n")
-	require.NoError(t, os.WriteFile(list, []byte(lines[0]), 0o600))
-	out, code := run(t, nil, hiregate(t), "run", "--config", s.caddyfile())
+	require.NoError(t, os.WriteFile(list, nil, 0o600))
+	out, code = run(t, nil, hiregate(t), "run", "--config", s.caddyfile())
 	require.NotZero(t, code)
-	require.Contains(t, out, "line 2 of "+list+" is missing")
+	require.Contains(t, out, "line 1 of "+list+" is missing")
 	require.NoError(t, os.WriteFile(list, raw, 0o600))
 	s.startGateway()
 }

@@ -115,7 +115,7 @@ func (r *Retention) eraseListed(ctx context.Context, listed *erasure.Listed, don
 			if !covered(listed.Export(h.Tenant, model.CandidateKey(h.Key), h.Candidate), h.At) {
 				continue
 			}
-			if err := r.eraseAgain(ctx, h.ID); err != nil {
+			if _, err := r.eraseAgain(ctx, h.ID); err != nil {
 				return err
 			}
 			done.Exports++
@@ -124,10 +124,9 @@ func (r *Retention) eraseListed(ctx context.Context, listed *erasure.Listed, don
 	})
 }
 
-// eraseAgain erases an export, whatever is still to come of it.
-func (r *Retention) eraseAgain(ctx context.Context, id int64) error {
-	var files []string
-	err := r.Store.Write(ctx, func(tx *store.Tx) error {
+// eraseAgain erases an export, whatever is still to come of it, and returns the names of its files.
+func (r *Retention) eraseAgain(ctx context.Context, id int64) (files []string, err error) {
+	err = r.Store.Write(ctx, func(tx *store.Tx) error {
 		e, left, err := tx.LockRemainder(id)
 		if err != nil || !e.ErasedAt.IsZero() {
 			return err
@@ -141,7 +140,7 @@ func (r *Retention) eraseAgain(ctx context.Context, id int64) error {
 		metrics.Erased(1)
 		r.removeFiles(ctx, files)
 	}
-	return err
+	return files, err
 }
 
 // attemptsAtCandidate is how often the erasure of a candidate is tried while other requests change what it erases.

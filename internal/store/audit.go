@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,4 +67,25 @@ func (db *DB) ListAudit(ctx context.Context, f AuditFilter) (page []model.AuditE
 	}, func(e model.AuditEntry) AuditCursor { return AuditCursor{e.At.UnixMicro(), e.ID} }, Page{Limit: f.Limit}.Size(),
 		`SELECT id, at, actor, name, email, claimed, action, tenant, object FROM audit`+c.String()+
 			` ORDER BY at DESC, id DESC`, c.args...)
+}
+
+// forgotten stands in the audit for the id of what was erased.
+const forgotten = "erased"
+
+// ForgetInAudit replaces the ids of a candidate and of job applications in the audit, and returns in how many entries. Who
+// did what, and when, stays.
+func (tx *Tx) ForgetInAudit(tenant, candidate string, applications []string) (entries int64, err error) {
+	objects := map[string]string{"candidates/" + candidate: "candidates/" + forgotten}
+	for _, id := range applications {
+		objects["job-applications/"+id] = "job-applications/" + forgotten
+	}
+	for _, object := range slices.Sorted(maps.Keys(objects)) {
+		n, err := tx.sql.Exec(`UPDATE audit SET object = $1 WHERE tenant = $2
+			AND (object = $3 OR object >= $4 AND object < $5)`, objects[object], tenant, object, object+"/", object+"0")
+		if err != nil {
+			return 0, err
+		}
+		entries += n
+	}
+	return entries, nil
 }

@@ -112,3 +112,16 @@ func (tx *Tx) Do(o *Once, location string, now time.Time) (before string, err er
 	}
 	return "", tx.sql.Run(`UPDATE idempotency SET location = $1 WHERE id = $2`, location, o.ID[:])
 }
+
+// CountMade counts the kept requests that made something at or below some locations.
+func (db *DB) CountMade(ctx context.Context, locations []string) (n int64, err error) {
+	for _, at := range locations {
+		one, err := rows.QueryOne(ctx, db.reads, rows.Value[int64], `SELECT count(*) FROM idempotency WHERE location = $1
+			OR location >= $2 AND location < $3`, at, at+"/", at+"0")
+		if err != nil {
+			return 0, err
+		}
+		n += one
+	}
+	return n, nil
+}

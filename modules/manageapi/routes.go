@@ -126,6 +126,9 @@ func actions() []rest.Route {
 			Status: ok, Scope: rest.Removed, Serve: eraseExport},
 		{Method: post, Path: inTenant + "/erasures", Role: model.Operator, Action: "erase", Status: ok, Scope: rest.Removed,
 			Serve: eraseCandidate, List: "erasure"},
+		{Method: post, Path: inTenant + "/people/erase", Role: model.Operator, Action: "erase", Status: ok, Scope: rest.Removed,
+			Serve: erasePerson, Personal: true},
+		{Method: get, Path: "/v1/erasure-key", Role: model.Viewer, Status: ok, Scope: rest.Shared, Serve: showErasureKey},
 
 		{Method: get, Path: "/v1/strays", Role: model.Admin, Status: ok, Scope: rest.Shared, Serve: listStrays},
 		{Method: post, Path: "/v1/strays/end", Role: model.Admin, Action: "end", Status: ok, Scope: rest.Shared,

@@ -1,0 +1,285 @@
+package manageapi
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/hropen"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/retention"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
+)
+
+var noErasures = problem.New(http.StatusConflict, retention.ErrNoList.Error())
+
+// showErasureKey answers the key that receipts are checked with.
+func showErasureKey(r *rest.Request) (any, error) {
+	list := r.Gateway.Runtime.Retention.List
+	if list == nil {
+		return nil, noErasures
+	}
+	return api.ErasureKey{Key: list.Key()}, nil
+}
+
+// erasePerson erases all that a tenant has of a person, and answers with a signed receipt.
+func erasePerson(r *rest.Request) (any, error) {
+	tenant := r.PathValue("tenant")
+	if err := knownTenant(r, tenant); err != nil {
+		return nil, err
+	}
+	in, err := rest.Decode[api.ErasePersonInput](r)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case (in.Candidate == "") == (in.Email == ""):
+		return nil, problem.New(http.StatusUnprocessableEntity,
+			`name either a candidate or an e-mail address, as {"candidate":"c-1"}`)
+	case len(in.Candidate) > longestCandidate || model.CandidateKey(in.Candidate) != in.Candidate:
+		return nil, problem.Newf(http.StatusUnprocessableEntity,
+			"exports are not found by an id of more than %d bytes, or with a U+0000 in it: erase each of them by its UUID",
+			longestCandidate)
+	case r.Gateway.Runtime.Retention.List == nil:
+		return nil, noErasures
+	}
+	found := &people{ids: map[string]bool{}}
+	if in.Candidate != "" {
+		found.ids[in.Candidate] = true
+	} else if err := found.find(r, tenant, in.Email); err != nil {
+		return nil, err
+	}
+	if len(found.ids)+len(found.alone) == 0 {
+		return nil, problem.New(http.StatusNotFound, "nothing that can be read here has this e-mail address: check it, or name the candidate")
+	}
+	id := uuid.NewString()
+	r.Object = "erasures/" + id
+	if err := r.AuditAlone(); err != nil {
+		return nil, err
+	}
+	receipt := &api.ErasureReceipt{ID: id, Tenant: tenant, Email: in.Email, Candidates: slices.Sorted(maps.Keys(found.ids)),
+		List: api.ErasedList{ID: r.Gateway.Runtime.Retention.List.ID()}}
+	w := &receiptWriter{r: r, receipt: receipt}
+	// Whoever asked may leave meanwhile: what was begun is completed.
+	ctx, eraser := context.WithoutCancel(r.Context()), r.Gateway.Runtime.Retention
+	for _, one := range receipt.Candidates {
+		p, err := eraser.ErasePerson(ctx, tenant, one)
+		if err != nil {
+			return nil, err
+		}
+		w.add(p)
+	}
+	for _, e := range found.alone {
+		p, err := eraser.ErasePersonsExport(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		w.add(p)
+	}
+	if err := w.end(found.unread); err != nil {
+		return nil, err
+	}
+	r.Logged = append(r.Logged, zap.String("receipt", id), zap.Int("erased", len(w.all.Exports)))
+	signature, err := r.Gateway.Runtime.Retention.List.Sign(receipt)
+	return api.SignedErasureReceipt{Receipt: *receipt, Key: r.Gateway.Runtime.Retention.List.Key(), Signature: signature}, err
+}
+
+// people are the candidates that have an e-mail address.
+type people struct {
+	ids    map[string]bool
+	alone  []*model.Export // exports that are not found by their candidate
+	unread []*model.Export // exports whose body can't be read
+}
+
+// find finds those who have an e-mail address among a tenant's candidates, and in all bodies of exports.
+func (p *people) find(r *rest.Request, tenant, email string) error {
+	has := func(c *model.Candidate) bool {
+		return slices.ContainsFunc(c.Email, func(one string) bool {
+			return strings.EqualFold(model.ComparedEmail(one), model.ComparedEmail(email))
+		})
+	}
+	for after := ""; ; {
+		page, next, err := r.DB.ListCandidates(r.Context(), tenant, "", store.Page{After: after, Limit: store.MaxPage})
+		if err != nil {
+			return err
+		}
+		for _, c := range page {
+			if has(c) {
+				p.ids[c.ID] = true
+			}
+		}
+		if after = next; after == "" {
+			break
+		}
+	}
+	for cursor := int64(0); ; {
+		page, next, err := r.DB.ListExports(r.Context(), store.ExportFilter{Tenant: tenant, Cursor: cursor, Limit: store.MaxPage})
+		if err != nil {
+			return err
+		}
+		for _, e := range page {
+			if !e.ErasedAt.IsZero() {
+				continue
+			}
+			if err := r.DB.LoadBody(r.Context(), e); err != nil {
+				if r.Context().Err() != nil {
+					return err
+				}
+				p.unread = append(p.unread, e)
+				continue
+			}
+			c, _, err := hropen.Read(r.Gateway.Config.Names, e.Body)
+			e.Body, e.Sealed = nil, nil
+			switch {
+			case err != nil:
+				p.unread = append(p.unread, e)
+			case has(c) && (e.CandidateID == "" || len(e.CandidateID) > longestCandidate):
+				p.alone = append(p.alone, e)
+			case has(c):
+				p.ids[e.CandidateID] = true
+			}
+		}
+		if cursor = next; cursor == 0 {
+			return nil
+		}
+	}
+}
+
+// receiptWriter writes what was erased and what remains into a receipt.
+type receiptWriter struct {
+	r       *rest.Request
+	receipt *api.ErasureReceipt
+	all     retention.ErasedPerson
+}
+
+func (w *receiptWriter) add(p *retention.ErasedPerson) {
+	w.receipt.ErasedAt = p.At
+	w.receipt.List.Entries = append(w.receipt.List.Entries, p.Entry)
+	c, all := &p.Candidates, &w.all
+	all.Exports, all.Documents = append(all.Exports, p.Exports...), append(all.Documents, p.Documents...)
+	all.Deliveries = append(all.Deliveries, p.Deliveries...)
+	all.Audit, all.Files, all.Left = all.Audit+p.Audit, all.Files+p.Files, append(all.Left, p.Left...)
+	all.Candidates.Applications = append(all.Candidates.Applications, c.Applications...)
+	all.Candidates.Documents = append(all.Candidates.Documents, c.Documents...)
+	all.Candidates.Answered += c.Answered
+	all.Candidates.Compliance += c.Compliance
+	all.Candidates.Transitions += c.Transitions
+	if c.Candidate {
+		w.erased("candidates", 1)
+	}
+}
+
+// erased writes that something was erased, if it was.
+func (w *receiptWriter) erased(where string, n int64, ids ...string) {
+	if n > 0 {
+		w.receipt.Erased = append(w.receipt.Erased, api.Erased{Where: where, Count: n, IDs: ids})
+	}
+}
+
+func (w *receiptWriter) remains(one api.Remains) { w.receipt.Remains = append(w.receipt.Remains, one) }
+
+const (
+	withoutEnd    = "you delete it"
+	notErasedHere = "the gateway can't erase it"
+)
+
+// end completes the receipt. unread are exports whose body can't be read, when an address was looked for.
+func (w *receiptWriter) end(unread []*model.Export) error {
+	c := &w.all.Candidates
+	var applications, exports []string
+	var known []api.RemainingID
+	for _, a := range c.Applications {
+		applications = append(applications, a.ID)
+	}
+	for _, e := range w.all.Exports {
+		exports = append(exports, e.Key)
+		known = append(known, api.RemainingID{ID: e.Key, SHA256: hex.EncodeToString(e.SHA256[:])})
+	}
+	w.erased("job_applications", int64(len(applications)), applications...)
+	w.erased("application_answers", c.Answered)
+	w.erased("compliance_answers", c.Compliance)
+	w.erased("transitions", c.Transitions)
+	w.erased("application_documents", int64(len(c.Documents)))
+	w.erased("exports: bodies as they came and went out, headers, the candidate's id, receivers' answers", int64(len(exports)),
+		exports...)
+	w.erased("documents of exports: addresses, names, hashes", int64(len(w.all.Documents)))
+	w.erased("files of documents", int64(w.all.Files))
+	w.erased("audit: the ids of candidate and job applications", w.all.Audit)
+	rows := "you delete them, as retention has no end for rows"
+	if kept := w.r.Gateway.Config.RetentionRows; kept > 0 {
+		rows = fmt.Sprintf("%d days after the last that was done with them, and those that need an operator longer", kept/(24*time.Hour))
+	}
+	if len(known) > 0 {
+		w.remains(api.Remains{Where: "exports, deliveries, attempts", What: known, Until: rows,
+			Why: "proof of when an export came and where it went; a repeat is recognised by its UUID and the hash of its body"})
+		w.remains(api.Remains{Where: "workflows of Temporal and logs", What: ids(exports), Until: "their own retention ends",
+			Why: "they have the UUIDs of exports, and no content; " + notErasedHere})
+	}
+	received := map[string]int64{}
+	for _, d := range w.all.Deliveries {
+		received[d.Integration]++
+	}
+	for _, name := range slices.Sorted(maps.Keys(received)) {
+		w.remains(api.Remains{Where: "the system behind integration " + name, Count: received[name], Until: "it erases it",
+			Why: "it received these deliveries, and was not told: ask it to erase the person"})
+	}
+	if len(w.all.Left) > 0 {
+		w.remains(api.Remains{Where: "files of documents", What: ids(w.all.Left), Until: "the next sweep, or the end of what refers to them",
+			Why: "something else refers to the same file, or it could not be removed yet"})
+	}
+	if len(unread) > 0 {
+		var keys []string
+		for _, e := range unread {
+			keys = append(keys, e.Key)
+		}
+		w.remains(api.Remains{Where: "exports that can't be read", What: ids(keys), Until: withoutEnd,
+			Why: "nobody can tell whether they have the e-mail address: erase those that do by their UUID"})
+	}
+	n, err := w.r.DB.CountMade(w.r.Context(), made(w.receipt, applications, exports))
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		w.remains(api.Remains{Where: "idempotency", Count: n, Until: "a day after the request",
+			Why: "so that a repeated request does not make it again; ids alone"})
+	}
+	w.remains(api.Remains{Where: "audit and logs", Until: rows,
+		Why: "who did what; the audit has this erasure by the number of its receipt, logs have ids of before"})
+	w.remains(api.Remains{Where: "the list of erasures", Count: int64(len(w.receipt.List.Entries)), Until: withoutEnd,
+		Why: "a keyed hash, so that a gateway with a restored backup erases again"})
+	w.remains(api.Remains{Where: "backups from before " + w.receipt.ErasedAt.Format(time.RFC3339), Until: withoutEnd,
+		Why: notErasedHere + " in them; one that is put back is erased again before the gateway serves"})
+	return nil
+}
+
+func ids(all []string) []api.RemainingID {
+	what := make([]api.RemainingID, len(all))
+	for n, id := range all {
+		what[n].ID = id
+	}
+	return what
+}
+
+// made are the locations below which requests made what was erased.
+func made(receipt *api.ErasureReceipt, applications, exports []string) (all []string) {
+	for _, of := range []struct {
+		list string
+		ids  []string
+	}{{"candidates", receipt.Candidates}, {"job-applications", applications}, {"exports", exports}} {
+		for _, id := range of.ids {
+			all = append(all, rest.PathOf("/v1/tenants", receipt.Tenant, of.list, id))
+		}
+	}
+	return all
+}

@@ -1,0 +1,106 @@
+package manageapi_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/erasure"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// erased asks for the erasure of a person, and returns the receipt, whose signature is right.
+func (b *fixture) erased(body string) (receipt api.ErasureReceipt) {
+	b.t.Helper()
+	var signed struct {
+		Receipt        json.RawMessage
+		Key, Signature string
+	}
+	require.NoError(b.t, json.Unmarshal([]byte(b.must(http.StatusOK, http.MethodPost, "/v1/tenants/acme/people/erase", body).body), &signed))
+	var key api.ErasureKey
+	require.NoError(b.t, json.Unmarshal([]byte(b.must(http.StatusOK, http.MethodGet, "/v1/erasure-key", "").body), &key))
+	require.Equal(b.t, key.Key, signed.Key)
+	require.NoError(b.t, erasure.Verify(signed.Receipt, signed.Signature, key.Key))
+	require.Error(b.t, erasure.Verify([]byte(strings.Replace(string(signed.Receipt), "acme", "acne", 1)), signed.Signature, key.Key))
+	require.NoError(b.t, json.Unmarshal(signed.Receipt, &receipt))
+	return receipt
+}
+
+// TestErasureOfAPerson erases a candidate of the service role with an application, and the exports that came about them;
+// others stay. The receipt says what was there and what remains.
+func TestErasureOfAPerson(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const path = "/v1/tenants/acme/people/erase"
+	require.Contains(t, b.must(http.StatusConflict, http.MethodPost, path, `{"candidate":"c-1"}`).body, "add the option erasures")
+	list, err := erasure.Open(filepath.Join(b.Folder, "erasures"))
+	require.NoError(t, err)
+	b.Runtime.Retention.List = list
+	b.must(http.StatusUnprocessableEntity, http.MethodPost, path, `{}`)
+	b.must(http.StatusNotFound, http.MethodPost, path, `{"email":"nobody@example.com"}`)
+
+	body := func(id, email string) func(*model.Export) {
+		return func(e *model.Export) {
+			e.CandidateID = id
+			e.Body = []byte(`{"candidate":{"person":{"id":{"value":"` + id + `"},"communication":{"email":[{"address":"first@example.com"},{"address":"` +
+				email + `"}]}},"profiles":[]}}`)
+		}
+	}
+	e := b.export("acme", "u-zoe", body("c-1", "Zoe@example.com"))
+	b.delivery(e, "hris", model.Delivered, 200)
+	b.export("acme", "u-alone", body("", "zoe@example.com"))
+	jo := b.export("acme", "u-jo", body("c-jo", "jo@example.com"))
+	for id, email := range map[string]string{"c-1": "zoe@example.com", "c-jo": "jo@example.com"} {
+		b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/acme/candidates/"+id, `{"name":{"given":"Z"},"email":["`+email+`"]}`)
+		b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/acme/job-applications/a-"+id, `{"candidate":"`+id+`"}`)
+		b.must(http.StatusCreated, http.MethodPost, "/v1/tenants/acme/job-applications/a-"+id+"/documents?id=resume", "a resume of "+id)
+	}
+
+	r := b.erased(`{"email":"ZOE@example.com"}`)
+	require.Equal(t, []string{"c-1"}, r.Candidates)
+	erased := map[string]int64{}
+	for _, one := range r.Erased {
+		where, _, _ := strings.Cut(one.Where, ":")
+		erased[where] = one.Count
+	}
+	require.EqualValues(t, 1, erased["candidates"])
+	require.EqualValues(t, 1, erased["job_applications"])
+	require.EqualValues(t, 1, erased["application_documents"])
+	require.EqualValues(t, 2, erased["exports"])
+	require.NotZero(t, erased["files of documents"])
+	remains := map[string]api.Remains{}
+	for _, one := range r.Remains {
+		remains[one.Where] = one
+		require.NotEmpty(t, one.Why)
+		require.NotEmpty(t, one.Until)
+	}
+	require.EqualValues(t, 1, remains["the system behind integration hris"].Count)
+	require.Len(t, remains["exports, deliveries, attempts"].What, 2)
+	require.Len(t, r.List.Entries, 2)
+
+	b.must(http.StatusNotFound, http.MethodGet, "/v1/tenants/acme/candidates/c-1", "")
+	b.must(http.StatusNotFound, http.MethodGet, "/v1/tenants/acme/job-applications/a-c-1", "")
+	b.must(http.StatusOK, http.MethodGet, "/v1/tenants/acme/candidates/c-jo", "")
+	b.must(http.StatusOK, http.MethodGet, "/v1/tenants/acme/job-applications/a-c-jo", "")
+	for key, gone := range map[string]bool{"u-zoe": true, "u-alone": true, "u-jo": false} {
+		require.Equal(t, gone, strings.Contains(b.must(http.StatusOK, http.MethodGet, "/v1/tenants/acme/exports/"+key, "").body, "erasedAt"), key)
+	}
+	require.NoError(t, b.Runtime.Store().LoadBody(t.Context(), jo))
+	entries, _, err := b.Runtime.Store().ListAudit(t.Context(), store.AuditFilter{Object: "erasures/" + r.ID})
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+
+	positions, err := b.Runtime.Store().ErasurePositions(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, positions, "the fixture did not open it at its start")
+	again, err := b.Runtime.Retention.EraseAgain(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 2, again.Entries)
+	require.Zero(t, again.Exports+again.Candidates, "nothing is left to erase")
+}
