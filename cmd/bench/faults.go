@@ -28,7 +28,7 @@ var clusterFaults = []fault{
 		return nil
 	}},
 	{"temporal-twice", func(b *bench, f *flow, mark func() error) error {
-		return twice(func() error {
+		return doTwice(func() error {
 			f.temporal.kill()
 			err := mark()
 			time.Sleep(b.minute / 6)
@@ -36,7 +36,7 @@ var clusterFaults = []fault{
 		}, b.minute/3)
 	}},
 	{"postgres-twice", func(b *bench, f *flow, mark func() error) error {
-		return twice(func() error {
+		return doTwice(func() error {
 			if err := inTurn(mark, b.postgres.Stop); err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ var clusterFaults = []fault{
 	{"temporal-frozen", func(b *bench, f *flow, mark func() error) error { return f.temporal.freeze(b.minute/2, mark) }},
 }
 
-func twice(do func() error, pause time.Duration) error {
+func doTwice(do func() error, pause time.Duration) error {
 	return inTurn(do, func() error { time.Sleep(pause); return do() })
 }
 
@@ -120,12 +120,13 @@ func (b *bench) survive(one fault) (s survived, err error) {
 		return s, err
 	}
 	defer f.close()
+	underWay := map[arrival]bool{}
 	s.PerSecond = b.perSecond
 	l := flowLoad{connections: connections, perSecond: b.perSecond, tenants: tenantsWithFaults, body: b.body, documented: body}
 	err = f.whileSending(l, func() error {
 		time.Sleep(b.minute / 6)
 		began := time.Now()
-		err := one.run(b, f, f.mark(&s.UnderWay))
+		err := one.run(b, f, f.mark(underWay))
 		s.Fault = time.Since(began).Seconds()
 		time.Sleep(b.minute / 3)
 		return err
@@ -138,7 +139,7 @@ func (b *bench) survive(one fault) (s survived, err error) {
 	}
 	s.Lost, s.Twice = f.lostAndTwice()
 	m := f.measured(time.Time{}, 0, "")
-	s.Acknowledged, s.Last = m.Exports, m.Last
+	s.Acknowledged, s.Last, s.UnderWay = m.Exports, m.Last, len(underWay)
 	s.Documents = len(f.links)
 	s.Missing = f.documentsMissing(document)
 	return s, nil

@@ -27,10 +27,11 @@ type flow struct {
 	arrived  map[string]time.Time
 	acks     []time.Duration // from request to acknowledgement
 	attempts int
-	repeated int         // exports that arrived again after they were answered 200
-	refusing string      // tenant whose partner answers 503
-	down     atomic.Bool // all partners answer 503
-	links    []string    // to documents in the bucket, in exports that arrived
+	repeated int            // exports that arrived again after they were answered 200
+	again    map[string]int // how often each of them did
+	refusing string         // tenant whose partner answers 503
+	down     atomic.Bool    // all partners answer 503
+	links    []string       // to documents in the bucket, in exports that arrived
 	closers  []func()
 }
 
@@ -173,6 +174,7 @@ func (f *flow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	uuid := r.Header.Get("X-Service-UUID")
 	if _, again := f.arrived[uuid]; again {
 		f.repeated++
+		f.again[uuid]++
 		return
 	}
 	f.arrived[uuid] = now
@@ -204,7 +206,8 @@ func (f *flow) run(l flowLoad) (flowed, error) {
 func (f *flow) reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.acked, f.arrived, f.acks, f.repeated = map[string]acked{}, map[string]time.Time{}, nil, 0
+	f.acked, f.arrived, f.acks = map[string]acked{}, map[string]time.Time{}, nil
+	f.repeated, f.again = 0, map[string]int{}
 }
 
 // send sends exports, and returns how long that took. The nodes share its connections.

@@ -125,19 +125,20 @@ func (b *bench) recover(one fault) (r recovered, err error) {
 		return r, err
 	}
 	defer f.close()
+	underWay := map[arrival]bool{}
 	r.PerSecond = b.perSecond
 	for range b.times {
-		if err := b.recoverOnce(f, one, &r); err != nil {
+		if err := b.recoverOnce(f, one, &r, underWay); err != nil {
 			return r, err
 		}
 	}
 	r.Lost, r.Twice = f.lostAndTwice()
-	r.Acknowledged = len(f.acked)
+	r.Acknowledged, r.UnderWay = len(f.acked), len(underWay)
 	_, r.Ratio, _ = quartiles(r.Ratios)
 	return r, nil
 }
 
-func (b *bench) recoverOnce(f *flow, one fault, r *recovered) error {
+func (b *bench) recoverOnce(f *flow, one fault, r *recovered, underWay map[arrival]bool) error {
 	l := flowLoad{connections: connections, perSecond: b.perSecond, tenants: tenantsWithFaults, body: b.body}
 	var from, began, over time.Time
 	err := f.whileSending(l, func() error {
@@ -145,7 +146,7 @@ func (b *bench) recoverOnce(f *flow, one fault, r *recovered) error {
 		from = time.Now()
 		time.Sleep(b.minute)
 		began = time.Now()
-		if err := one.run(b, f, f.mark(&r.UnderWay)); err != nil {
+		if err := one.run(b, f, f.mark(underWay)); err != nil {
 			return err
 		}
 		over = time.Now()
@@ -181,11 +182,21 @@ func (f *flow) whileSending(l flowLoad, do func() error) error {
 	return errors.Join(err, <-sent)
 }
 
-// mark returns a function that adds what is under way.
-func (f *flow) mark(underWay *int) func() error {
+// arrival is one of an export's arrivals: 0 is the first.
+type arrival struct {
+	uuid  string
+	times int
+}
+
+// mark returns a function that notes which arrivals are under way. One that is not stored for several calls counts once.
+func (f *flow) mark(underWay map[arrival]bool) func() error {
 	return func() error {
-		n, err := f.notStored()
-		*underWay += n
+		uuids, err := f.notStored()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, uuid := range uuids {
+			underWay[arrival{uuid, f.again[uuid]}] = true
+		}
 		return err
 	}
 }
@@ -222,9 +233,9 @@ func (f *flow) settle() error {
 		return err
 	}
 	return eventually(2*time.Minute, func() error {
-		n, err := f.notStored()
-		if err == nil && n > 0 {
-			err = fmt.Errorf("%d exports that arrived are not stored as delivered", n)
+		uuids, err := f.notStored()
+		if err == nil && len(uuids) > 0 {
+			err = fmt.Errorf("%d exports that arrived are not stored as delivered", len(uuids))
 		}
 		return err
 	})
@@ -242,22 +253,26 @@ func (f *flow) lostAndTwice() (lost, twice int) {
 	return lost, f.repeated
 }
 
-// notStored returns how many exports have arrived that are not stored as delivered: those under way.
-func (f *flow) notStored() (int, error) {
+// notStored returns the exports that have arrived and are not stored as delivered: those under way.
+func (f *flow) notStored() (uuids []string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, f.filled)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer conn.Close(ctx)
-	var stored int
-	if err := conn.QueryRow(ctx, `SELECT count(*) FROM deliveries WHERE outcome = 'delivered'`).Scan(&stored); err != nil {
-		return 0, err
-	}
+	rows, _ := conn.Query(ctx, `SELECT key FROM exports
+		WHERE NOT EXISTS (SELECT 1 FROM deliveries WHERE export_id = exports.id AND outcome = 'delivered')`)
+	undelivered, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.arrived) - stored, nil
+	for _, uuid := range undelivered {
+		if _, ok := f.arrived[uuid]; ok {
+			uuids = append(uuids, uuid)
+		}
+	}
+	return uuids, err
 }
 
 // killConnections ends all connections to PostgreSQL.
