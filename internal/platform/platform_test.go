@@ -29,7 +29,8 @@ func TestOtherPackagesAreTheSameOnEverySystem(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (rel == "cmd/temporal-dev" || rel == "cmd/bench" || rel == "cmd/release" || rel == "internal/platform" || rel == "internal/filelock" ||
+		case d.IsDir() && (rel == "cmd/temporal-dev" || rel == "cmd/bench" || rel == "cmd/powercut" || rel == "cmd/release" ||
+			rel == "internal/platform" || rel == "internal/filelock" ||
 			d.Name() == "testdata" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".git")):
 			return filepath.SkipDir
 		case d.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
