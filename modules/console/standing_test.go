@@ -16,6 +16,7 @@ import (
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/cli/admin"
 	"github.com/hiregate/hiregate/internal/cli/clitest"
+	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/model"
@@ -90,8 +91,11 @@ func TestEachPlaceSaysTheStateOfTheAPI(t *testing.T) {
 			b.requireOnPages(t, &h)
 			b.requireOnCommandLine(t, &h)
 
-			b.Config.Subscribers = []model.Subscriber{{URL: "https://ops.example/hook", Secret: "s"}}
-			n := notify.Notifier{Store: b.Runtime.Store(), InForce: &b.Runtime.InForce, Now: b.Clock.Now, Log: zap.NewNop()}
+			subscribed := *b.Config // the gateway's own notifier reads that one
+			subscribed.Subscribers = []model.Subscriber{{URL: "https://ops.example/hook", Secret: "s"}}
+			inForce := new(config.InForce)
+			inForce.Push(&subscribed)
+			n := notify.Notifier{Store: b.Runtime.Store(), InForce: inForce, Now: b.Clock.Now, Log: zap.NewNop()}
 			require.NoError(t, n.Look(t.Context()))
 			active, err := b.Runtime.Store().ActiveConditions(t.Context())
 			require.NoError(t, err)
