@@ -168,7 +168,7 @@ func (d *folderDraft) keep(context.Context) error {
 	if err := os.Rename(d.Name(), d.path); err != nil {
 		return fmt.Errorf("naming a document: %w", full(err))
 	}
-	if err := errors.Join(syncFolder(filepath.Dir(d.path)), syncFolder(d.root)); err != nil {
+	if err := errors.Join(platform.SyncFolder(filepath.Dir(d.path)), platform.SyncFolder(d.root)); err != nil {
 		_ = os.Remove(d.path) // the first error counts
 		return fmt.Errorf("writing the folder of a document: %w", full(err))
 	}
@@ -178,14 +178,6 @@ func (d *folderDraft) keep(context.Context) error {
 func (d *folderDraft) discard() {
 	_ = d.Close()           // already closed when it was kept
 	_ = os.Remove(d.Name()) // already renamed when it was kept; otherwise prepare takes it later
-}
-
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // probed is the content that check writes: enough to need disk space, which an empty file does not.

@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
+
+	"github.com/hiregate/hiregate/internal/platform"
 )
 
 // stored are the keys of a list as their file has them.
@@ -68,17 +69,5 @@ func makeKeys(path string) (raw []byte, err error) {
 	if err := os.Rename(f.Name(), keysPath(path)); err != nil {
 		return nil, err
 	}
-	return raw, syncFolder(filepath.Dir(path))
-}
-
-// syncFolder makes the names of files durable. Windows has no such call.
-func syncFolder(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return raw, platform.SyncFolder(filepath.Dir(path))
 }

@@ -3,9 +3,20 @@
 package platform
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"syscall"
 )
+
+// SyncFolder makes the names of the files in a folder durable.
+func SyncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
 
 // openFilesLimit is how many files this process may have open, as " (1024)"; empty when that is not known.
 func openFilesLimit() string {
