@@ -74,3 +74,6 @@ const (
 	Clean       ScanState = "clean"
 	Refused     ScanState = "refused"
 )
+
+// HandsOn reports whether anybody gets the document.
+func (s ScanState) HandsOn() bool { return s != ScanPending && s != Refused }

@@ -74,7 +74,7 @@ type application struct {
 
 // Serves reports whether the file of a document may be taken.
 func (application) Serves(d api.Document) bool {
-	return d.Scan != string(model.ScanPending) && d.Scan != string(model.Refused)
+	return model.ScanState(d.Scan).HandsOn()
 }
 
 // HasFiles reports whether any file of the documents may be taken.

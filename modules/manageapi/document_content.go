@@ -57,7 +57,7 @@ func serveFiles(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(d *model.ApplicationDocument) bool {
-		return d.Scan == model.Refused || d.Scan == model.ScanPending
+		return !d.Scan.HandsOn()
 	})
 	if len(all) == 0 {
 		return nil, problem.New(http.StatusNotFound, "this job application has no file that anybody gets")
