@@ -45,8 +45,9 @@ func (db *DB) ListAudit(ctx context.Context, f AuditFilter) (page []model.AuditE
 		c.is("object =", f.Object)
 	}
 	if f.Below != "" {
-		c.is("object >=", f.Below)
-		c.is("object <", strings.TrimSuffix(f.Below, "/")+"0") // 0 follows the slash
+		first, end := below(strings.TrimSuffix(f.Below, "/"))
+		c.is("object >=", first)
+		c.is("object <", end)
 	}
 	if f.Action != "" {
 		c.is("action =", f.Action)
@@ -69,6 +70,9 @@ func (db *DB) ListAudit(ctx context.Context, f AuditFilter) (page []model.AuditE
 			` ORDER BY at DESC, id DESC`, c.args...)
 }
 
+// below returns the first path below another one, and the end of those that are: 0 follows the slash.
+func below(path string) (first, end string) { return path + "/", path + "0" }
+
 // forgotten stands in the audit for the id of what was erased.
 const forgotten = "erased"
 
@@ -80,8 +84,9 @@ func (tx *Tx) ForgetInAudit(tenant, candidate string, applications []string) (en
 		objects["job-applications/"+id] = "job-applications/" + forgotten
 	}
 	for _, object := range slices.Sorted(maps.Keys(objects)) {
+		first, end := below(object)
 		n, err := tx.sql.Exec(`UPDATE audit SET object = $1 WHERE tenant = $2
-			AND (object = $3 OR object >= $4 AND object < $5)`, objects[object], tenant, object, object+"/", object+"0")
+			AND (object = $3 OR object >= $4 AND object < $5)`, objects[object], tenant, object, first, end)
 		if err != nil {
 			return 0, err
 		}

@@ -116,8 +116,9 @@ func (tx *Tx) Do(o *Once, location string, now time.Time) (before string, err er
 // CountMade counts the kept requests that made something at or below some locations.
 func (db *DB) CountMade(ctx context.Context, locations []string) (n int64, err error) {
 	for _, at := range locations {
+		first, end := below(at)
 		one, err := rows.QueryOne(ctx, db.reads, rows.Value[int64], `SELECT count(*) FROM idempotency WHERE location = $1
-			OR location >= $2 AND location < $3`, at, at+"/", at+"0")
+			OR location >= $2 AND location < $3`, at, first, end)
 		if err != nil {
 			return 0, err
 		}
