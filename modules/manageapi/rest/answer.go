@@ -27,8 +27,7 @@ type answer struct {
 
 func (a *answer) write(w http.ResponseWriter) {
 	h := w.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
+	keepPrivate(h)
 	for name, value := range map[string]string{"ETag": a.etag, "Location": a.location} {
 		if value != "" {
 			h.Set(name, value)
@@ -41,14 +40,18 @@ func (a *answer) write(w http.ResponseWriter) {
 	w.Write(a.body)
 }
 
+// keepPrivate sets what each answer has: nobody keeps it, or takes it for another type.
+func keepPrivate(h http.Header) {
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+}
+
 // Stream writes an answer with its header while it is made. Where that fails, the connection breaks, so that no part of
 // it looks complete.
 type Stream func(http.ResponseWriter, *http.Request) error
 
 func (r *Request) stream(write Stream) {
-	h := r.Writer.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
+	keepPrivate(r.Writer.Header())
 	if err := write(r.Writer, r.Request); err != nil {
 		r.Log.Error("the management API could not write an answer to its end", zap.String("path", r.Pattern),
 			zap.Error(err))
