@@ -116,7 +116,8 @@ notes it. A file that exists is not overwritten.`,
 		}
 		defer answer.Body.Close()
 		if name == "-" {
-			return downloaded(io.Copy(cmd.OutOrStdout(), answer.Body))
+			_, err := io.Copy(cmd.OutOrStdout(), answer.Body)
+			return brokenOff(err)
 		}
 		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
@@ -124,7 +125,7 @@ notes it. A file that exists is not overwritten.`,
 		}
 		_, err = io.Copy(file, answer.Body)
 		if err := errors.Join(err, file.Close()); err != nil {
-			return errors.Join(downloaded(0, err), os.Remove(name))
+			return errors.Join(brokenOff(err), os.Remove(name))
 		}
 		return nil
 	})
@@ -132,10 +133,10 @@ notes it. A file that exists is not overwritten.`,
 	return cmd
 }
 
-// downloaded makes a sentence of the error of a download.
-func downloaded(_ int64, err error) error {
+// brokenOff makes a sentence of the error of a download, if there is one.
+func brokenOff(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("the file broke off, and nothing of it is kept; the gateway's log says why: %w", terminal.Cause(err))
+	return fmt.Errorf("the file broke off and is not whole; the gateway's log says why: %w", terminal.Cause(err))
 }
