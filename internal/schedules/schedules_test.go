@@ -282,11 +282,9 @@ func (w *world) compareCounts(quarantined int) error {
 	}
 	for at, r := range w.receivers {
 		counted := hours[at].Week
-		if counted.Attempts > int64(r.attempts) || counted.Delivered > int64(r.took) {
-			w.violated("%d attempts at %s/%s are counted, %d of them delivered, and it saw %d and took %d", counted.Attempts,
-				at.Tenant, at.Integration, counted.Delivered, r.attempts, r.took)
-		}
-		if len(w.excused) == 1 && (counted.Attempts != int64(r.attempts) || counted.Delivered != int64(r.took)) {
+		more := counted.Attempts > int64(r.attempts) || counted.Delivered > int64(r.took)
+		fewer := counted.Attempts < int64(r.attempts) || counted.Delivered < int64(r.took)
+		if more || fewer && len(w.excused) == 1 { // heal alone: nothing ended before it was stored
 			w.violated("%d attempts at %s/%s are counted, %d of them delivered, and it saw %d and took %d", counted.Attempts,
 				at.Tenant, at.Integration, counted.Delivered, r.attempts, r.took)
 		}
