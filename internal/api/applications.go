@@ -32,6 +32,23 @@ type Answers struct {
 	Answers    []model.Given `json:"answers"` // in the order of the questions
 }
 
+// JobApplicationList is a page of job applications. It may be shorter than was asked for before the last one.
+type JobApplicationList struct {
+	Items []ListedJobApplication `json:"items"`
+	Next  *string                `json:"next"` // the cursor of the next page; null on the last one
+	// a cursor for later, in lists that do not begin with the newest: with it, what comes after this page is listed, also
+	// what commits late
+	Resume string   `json:"resume,omitempty"`
+	Erased []string `json:"erased,omitempty"` // in lists by change: the ids of those that were erased, whatever the filters
+	Count  *Count   `json:"count,omitempty"`  // how many the filters choose, if that is asked for: 100,000 are looked at
+}
+
+// ListedJobApplication is a job application in a list.
+type ListedJobApplication struct {
+	model.JobApplication
+	Answers *Answers `json:"answers,omitempty"` // if they are asked for; absent: it did not come by the Apply API
+}
+
 // TransitionInput moves a job application into a step.
 type TransitionInput struct {
 	Step string `json:"step" schema:"ref=ShortName"`

@@ -40,6 +40,7 @@ func (r *Runtime) reseal(ctx context.Context) {
 // on.
 func (r *Runtime) sealPeople(ctx context.Context) {
 	failed := false
+	r.completeLists(ctx)
 	for gap := time.Second; ctx.Err() == nil; wait.For(ctx, gap) {
 		if !r.Store().SealsPeople() {
 			continue
@@ -47,6 +48,9 @@ func (r *Runtime) sealPeople(ctx context.Context) {
 		n, err := r.Store().SealPeople(ctx)
 		if n > 0 {
 			r.log.Info("stored candidates, job applications and answers were sealed", zap.Int("rows", n))
+		}
+		if n > 0 {
+			r.completeLists(ctx)
 		}
 		if err == nil {
 			return
@@ -56,6 +60,23 @@ func (r *Runtime) sealPeople(ctx context.Context) {
 				zap.Error(err))
 		}
 		failed, gap = true, time.Minute
+	}
+}
+
+// completeLists has what an earlier release stored, or what is sealed now, be found in lists.
+func (r *Runtime) completeLists(ctx context.Context) {
+	for failed := false; ctx.Err() == nil; wait.For(ctx, time.Minute) {
+		n, err := r.Store().CompleteLists(ctx, r.now())
+		if n > 0 {
+			r.log.Info("lists of stored candidates and job applications were completed", zap.Int("rows", n))
+		}
+		if err == nil {
+			return
+		}
+		if !failed && ctx.Err() == nil {
+			r.log.Error("some stored candidates or job applications are not found in lists; it is tried again", zap.Error(err))
+		}
+		failed = true
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 // Problem is an error that is answered to the sender of a request. Detail is a sentence that says what to do; it contains
 // nothing of the request's body.
 type Problem struct {
-	// Code names the error for machines, as in RFC 6749 section 5.2. application/problem+json does not show it.
-	Code   string `json:"-"`
+	// Code names the error for machines: as in RFC 6749 section 5.2, or where errors of one status need different actions.
+	Code   string `json:"code,omitempty"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
@@ -45,6 +45,12 @@ func (p *Problem) Error() string { return p.Detail }
 // Challenge adds the header WWW-Authenticate.
 func (p *Problem) Challenge(challenge string) *Problem {
 	p.challenge = challenge
+	return p
+}
+
+// WithCode adds a code.
+func (p *Problem) WithCode(code string) *Problem {
+	p.Code = code
 	return p
 }
 

@@ -28,6 +28,9 @@ const (
 	shortestRows = store.HealthKept
 	longest      = 36_500 * day
 
+	// erasedListed is for how long lists have the ids of erased job applications.
+	erasedListed = 90 * day
+
 	// DefaultRows is for how long rows are kept by default, or for as long as content, if that is longer.
 	DefaultRows = 400 * day
 	// Forever is written for rows that are never deleted.
@@ -115,7 +118,7 @@ func (r *Retention) DeleteExports(ctx context.Context) (deleted int, err error) 
 }
 
 // DeleteOld deletes the other rows that end by themselves, hundreds at a time, and returns how many: the counts of
-// attempts, of what waited and of refused answers after 90 days, the sessions of the console that have ended, and, as
+// attempts, of what waited and of refused answers and the ids of erased job applications after 90 days, the sessions of the console that have ended, and, as
 // the configuration in force says, the entries of the audit and the redeliveries of ranges.
 func (r *Retention) DeleteOld(ctx context.Context) (deleted int, err error) {
 	c, now := r.InForce.Current(), r.Now()
@@ -125,6 +128,7 @@ func (r *Retention) DeleteOld(ctx context.Context) (deleted int, err error) {
 		func(tx *store.Tx) (int64, error) { return tx.DeleteQuarters(counted) },
 		func(tx *store.Tx) (int64, error) { return tx.DeleteRefusedAnswers(counted) },
 		func(tx *store.Tx) (int64, error) { return tx.DeleteExpiredConsoleSessions(now, 500) },
+		func(tx *store.Tx) (int64, error) { return tx.ForgetErased(now.Add(-erasedListed)) },
 	}
 	if c != nil && c.RetentionRows > 0 {
 		kept := now.Add(-c.RetentionRows)

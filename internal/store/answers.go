@@ -21,6 +21,10 @@ func (tx *Tx) InsertApplicationAnswers(tenant, application string, s *model.Appl
 	if err != nil {
 		return err
 	}
+	c := tx.applicationChanged(tenant, application, time.Time{})
+	if c.source, c.apiUser, err = tx.db.dataKeys.listedAnswers(tenant, s.Source, s.APIUser); err != nil {
+		return err
+	}
 	return tx.sql.Run(`INSERT INTO application_answers (tenant, application, data) VALUES ($1, $2, $3)`,
 		tenant, application, kept)
 }
@@ -44,17 +48,42 @@ func (tx *Tx) UpdateComplianceJob(a *model.JobApplication) error {
 
 // ApplicationAnswers reads what came with a job application; ErrNotFound when it came from elsewhere.
 func (db *DB) ApplicationAnswers(ctx context.Context, tenant, application string) (*model.ApplicationAnswers, error) {
-	kept, err := rows.QueryOne(ctx, db.reads, rows.Value[[]byte],
-		`SELECT data FROM application_answers WHERE tenant = $1 AND application = $2`, tenant, application)
+	kept, err := rows.QueryOne(ctx, db.reads, scanAnswers, selectAnswers+`= $2`, tenant, application)
 	if err != nil {
 		return nil, err
 	}
-	data, err := unwrapPerson(db.opening(ctx), answersData, personRow(tenant, application), kept)
+	return kept.open(db.opening(ctx), tenant)
+}
+
+const selectAnswers = `SELECT application, data FROM application_answers WHERE tenant = $1 AND application `
+
+// keptAnswers are the answers of a job application as they lie in their row.
+type keptAnswers struct {
+	application string
+	data        []byte
+}
+
+func scanAnswers(r row) (k keptAnswers, err error) {
+	err = r.Scan(&k.application, &k.data)
+	return k, err
+}
+
+func (k keptAnswers) open(with opening, tenant string) (*model.ApplicationAnswers, error) {
+	data, err := unwrapPerson(with, answersData, personRow(tenant, k.application), k.data)
 	if err != nil {
 		return nil, err
 	}
 	s := new(model.ApplicationAnswers)
 	return s, json.Unmarshal(data, s)
+}
+
+// applicationAnswers is DB.ApplicationAnswers within a transaction; nil when there are none.
+func (tx *Tx) applicationAnswers(tenant, application string) (*model.ApplicationAnswers, error) {
+	kept, there, err := rows.First(rows.QueryTx(tx.sql, scanAnswers, selectAnswers+`= $2`, tenant, application))
+	if err != nil || !there {
+		return nil, err
+	}
+	return kept.open(tx.openPart, tenant)
 }
 
 // ListComplianceAnswers lists what was answered to the compliance groups' questions with a job application.

@@ -16,6 +16,7 @@ func (tx *Tx) InsertApplicationDocument(d *model.ApplicationDocument) (bool, err
 	if err != nil {
 		return false, err
 	}
+	tx.applicationChanged(d.Tenant, d.Application, d.CreatedAt)
 	return tx.sql.Changed(`
 		INSERT INTO application_documents (key, tenant, application, id, descriptions, file_name, media_type, blob,
 		sha256, size, created_at, scan, scan_at, sealed)
@@ -63,6 +64,7 @@ func (tx *Tx) DeleteApplicationDocument(tenant, application, id string, now time
 	if err != nil || !deleted {
 		return false, err
 	}
+	tx.applicationChanged(tenant, application, now)
 	// Only now: the deletion waited for those on other nodes who were putting the document into an export.
 	return true, tx.releaseFile(blob, now)
 }

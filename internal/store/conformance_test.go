@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -62,9 +63,26 @@ func TestResources(t *testing.T) {
 		change: func(a *model.JobApplication) { a.Status.Step = "s-2" },
 		upsert: (*store.Tx).UpsertJobApplication, find: (*store.Tx).JobApplication, get: (*store.DB).JobApplication, delete: (*store.Tx).DeleteJobApplication,
 		list: func(db *store.DB, ctx context.Context, tenant string, p store.Page) ([]*model.JobApplication, string, error) {
-			return db.ListJobApplications(ctx, tenant, store.ApplicationFilter{}, p)
+			return listed(db.ListJobApplications(ctx, tenant, store.ApplicationFilter{Order: store.OldestFirst, Limit: p.Limit, After: position(p)}))
 		},
 	}.conform)
+}
+
+// position is the position that a cursor is.
+func position(p store.Page) int64 {
+	n, _ := strconv.ParseInt(p.After, 10, 64)
+	return n
+}
+
+// listed returns a page of job applications with the cursor of the next one.
+func listed(page store.ApplicationPage, err error) (all []*model.JobApplication, next string, _ error) {
+	for _, a := range page.Items {
+		all = append(all, a.JobApplication)
+	}
+	if page.More {
+		next = strconv.FormatInt(page.End, 10)
+	}
+	return all, next, err
 }
 
 func (r resource[T]) conform(t *testing.T) {

@@ -119,6 +119,7 @@ func (tx *Tx) ClearJobApplication(a *model.JobApplication, now time.Time) error 
 }
 
 func (tx *Tx) clearJobApplication(a *model.JobApplication, now time.Time, erased *ErasedCandidate) error {
+	tx.applicationChanged(a.Tenant, a.ID, now)
 	for _, one := range []struct {
 		table string
 		n     *int64

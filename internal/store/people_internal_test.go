@@ -71,9 +71,9 @@ func requirePerson(t *testing.T, db *DB, p person) {
 	application, err := db.JobApplication(ctx, "acme", at)
 	require.NoError(t, err)
 	require.Equal(t, p.application, application)
-	listed, _, err := db.ListJobApplications(ctx, "acme", ApplicationFilter{Candidate: p.candidate.ID}, Page{})
+	listed, err := db.ListJobApplications(ctx, "acme", ApplicationFilter{Candidate: p.candidate.ID, Answers: true})
 	require.NoError(t, err)
-	require.Equal(t, []*model.JobApplication{p.application}, listed)
+	require.Equal(t, []ListedApplication{{p.application, p.given}}, listed.Items)
 	given, err := db.ApplicationAnswers(ctx, "acme", at)
 	require.NoError(t, err)
 	require.Equal(t, p.given, given)
@@ -116,7 +116,8 @@ func requireCount(t *testing.T, db *DB, want int) {
 func seen(t *testing.T, db *DB) (all string) {
 	t.Helper()
 	for _, q := range []string{`SELECT data, email FROM candidates`, `SELECT data, '' FROM job_applications`,
-		`SELECT data, '' FROM application_answers`, `SELECT value, '' FROM compliance_answers`,
+		`SELECT data, '' FROM application_answers`, `SELECT data, source || api_user FROM application_list l JOIN job_applications a ON a.tenant = l.tenant AND a.id = l.id`,
+		`SELECT value, '' FROM compliance_answers`,
 		`SELECT sealed, file_name || descriptions FROM application_documents`} {
 		texts, err := rows.Query(t.Context(), db.reads, func(r row) (text string, err error) {
 			var kept []byte
@@ -228,6 +229,12 @@ func TestPlainPeopleAreSealedLater(t *testing.T) {
 		n, err = db.SealPeople(t.Context())
 		require.ErrorContains(t, err, "reading a row of candidates")
 		require.Equal(t, 5*len(all), n)
+		n, err = db.CompleteLists(t.Context(), secretsNoon)
+		require.NoError(t, err)
+		require.Equal(t, len(all), n)
+		found, err := db.ListJobApplications(t.Context(), "acme", ApplicationFilter{Source: "Lovelace", Limit: MaxPage})
+		require.NoError(t, err)
+		require.Len(t, found.Items, len(all))
 		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
 			return tx.sql.Run(`DELETE FROM candidates WHERE id = 'damaged'`)
 		}))

@@ -46,6 +46,7 @@ func afterID(last plainRow) []any { return []any{last.tenant, last.id, []byte{ke
 type update struct {
 	statement string
 	args      []any
+	then      string // a statement on what is derived from the row, with its tenant and id; empty: nothing is
 }
 
 // SealPeople seals what is stored plainly of people, from before there was a seal_key, and returns how many rows. It
@@ -104,8 +105,15 @@ func (db *DB) sealPage(ctx context.Context, t peopleTable, page []plainRow) (sea
 			if err != nil {
 				return err
 			}
-			if changed {
-				sealed++
+			if !changed {
+				continue
+			}
+			sealed++
+			if one.then == "" {
+				continue
+			}
+			if err := tx.sql.Run(one.then, one.args[0], one.args[1]); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -137,19 +145,20 @@ func (c collection[T]) sealPlain(k *dataKeys, p plainRow) (u update, err error) 
 		set = append(set, fmt.Sprintf("%s = $%d", column, n+5))
 	}
 	return update{`UPDATE ` + c.table + ` SET ` + strings.Join(set, ", ") + ` WHERE tenant = $1 AND id = $2 AND data = $3`,
-		append([]any{p.tenant, p.id, p.kept, kept}, values...)}, nil
+		append([]any{p.tenant, p.id, p.kept, kept}, values...), ""}, nil
 }
 
 func sealAnswers(k *dataKeys, p plainRow) (u update, err error) {
 	kept, err := k.sealPerson(answersData, personRow(p.tenant, p.id), p.kept)
-	return update{`UPDATE application_answers SET data = $1 WHERE tenant = $2 AND application = $3 AND data = $4`,
-		[]any{kept, p.tenant, p.id, p.kept}}, err
+	return update{`UPDATE application_answers SET data = $3 WHERE tenant = $1 AND application = $2 AND data = $4`,
+		[]any{p.tenant, p.id, kept, p.kept}, `UPDATE application_list SET source = NULL, api_user = NULL WHERE tenant = $1
+		AND id = $2`}, err
 }
 
 func sealComplianceAnswer(k *dataKeys, p plainRow) (u update, err error) {
 	kept, err := k.sealPerson(complianceAnswer, personRow(p.tenant, p.id, p.question), p.kept)
 	return update{`UPDATE compliance_answers SET value = $1 WHERE tenant = $2 AND application = $3 AND question = $4
-		AND value = $5`, []any{kept, p.tenant, p.id, p.question, p.kept}}, err
+		AND value = $5`, []any{kept, p.tenant, p.id, p.question, p.kept}, ""}, err
 }
 
 func sealNames(k *dataKeys, p plainRow) (u update, err error) {
@@ -160,5 +169,5 @@ func sealNames(k *dataKeys, p plainRow) (u update, err error) {
 	n, err := k.names(d)
 	return update{`UPDATE application_documents SET sealed = $1, file_name = $2, descriptions = $3 WHERE tenant = $4
 		AND application = $5 AND id = $6 AND sealed IS NULL`,
-		[]any{n.sealed, n.FileName, rows.JSON(n.Descriptions), p.tenant, p.id, p.question}}, err
+		[]any{n.sealed, n.FileName, rows.JSON(n.Descriptions), p.tenant, p.id, p.question}, ""}, err
 }

@@ -71,10 +71,24 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, _, err = db.ListSteps(ctx, "t", page)
 	note(err)
-	for _, f := range []ApplicationFilter{{}, {Candidate: "c"}, {Job: "j"}, {Step: "s"}} {
-		_, _, err = db.ListJobApplications(ctx, "t", f, page)
-		note(err)
+	for _, f := range []ApplicationFilter{{}, {Candidate: "c"}, {Job: "j"}, {Step: "s"}, {Source: "s"}, {APIUser: "u"},
+		{Since: at, Until: at}, {Job: "j", Step: "s", Source: "s"}} {
+		for _, order := range []ApplicationOrder{NewestFirst, OldestFirst, ByChange} {
+			for _, after := range []int64{0, 7} {
+				f.Order, f.After = order, after
+				_, err = db.ListJobApplications(ctx, "t", f)
+				note(err)
+				_, _, err = db.CountListed(ctx, "t", f)
+				note(err)
+			}
+		}
 	}
+	_, err = db.CompleteLists(ctx, at)
+	note(err)
+	note(db.Write(ctx, func(tx *Tx) error {
+		_, err := tx.ForgetErased(at)
+		return err
+	}))
 	_, _, err = db.ListTransitions(ctx, "t", "a", 7, 10)
 	note(err)
 	_, _, err = db.ListApplicationDocuments(ctx, "t", "a", 7, 10)
@@ -201,7 +215,7 @@ var whole = regexp.MustCompile(`^SCAN [a-z]+( USING INDEX [a-z_]+)?$|USE TEMP B-
 
 // few are the indexes that hold, or are asked for, a few rows only: what needs attention, the deliveries of an export.
 var few = regexp.MustCompile(`deliveries_held|exports_undispatched|exports_unsettled_of_all|exports_quarantined|` +
-	`deliveries_by_export \(export_id=\?\)|SCAN (waiting|failed|expired|ended|counted)$`)
+	`deliveries_by_export \(export_id=\?\)|SCAN (page|waiting|failed|expired|ended|counted)$`)
 
 func TestListsUseIndexesOfSQLite(t *testing.T) {
 	t.Parallel()

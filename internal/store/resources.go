@@ -38,9 +38,9 @@ var steps = collection[model.Step]{"steps", "", nil, func(s *model.Step) (string
 }}
 
 var applications = collection[model.JobApplication]{"job_applications", applicationData,
-	[]string{"candidate", "job", "step"},
+	[]string{"candidate", "job", "step", "listed"},
 	func(a *model.JobApplication) (string, *model.Row, []any) {
-		return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step}
+		return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step, true}
 	}}
 
 // emailKey returns the key of an e-mail address in the index: its case is folded, and it is not too long for an index.
@@ -174,7 +174,11 @@ func listHelpers(ctx context.Context, db rows.Reader) ([]*model.Step, error) {
 
 // UpsertJobApplication writes a job application. Its status is changed with InsertTransition as well.
 func (tx *Tx) UpsertJobApplication(a *model.JobApplication, now time.Time) error {
-	return applications.upsert(tx, a, now)
+	if err := applications.upsert(tx, a, now); err != nil {
+		return err
+	}
+	tx.applicationChanged(a.Tenant, a.ID, now).erased = false
+	return nil
 }
 
 // JobApplication finds a job application within a transaction.
@@ -193,27 +197,16 @@ func (tx *Tx) IsJobUsed(tenant, boardCode string) (bool, error) {
 	return len(all) > 0, err
 }
 
-// DeleteJobApplication removes a job application.
-func (tx *Tx) DeleteJobApplication(a *model.JobApplication) error { return applications.delete(tx, a) }
+// DeleteJobApplication removes a job application. Lists by change have its id from now on.
+func (tx *Tx) DeleteJobApplication(a *model.JobApplication) error {
+	if err := applications.delete(tx, a); err != nil {
+		return err
+	}
+	tx.applicationChanged(a.Tenant, a.ID, time.Time{}).erased = true
+	return nil
+}
 
 // JobApplication reads a job application; ErrNotFound when there is none.
 func (db *DB) JobApplication(ctx context.Context, tenant, id string) (*model.JobApplication, error) {
 	return applications.get(ctx, db, tenant, id)
-}
-
-// ApplicationFilter chooses job applications by one of its fields; all of them when each is empty.
-type ApplicationFilter struct{ Candidate, Job, Step string }
-
-// ListJobApplications lists job applications by id.
-func (db *DB) ListJobApplications(ctx context.Context, tenant string, f ApplicationFilter,
-	p Page) ([]*model.JobApplication, string, error) {
-	switch {
-	case f.Candidate != "":
-		return applications.list(ctx, db, tenant, "candidate", []string{f.Candidate}, p)
-	case f.Job != "":
-		return applications.list(ctx, db, tenant, "job", []string{f.Job}, p)
-	case f.Step != "":
-		return applications.list(ctx, db, tenant, "step", []string{f.Step}, p)
-	}
-	return applications.list(ctx, db, tenant, "", nil, p)
 }

@@ -163,24 +163,28 @@ func TestJobApplicationsAreFiltered(t *testing.T) {
 			return tx.UpsertJobApplication(&model.JobApplication{Row: model.Row{Tenant: "acme"}, ID: "a-00", Candidate: "c-0"}, noon)
 		})
 		list := func(f store.ApplicationFilter) (ids []string) {
-			for p := (store.Page{Limit: 4}); ; {
-				page, next, err := db.ListJobApplications(t.Context(), "initech", f, p)
+			count, more, err := db.CountListed(t.Context(), "initech", f)
+			require.NoError(t, err)
+			require.False(t, more)
+			for f.Order, f.Limit = store.OldestFirst, 4; ; {
+				page, err := db.ListJobApplications(t.Context(), "initech", f)
 				require.NoError(t, err)
-				require.LessOrEqual(t, len(page), 4)
-				for _, a := range page {
+				require.LessOrEqual(t, len(page.Items), 4)
+				for _, a := range page.Items {
 					require.Equal(t, "initech", a.Tenant)
 					ids = append(ids, a.ID)
 				}
-				if next == "" {
+				if f.After = page.End; !page.More {
+					require.EqualValues(t, len(ids), count)
 					return ids
 				}
-				p.After = next
 			}
 		}
 		require.Len(t, list(store.ApplicationFilter{}), 25)
 		require.Equal(t, []string{"a-03", "a-08", "a-13", "a-18", "a-23"}, list(store.ApplicationFilter{Job: "J-3"}))
 		require.Len(t, list(store.ApplicationFilter{Candidate: "c-1"}), 12)
 		require.Len(t, list(store.ApplicationFilter{Step: "s-0"}), 9)
+		require.Equal(t, []string{"a-03"}, list(store.ApplicationFilter{Job: "J-3", Candidate: "c-1", Step: "s-0"}), "filters combine")
 		write(t, db, func(tx *store.Tx) error {
 			of, err := tx.ListJobApplicationsOf("initech", "c-1", 100)
 			require.Len(t, of, 12)

@@ -53,6 +53,7 @@ func (tx *Tx) FinishScan(d *model.ApplicationDocument, found string, now time.Ti
 	if err != nil || n == 0 {
 		return false, err
 	}
+	tx.applicationChanged(d.Tenant, d.Application, now)
 	if err := tx.sql.Run(`UPDATE documents SET state = $1, reason = $2 WHERE scan_of = $3 AND state = 'scanning'`,
 		string(state), reason, d.Key); err != nil {
 		return false, err

@@ -219,10 +219,13 @@ func (b *fixture) requireTaken(w *httptest.ResponseRecorder) string {
 // applications are a tenant's job applications.
 func (b *fixture) applications(tenant string) []*model.JobApplication {
 	b.t.Helper()
-	all, next, err := b.Runtime.Store().ListJobApplications(b.t.Context(), tenant, store.ApplicationFilter{},
-		store.Page{Limit: store.MaxPage})
+	page, err := b.Runtime.Store().ListJobApplications(b.t.Context(), tenant, store.ApplicationFilter{Limit: store.MaxPage})
 	require.NoError(b.t, err)
-	require.Empty(b.t, next)
+	require.False(b.t, page.More)
+	var all []*model.JobApplication
+	for _, a := range page.Items {
+		all = append(all, a.JobApplication)
+	}
 	return all
 }
 

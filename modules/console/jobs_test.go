@@ -108,10 +108,9 @@ func TestJobIsPreviewed(t *testing.T) {
 	w = b.upload(recruiter, check, right, map[string]string{"answer.2 Ward": "%PDF-1.4\n" + strings.Repeat("x", 100_000)})
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	require.Contains(t, w.Body.String(), "The Apply API would accept these answers.")
-	all, _, err := b.Runtime.Store().ListJobApplications(t.Context(), "globex", store.ApplicationFilter{},
-		store.Page{Limit: 10})
+	listed, err := b.Runtime.Store().ListJobApplications(t.Context(), "globex", store.ApplicationFilter{})
 	require.NoError(t, err)
-	require.Empty(t, all)
+	require.Empty(t, listed.Items)
 
 	w = b.upload(recruiter, check, nil, map[string]string{"answer.2 Ward": strings.Repeat("x", maxUpload)})
 	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
@@ -22,7 +23,11 @@ func showAnswers(r *rest.Request) (any, error) {
 	if err := r.AuditAlone(); err != nil {
 		return nil, err
 	}
-	return api.Answers{Source: sent.Source, APIUser: sent.APIUser, ReceivedAt: a.CreatedAt, Answers: sent.Answers}, nil
+	return sentAnswers(a, sent), nil
+}
+
+func sentAnswers(a *model.JobApplication, sent *model.ApplicationAnswers) *api.Answers {
+	return &api.Answers{Source: sent.Source, APIUser: sent.APIUser, ReceivedAt: a.CreatedAt, Answers: sent.Answers}
 }
 
 var noAnswers = problem.New(http.StatusNotFound,

@@ -12,8 +12,7 @@ import (
 
 var applications = rest.Stored[model.JobApplication]{
 	Word: "job application", Path: "job-applications", List: "job-application", Personal: true,
-	Filters: []string{"candidate", "job", "step"},
-	Missing: noApplication, Rows: listApplications,
+	Filters: applicationFilters, Missing: noApplication, Page: listApplications, PageAction: "show-answers",
 	ID:     func(a *model.JobApplication) *string { return &a.ID },
 	Row:    func(a *model.JobApplication) *model.Row { return &a.Row },
 	Get:    (*store.DB).JobApplication,
@@ -61,19 +60,3 @@ func settleApplication(tx *store.Tx, a, before *model.JobApplication) error {
 }
 
 var noApplication = problem.New(http.StatusNotFound, "this tenant has no job application of that id")
-
-// listApplications lists a tenant's job applications: of a candidate, for a job, in a step, or all of them.
-func listApplications(r *rest.Request) ([]*model.JobApplication, string, error) {
-	f := store.ApplicationFilter{Candidate: r.Query.Get("candidate"), Job: r.Query.Get("job"), Step: r.Query.Get("step")}
-	given := 0
-	for _, value := range []string{f.Candidate, f.Job, f.Step} {
-		if value != "" {
-			given++
-		}
-	}
-	if given > 1 {
-		return nil, "", problem.New(http.StatusBadRequest,
-			"candidate, job and step exclude each other: leave all but one out")
-	}
-	return r.DB.ListJobApplications(r.Context(), r.Tenant.Name, f, r.Page.Rows())
-}

@@ -55,9 +55,8 @@ func (d *dump) held() (bool, error) {
 	if !errors.Is(err, store.ErrNotFound) {
 		return err == nil, err
 	}
-	applications, _, err := d.DB.ListJobApplications(d.Context(), d.tenant,
-		store.ApplicationFilter{Candidate: d.candidate}, store.Page{Limit: 1})
-	if err != nil || len(applications) > 0 {
+	page, err := d.DB.ListJobApplications(d.Context(), d.tenant, store.ApplicationFilter{Candidate: d.candidate, Limit: 1})
+	if err != nil || len(page.Items) > 0 {
 		return err == nil, err
 	}
 	exports, _, err := d.DB.ListExports(d.Context(), d.exports(1))
@@ -94,19 +93,19 @@ func (d *dump) write(w io.Writer) error {
 }
 
 func (d *dump) writeApplications() error {
-	of := store.ApplicationFilter{Candidate: d.candidate}
-	for n, p := 0, (store.Page{}); ; {
-		page, next, err := d.DB.ListJobApplications(d.Context(), d.tenant, of, p)
+	f := store.ApplicationFilter{Candidate: d.candidate, Order: store.OldestFirst}
+	for n := 0; ; {
+		page, err := d.DB.ListJobApplications(d.Context(), d.tenant, f)
 		if err != nil {
 			return err
 		}
-		for _, a := range page {
+		for _, a := range page.Items {
 			n++
-			if err := d.writeApplication(fmt.Sprintf("applications/%04d/", n), a); err != nil {
+			if err := d.writeApplication(fmt.Sprintf("applications/%04d/", n), a.JobApplication); err != nil {
 				return err
 			}
 		}
-		if p.After = next; next == "" {
+		if f.After = page.End; !page.More {
 			return nil
 		}
 	}

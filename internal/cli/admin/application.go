@@ -36,6 +36,13 @@ var applications = noun[model.JobApplication]{
 		{flag: "candidate", help: "those of the candidate with this id only"},
 		{flag: "job", help: "those for the job with this job board code only"},
 		{flag: "step", help: "those that stand at the step with this id only"},
+		{flag: "source", help: "those whose applicants found the job there only"},
+		{flag: "api-user", parameter: "apiUser", help: "those that this user of the Apply API sent only"},
+		{flag: "since", time: true, help: "those that arrived at this time or later only, such as 2h or 2026-11-20T12:00:00Z"},
+		{flag: "until", time: true, help: "those that arrived before this time only"},
+		{flag: "updated-since", parameter: "updatedSince", time: true, help: "by their last changes, those since then only"},
+		{flag: "order", help: "oldest: the oldest first; changed: by their last changes (default: the newest first)"},
+		{flag: "answers", boolean: true, help: "with what the applicants sent, in --json; the audit notes it"},
 	},
 	columns: []string{"application", "candidate", "job board code", "step", "entered", "updated"},
 	fields: func(j *model.JobApplication) []field {

@@ -113,7 +113,7 @@ var words = map[string][]string{
 	"outcome":           {"retrying", "held", "delivered", "failed", "expired"},
 	"redeliver outcome": {"delivered", "failed", "expired"},
 	"class":             textsOf(model.Faults),
-	"order":             {"oldest"},
+	"order":             {"oldest", "changed"},
 	"mode":              {"failed", "missing", "all"},
 	"role":              {"viewer", "operator", "compliance", "admin"},
 	"documents":         {"rehost", "passthrough", "inline"},

@@ -51,7 +51,7 @@ func (a *Client) eachExport(ctx context.Context, f *exportRange, query url.Value
 	if f.undelivered {
 		query.Set("undelivered", "true")
 	}
-	if err := cmp.Or(setTime(query, "since", f.since), setTime(query, "until", f.until)); err != nil {
+	if err := cmp.Or(setTime(query, "since", "since", f.since), setTime(query, "until", "until", f.until)); err != nil {
 		return err
 	}
 	for none := true; ; {

@@ -37,14 +37,14 @@ func (f *filter) apply(fl *pflag.FlagSet, query url.Values, tenant bool) error {
 	case f.ofTenant && !tenant:
 		return fmt.Errorf("--%s is a name within a tenant: add --tenant", f.flag)
 	case f.time:
-		return setTime(query, f.flag, value)
+		return setTime(query, f.flag, cmp.Or(f.parameter, f.flag), value)
 	}
 	query.Set(cmp.Or(f.parameter, f.flag), value)
 	return nil
 }
 
-// setTime adds the value of a flag such as --since to a query, unless it is empty.
-func setTime(query url.Values, flag, value string) error {
+// setTime adds the value of a flag such as --since to a query, as a parameter, unless it is empty.
+func setTime(query url.Values, flag, parameter, value string) error {
 	if value == "" {
 		return nil
 	}
@@ -52,6 +52,6 @@ func setTime(query url.Values, flag, value string) error {
 	if err != nil {
 		return fmt.Errorf("--%s: %w", flag, err)
 	}
-	query.Set(flag, at.Format(time.RFC3339Nano))
+	query.Set(parameter, at.Format(time.RFC3339Nano))
 	return nil
 }

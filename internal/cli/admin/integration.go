@@ -132,7 +132,7 @@ It is failing when its last three attempts failed, or more, without those that i
 failures in a row its breaker opens: an attempt is made every 15 seconds at most, until one is received.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, _ []string) error {
 		query := url.Values{}
-		if err := setTime(query, "since", since); err != nil {
+		if err := setTime(query, "since", "since", since); err != nil {
 			return err
 		}
 		var i api.IntegrationHours

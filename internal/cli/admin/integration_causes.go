@@ -21,7 +21,7 @@ func integrationCauses(a *Client) *cobra.Command {
 attempts and exports, and the last answer.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, _ []string) error {
 		query := url.Values{}
-		if err := setTime(query, "since", since); err != nil {
+		if err := setTime(query, "since", "since", since); err != nil {
 			return err
 		}
 		var causes api.Causes

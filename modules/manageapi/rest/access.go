@@ -68,12 +68,17 @@ func (r *Request) authorize(access Access, route Route) (err error) {
 		r.denied = metrics.KeyOfAnotherTenant
 		return NoTenant(r.PathValue("tenant"))
 	}
-	if !r.Caller.Role.May(route.Role) {
-		r.denied = metrics.KeyOfAnotherRole
-		return problem.Newf(http.StatusForbidden, "you have the role %s, and this takes %s: use an API key with that "+
-			"role, or ask an administrator for it", r.Caller.Role, route.Role)
+	return r.Require(route.Role)
+}
+
+// Require refuses a caller whose role is less than another.
+func (r *Request) Require(role model.Role) error {
+	if r.Caller.Role.May(role) {
+		return nil
 	}
-	return nil
+	r.denied = metrics.KeyOfAnotherRole
+	return problem.Newf(http.StatusForbidden, "you have the role %s, and this takes %s: use an API key with that "+
+		"role, or ask an administrator for it", r.Caller.Role, role)
 }
 
 // callerOf returns the caller of a request.

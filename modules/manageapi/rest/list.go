@@ -35,9 +35,12 @@ func (r *Request) readPage(kind string, known []string) (q url.Values, p Page, e
 	}
 	if q.Has("cursor") {
 		raw, err := base64.RawURLEncoding.DecodeString(q.Get("cursor"))
-		after, ok := strings.CutPrefix(string(raw), kind+":")
-		if err != nil || !ok || after == "" {
+		of, after, _ := strings.Cut(string(raw), ":")
+		switch {
+		case err != nil || after == "":
 			return nil, p, NoCursor()
+		case of != kind:
+			return nil, p, OtherList()
 		}
 		p.After = after
 	}
@@ -47,6 +50,12 @@ func (r *Request) readPage(kind string, known []string) (q url.Values, p Page, e
 // NoCursor returns the problem (400) of a cursor that no page has.
 func NoCursor() error {
 	return problem.New(http.StatusBadRequest, "this is no cursor: take the next of the page before, as it is")
+}
+
+// OtherList returns the problem (410) of a cursor of another list.
+func OtherList() error {
+	return problem.New(http.StatusGone, "this cursor is of another list, or of an earlier release: begin again without one").
+		WithCode("cursor-of-another-list")
 }
 
 // Rows returns the page as the store reads it, of a list that is ordered by id.

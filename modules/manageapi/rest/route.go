@@ -87,14 +87,16 @@ type Resource[T any] struct {
 	Data     bool     // recruiting systems write it all day: see Route.Action
 	Filters  []string // query parameters of the list
 
-	List    func(*Request) (rows []T, next string, err error)
-	Find    func(*Request) (T, error)
-	View    func(T) any    // an item as it is shown
-	Tag     func(T) string // its entity tag; nil: it has none
-	Add     Handler        // POST to the list
-	Put     Handler        // PUT
-	MaxBody int64          // bytes of the body of a PUT; 0: 1 MiB
-	Drop    Handler        // DELETE; it answers 204, or 200 with what it returns
+	List       func(*Request) (rows []T, next string, err error)
+	Page       Handler // answers the list, where a page has more than rows; nil: List does
+	PageAction string  // in the audit, of pages that Page has entered there
+	Find       func(*Request) (T, error)
+	View       func(T) any    // an item as it is shown
+	Tag        func(T) string // its entity tag; nil: it has none
+	Add        Handler        // POST to the list
+	Put        Handler        // PUT
+	MaxBody    int64          // bytes of the body of a PUT; 0: 1 MiB
+	Drop       Handler        // DELETE; it answers 204, or 200 with what it returns
 	// Repeat answers a repeated POST, see Route.
 	Repeat func(r *Request, location string) (any, error)
 }
@@ -105,10 +107,14 @@ func (k Resource[T]) Routes() (all []Route) {
 	if k.Data {
 		add, set = "", ""
 	}
-	if k.List != nil {
+	page := k.Page
+	if page == nil && k.List != nil {
+		page = k.listed
+	}
+	if page != nil {
 		all = append(all, Route{Method: http.MethodGet, Path: k.Path, Role: k.Reader, Status: http.StatusOK, Scope: k.Scope,
-			Query: k.Filters, List: k.Kind,
-			Personal: k.Personal, Serve: k.listed})
+			Query: k.Filters, List: k.Kind, Action: k.PageAction,
+			Personal: k.Personal, Serve: page})
 	}
 	if k.Add != nil {
 		all = append(all, Route{Method: http.MethodPost, Path: k.Path, Role: k.Writer, Status: http.StatusCreated,

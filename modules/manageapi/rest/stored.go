@@ -25,14 +25,16 @@ type Stored[T any] struct {
 	MaxBody  int64 // bytes of a body; 0: 1 MiB
 	Missing  *problem.Problem
 
-	Rows   func(*Request) ([]*T, string, error)
-	ID     func(*T) *string
-	Row    func(*T) *model.Row
-	Get    func(*store.DB, context.Context, string, string) (*T, error)
-	Find   func(*store.Tx, string, string) (*T, bool, error)
-	Put    func(*store.Tx, *T, time.Time) error
-	Remove func(*store.Tx, *T) error
-	Check  func(*T) error
+	Rows       func(*Request) ([]*T, string, error)
+	Page       Handler // in the place of Rows: see Resource
+	PageAction string
+	ID         func(*T) *string
+	Row        func(*T) *model.Row
+	Get        func(*store.DB, context.Context, string, string) (*T, error)
+	Find       func(*store.Tx, string, string) (*T, bool, error)
+	Put        func(*store.Tx, *T, time.Time) error
+	Remove     func(*store.Tx, *T) error
+	Check      func(*T) error
 
 	// Settle completes what is put from what is there, and says why it can't be put; before is nil where there is none
 	// yet. It may run more than once for the same resource.
@@ -49,7 +51,7 @@ func (k Stored[T]) Routes() []Route {
 	return Resource[*T]{
 		Path: InTenant + "/" + k.Path, ID: "id", Kind: k.List, Reader: model.Viewer, Writer: model.Operator,
 		Personal: k.Personal, Data: true, Filters: k.Filters,
-		List: k.Rows, Find: k.Named, View: Identity[*T], Tag: func(v *T) string { return Tag(k.Row(v)) }, Put: k.save,
+		List: k.Rows, Page: k.Page, PageAction: k.PageAction, Find: k.Named, View: Identity[*T], Tag: func(v *T) string { return Tag(k.Row(v)) }, Put: k.save,
 		MaxBody: k.MaxBody, Drop: k.drop,
 	}.Routes()
 }

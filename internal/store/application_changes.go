@@ -1,0 +1,235 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"golang.org/x/text/cases"
+
+	"github.com/hiregate/hiregate/internal/database"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
+)
+
+// A list of job applications by time is followed with a cursor: a position. So no position may appear behind one that
+// was read. Times and ids are no such positions: they are taken when a request begins, and whoever takes one first may
+// commit last. A transaction takes its positions last, from a row of its tenant that it holds until it has ended: a
+// tenant's transactions commit in the order of their positions, on whatever node.
+
+// applicationChange says what of a job application goes into the list.
+type applicationChange struct {
+	at              time.Time
+	erased          bool
+	source, apiUser any // as they are stored; empty: unchanged, nil: they are read later
+}
+
+// applicationChanges collects what the closures of a transaction change: by the tenant, in the order of the changes.
+type applicationChanges struct {
+	ofTenant map[string]*tenantChanges
+}
+
+type tenantChanges struct {
+	ids       []string
+	changes   map[string]*applicationChange
+	forgotten int64 // the position of the last erased id that is not listed any more; 0: none
+}
+
+func (tx *Tx) tenantChanges(tenant string) *tenantChanges {
+	all := tx.sql.Collect("application list", func() database.Collection {
+		return &applicationChanges{map[string]*tenantChanges{}}
+	}).(*applicationChanges)
+	if all.ofTenant[tenant] == nil {
+		all.ofTenant[tenant] = &tenantChanges{changes: map[string]*applicationChange{}}
+	}
+	return all.ofTenant[tenant]
+}
+
+// applicationChanged has the list show that a job application, or what belongs to it, changed at a time.
+func (tx *Tx) applicationChanged(tenant, id string, at time.Time) *applicationChange {
+	of := tx.tenantChanges(tenant)
+	c := of.changes[id]
+	if c == nil {
+		c = &applicationChange{source: "", apiUser: ""}
+		of.changes[id] = c
+		of.ids = append(of.ids, id)
+	}
+	if at.After(c.at) {
+		c.at = at
+	}
+	return c
+}
+
+// Writes implements database.Collection. Nodes take the positions of the same tenants: they do so last in their
+// transactions, and in the same order, so that they don't deadlock.
+func (b *applicationChanges) Writes() (all []func(*database.Tx) error) {
+	for _, tenant := range slices.Sorted(maps.Keys(b.ofTenant)) {
+		of := b.ofTenant[tenant]
+		all = append(all, func(tx *database.Tx) error { return of.write(tx, tenant) })
+	}
+	return all
+}
+
+const (
+	takePositions = `INSERT INTO application_positions (tenant, last, forgotten) VALUES ($1, $2, $4)
+		ON CONFLICT (tenant) DO UPDATE SET
+		last = CASE WHEN application_positions.last + $3 > excluded.last THEN application_positions.last + $3
+			ELSE excluded.last END,
+		forgotten = CASE WHEN application_positions.forgotten > excluded.forgotten THEN application_positions.forgotten
+			ELSE excluded.forgotten END
+		RETURNING last`
+	listApplication = `INSERT INTO application_list (tenant, id, stored, changed, candidate, job, step, source, api_user)
+		SELECT tenant, id, CAST($3 AS BIGINT), CAST($3 AS BIGINT), candidate, job, step, CAST($4 AS TEXT), CAST($5 AS TEXT)
+		FROM job_applications WHERE tenant = $1 AND id = $2
+		ON CONFLICT (tenant, id) DO UPDATE SET stored = COALESCE(application_list.stored, excluded.stored),
+		changed = excluded.changed, candidate = excluded.candidate, job = excluded.job, step = excluded.step,
+		source = COALESCE(NULLIF(excluded.source, ''), application_list.source),
+		api_user = COALESCE(NULLIF(excluded.api_user, ''), application_list.api_user)`
+	listErased = `INSERT INTO application_list (tenant, id, stored, changed, candidate, job, step, source, api_user)
+		VALUES ($1, $2, NULL, $3, '', '', '', '', '')
+		ON CONFLICT (tenant, id) DO UPDATE SET stored = NULL, changed = excluded.changed, candidate = '', job = '',
+		step = '', source = '', api_user = ''`
+)
+
+func (of *tenantChanges) write(tx *database.Tx, tenant string) error {
+	var at time.Time
+	for _, c := range of.changes {
+		if c.at.After(at) {
+			at = c.at
+		}
+	}
+	first, count := int64(1), int64(len(of.ids))
+	if !at.IsZero() {
+		first = model.FirstID(at)
+	}
+	var last int64
+	if _, err := tx.Scan([]any{&last}, takePositions, tenant, first+count-1, count, of.forgotten); err != nil {
+		return err
+	}
+	for n, id := range of.ids {
+		position, c := last-count+1+int64(n), of.changes[id]
+		var err error
+		if c.erased {
+			err = tx.Run(listErased, tenant, id, position)
+		} else {
+			err = tx.Run(listApplication, tenant, id, position, c.source, c.apiUser)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Words by which job applications are found, beside plain ids.
+const (
+	sourceWord  = "source"
+	apiUserWord = "API user"
+)
+
+// listedAnswers returns the source and the API user of a job application as the list has them.
+func (k *dataKeys) listedAnswers(tenant, source, apiUser string) (_, _ string, err error) {
+	source, err = k.hashed(tenant, searchWord{sourceWord, model.CandidateKey(source)})
+	if err != nil {
+		return "", "", err
+	}
+	apiUser, err = k.hashed(tenant, searchWord{apiUserWord, model.CandidateKey(cases.Fold().String(apiUser))})
+	return source, apiUser, err
+}
+
+// applicationRef names a job application.
+type applicationRef struct{ tenant, id string }
+
+func scanApplicationRef(r row) (a applicationRef, err error) {
+	err = r.Scan(&a.tenant, &a.id)
+	return a, err
+}
+
+// CompleteLists completes the lists of job applications: with those that a release from before the lists wrote, and with
+// the source and the API user of those whose answers were not read yet. It returns how many it completed, and writes a
+// page at a time.
+func (db *DB) CompleteLists(ctx context.Context, now time.Time) (completed int, err error) {
+	for _, one := range []struct {
+		q  string
+		do func(*Tx, applicationRef) error
+	}{
+		{`SELECT tenant, id FROM job_applications WHERE NOT listed ORDER BY tenant, id LIMIT $1`,
+			func(tx *Tx, a applicationRef) error {
+				c := tx.applicationChanged(a.tenant, a.id, now)
+				c.source, c.apiUser = nil, nil
+				return tx.sql.Run(`UPDATE job_applications SET listed = TRUE WHERE tenant = $1 AND id = $2`, a.tenant, a.id)
+			}},
+		{`SELECT tenant, id FROM application_list WHERE source IS NULL ORDER BY tenant, id LIMIT $1`,
+			func(tx *Tx, a applicationRef) error { return tx.listAnswers(a) }},
+	} {
+		for n := secretsAtOnce; n == secretsAtOnce; completed += n {
+			page, err := rows.Query(ctx, db.reads, scanApplicationRef, one.q, secretsAtOnce)
+			if n = len(page); err != nil || n == 0 {
+				if err != nil {
+					return completed, err
+				}
+				break
+			}
+			err = db.Write(ctx, func(tx *Tx) error {
+				for _, a := range page {
+					if err := one.do(tx, a); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return completed, err
+			}
+		}
+	}
+	return completed, nil
+}
+
+// listAnswers reads the answers of a job application for the list. Those that can't be read are found by nothing.
+func (tx *Tx) listAnswers(a applicationRef) error {
+	sent, err := tx.applicationAnswers(a.tenant, a.id)
+	if errors.Is(err, ErrUnreadable) || err == nil && sent == nil {
+		err, sent = nil, new(model.ApplicationAnswers)
+	}
+	if err != nil {
+		return err
+	}
+	source, apiUser, err := tx.db.dataKeys.listedAnswers(a.tenant, sent.Source, sent.APIUser)
+	if err != nil {
+		return err
+	}
+	return tx.sql.Run(`UPDATE application_list SET source = $3, api_user = $4 WHERE tenant = $1 AND id = $2
+		AND source IS NULL`, a.tenant, a.id, source, apiUser)
+}
+
+// forgetErased is how many erased ids ForgetErased removes at once.
+const forgetErased = 500
+
+// ForgetErased removes the ids of up to 500 job applications that were erased before a time from the lists, and returns
+// how many.
+func (tx *Tx) ForgetErased(before time.Time) (int64, error) {
+	type erased struct {
+		applicationRef
+		changed int64
+	}
+	all, err := rows.QueryTx(tx.sql, func(r row) (e erased, err error) {
+		err = r.Scan(&e.tenant, &e.id, &e.changed)
+		return e, err
+	}, `SELECT tenant, id, changed FROM application_list WHERE stored IS NULL AND changed < $1 ORDER BY changed LIMIT $2`,
+		model.FirstID(before), forgetErased)
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range all {
+		of := tx.tenantChanges(e.tenant)
+		of.forgotten = max(of.forgotten, e.changed)
+		if err := tx.sql.Run(`DELETE FROM application_list WHERE tenant = $1 AND id = $2 AND stored IS NULL
+			AND changed = $3`, e.tenant, e.id, e.changed); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(all)), nil
+}
