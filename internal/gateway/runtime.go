@@ -164,7 +164,7 @@ func (r *Runtime) build(db *store.DB, list *erasure.List) {
 	r.notifier = &notify.Notifier{Store: db, InForce: inForce, Now: r.now, Log: log.Named("notify")}
 	r.exports = &export.Activities{
 		Store: db, Client: r.client, Archive: r.Archive, InForce: inForce, Capacity: export.NewCapacity(export.AttemptsAtOnce, export.BytesAtOnce),
-		Now: r.now, Log: log.Named("export"), IsLost: r.Redeliverer.IsLost,
+		Now: r.now, Log: log.Named("export"), IsLost: r.Redeliverer.IsLost, Undispatched: r.Dispatcher.Undispatched,
 		Leave: r.Redeliverer.Leave,
 	}
 	r.Dispatcher.Crowded = r.exports.Crowded

@@ -69,6 +69,7 @@ func Insert(tx *store.Tx, e *model.Export) (Result, error) {
 		return Result{}, fmt.Errorf("keeping the export: %w", err)
 	}
 	if fresh {
+		tx.InsertDeliveries(e)
 		if e.Quarantined {
 			tx.CountEvent(model.ExportsQuarantined, e.Tenant, "", e.ReceivedAt)
 		}

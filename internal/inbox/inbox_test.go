@@ -3,6 +3,7 @@ package inbox_test
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/model"
+
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
@@ -204,5 +206,45 @@ func TestEndsOfWhatArrives(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []any{model.Received, noon.Add(2*time.Hour + 30*time.Minute), noon.Add(72 * time.Hour), int64(4)},
 			[]any{e.Origin, e.DocumentsTill, e.DeliverTill, e.Size})
+	})
+}
+
+// An export has its deliveries from its acceptance on, one for each integration; a repeat adds none.
+func TestAnExportHasItsDeliveriesAtOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		accept := func(n int) *model.Export {
+			e := inbox.NewExport("acme", fmt.Sprint("u-", n), []byte("body"), noon)
+			e.Integrations = []string{"crm", "hris"}
+			_, err := inbox.Accept(t.Context(), db, e)
+			require.NoError(t, err)
+			return e
+		}
+		var group sync.WaitGroup
+		all := make([]*model.Export, 200) // more than one statement inserts
+		for n := range all {
+			group.Go(func() { all[n] = accept(n) })
+		}
+		group.Wait()
+		accept(0)
+		for _, e := range all {
+			deliveries, err := db.ListDeliveries(t.Context(), e.ID)
+			require.NoError(t, err)
+			require.Len(t, deliveries, 2)
+			require.Equal(t, []string{"crm", "hris"}, []string{deliveries[0].Integration, deliveries[1].Integration})
+			require.Equal(t, model.Pending, deliveries[0].Outcome)
+			require.WithinDuration(t, noon, deliveries[0].CreatedAt, 0)
+		}
+		overdue, err := db.ListOverdue(t.Context(), model.Pending, noon.Add(time.Hour), time.Hour, 0, 10)
+		require.NoError(t, err)
+		require.Empty(t, overdue, "they wait for Temporal")
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+			return tx.MarkDispatched(all[0].ID, 0, noon.Add(50*time.Minute), "crm", "hris")
+		}))
+		for before, want := range map[time.Duration][]int64{49 * time.Minute: nil, time.Hour: {all[0].ID}} {
+			overdue, err := db.ListOverdue(t.Context(), model.Pending, noon.Add(before), time.Hour, 0, 10)
+			require.NoError(t, err)
+			require.Equal(t, want, overdue)
+		}
 	})
 }

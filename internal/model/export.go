@@ -90,9 +90,12 @@ func (e *Export) TraceID() string {
 	return ""
 }
 
-// Distinct are the names of integrations, ordered, each of them once: an integration is delivered to once in a round.
+// Distinct are the names of integrations, ordered, each of them once: an integration is delivered to once in a round. It
+// is never nil.
 func Distinct(names []string) []string {
-	return slices.Compact(slices.Sorted(slices.Values(names)))
+	distinct := append([]string{}, names...)
+	slices.Sort(distinct)
+	return slices.Compact(distinct)
 }
 
 // maxCandidateKey keeps a candidate's id, in bytes, well below what PostgreSQL takes into an index.

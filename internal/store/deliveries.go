@@ -80,12 +80,7 @@ func (tx *Tx) LockDelivery(d *model.Delivery) (*model.Delivery, error) {
 
 // InsertPendingDelivery inserts a pending delivery, unless there is one.
 func (tx *Tx) InsertPendingDelivery(d *model.Delivery) error {
-	return tx.sql.Run(`
-		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
-		created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, '', '', 0, $6, $7, $8) ON CONFLICT (export_id, integration, round) DO NOTHING`,
-		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), false, rows.Micros(d.CreatedAt),
-		rows.Micros(d.UpdatedAt))
+	return insertPending(tx.sql, []*model.Delivery{d})
 }
 
 // AskDelivery notes that somebody asked for the next attempt of a delivery, which may not be stored yet. Nothing is

@@ -11,15 +11,16 @@ import (
 
 // ListOverdue lists the exports after an ID that have a delivery of an outcome, in its last round and not parked, for
 // which something should have happened before a time: its next attempt, as planned or when somebody asked for it, or, of
-// what was never attempted, anything since it began to be. A held delivery is overdue only once it should have been
+// what was never attempted, anything since its workflow was started. A held delivery is overdue only once it should have been
 // parked, hold after it was held; of an export that was triggered here, only after the export's end.
 func (db *DB) ListOverdue(ctx context.Context, outcome model.Outcome, before time.Time, hold time.Duration, after int64,
 	limit int) ([]int64, error) {
 	return rows.Query(ctx, db.reads, rows.Value[int64], `SELECT DISTINCT d.export_id FROM deliveries d
 		JOIN exports e ON e.id = d.export_id
 		WHERE d.outcome = $1 AND d.export_id > $2 AND CASE WHEN d.outcome = 'retrying'
-			AND d.asked_at < d.next_at THEN d.asked_at ELSE COALESCE(d.next_at, d.held_since + $5, d.created_at) END < $3
-		AND NOT d.parked
+			AND d.asked_at < d.next_at THEN d.asked_at ELSE COALESCE(d.next_at, d.held_since + $5,
+				CASE WHEN e.dispatched_at > d.created_at THEN e.dispatched_at ELSE d.created_at END) END < $3
+		AND NOT d.parked AND (d.outcome <> 'pending' OR e.dispatched_at IS NOT NULL)
 			AND (d.outcome <> 'held' OR e.origin = 'received' OR e.deliver_till < $3) AND `+latest+`
 		ORDER BY d.export_id LIMIT $4`, string(outcome), after, rows.Micros(before), limit, hold.Microseconds())
 }

@@ -120,12 +120,16 @@ func (b *fixture) export(tenant, key string, outcome model.Outcome, change ...fu
 // attempt puts the delivery of an export into the store, with an attempt that was answered with a status.
 func (b *fixture) attempt(e *model.Export, outcome model.Outcome, status int) {
 	b.t.Helper()
+	stored, err := b.Runtime.Store().Delivery(b.t.Context(), e.ID, "hris", 0)
 	b.Write(b.t, func(tx *store.Tx) error {
 		if err := tx.MarkDispatched(e.ID, e.Round, b.Clock.Now(), "hris"); err != nil {
 			return err
 		}
 		d := &model.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: outcome, Attempts: 1,
 			CreatedAt: b.Clock.Now(), UpdatedAt: b.Clock.Now().Add(161 * time.Second)}
+		if err == nil { // since the export was accepted
+			d.ID, d.Read = stored.ID, stored.Read
+		}
 		switch outcome {
 		case model.Failed:
 			d.Fault, d.Reason = model.ClassPartnerFault, "answered 500; only 2xx means received"

@@ -97,11 +97,11 @@ func tried(r *rest.Request, e *model.Export) (any, error) {
 func waits(e *model.Export, all []*model.Delivery) bool {
 	return slices.ContainsFunc(e.Integrations, func(name string) bool {
 		d := model.LatestDelivery(all, name)
-		return d == nil || d.Outcome == model.Pending
+		return d != nil && d.Outcome == model.Pending
 	})
 }
 
-// notTried returns the reason why nothing was written of a delivery within the time of the first attempt.
+// notTried returns the reason why a delivery was not tried within the time of the first attempt.
 func notTried(e *model.Export) string {
 	if e.DispatchedAt.IsZero() {
 		return "it was not tried yet: it waits for Temporal, and goes out as soon as that answers"
@@ -118,8 +118,11 @@ func exportedOf(r *rest.Request, e *model.Export, all []*model.Delivery) (any, e
 	res := api.Exported{UUID: e.Key, State: stateOf(e), Fault: e.Fault, Deliveries: []api.ExportedTo{}}
 	for _, name := range e.Integrations {
 		d := model.LatestDelivery(all, name)
-		if d == nil {
-			d = &model.Delivery{Integration: name, Outcome: model.Pending, Reason: notTried(e), UpdatedAt: e.ReceivedAt}
+		if d == nil { // it was deleted meanwhile
+			continue
+		}
+		if d.Outcome == model.Pending {
+			d.Reason = notTried(e)
 		}
 		to := api.ExportedTo{Delivery: deliveryOf(d)}
 		to.Current = true

@@ -31,6 +31,8 @@ type Activities struct {
 	Log      *zap.Logger
 	// IsLost reports whether Temporal has no workflow of a round. Nil: it is not asked.
 	IsLost func(ctx context.Context, e *model.Export, round int) (bool, error)
+	// Undispatched says why an export waits whose workflow is not started. Nil: it is not asked.
+	Undispatched func(*model.Export, *config.Config) string
 	// Leave moves what a workflow has left of an export into the next round.
 	Leave func(ctx context.Context, e *model.Export, workflow string) error
 

@@ -210,7 +210,7 @@ func (r *Redeliverer) find(ctx context.Context, id int64, late time.Time, fetche
 		case status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		case status == enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED:
 			lost = append(lost, d)
-		case overdueSince(d).After(late):
+		case overdueSince(e, d).After(late):
 		case status == enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, status == enums.WORKFLOW_EXECUTION_STATUS_CANCELED:
 			// A person did that: another round would be against their will.
 			d.Fail(model.ClassOurFault, "its workflow was terminated or cancelled in Temporal; it can be redelivered")
@@ -294,7 +294,7 @@ func (r *Redeliverer) handOver(ctx context.Context, e *model.Export, round int) 
 }
 
 // overdueSince returns when something was to happen to a delivery, as Store.ListOverdue has it.
-func overdueSince(d *model.Delivery) time.Time {
+func overdueSince(e *model.Export, d *model.Delivery) time.Time {
 	switch {
 	case d.Outcome == model.Retrying && !d.AskedAt.IsZero() && d.AskedAt.Before(d.NextAt):
 		return d.AskedAt
@@ -303,7 +303,7 @@ func overdueSince(d *model.Delivery) time.Time {
 	case !d.HeldSince.IsZero():
 		return d.HeldSince.Add(holdFor)
 	}
-	return d.CreatedAt
+	return later(d.CreatedAt, e.DispatchedAt)
 }
 
 // status returns the status of the workflow of a round, and whether it can't go on; unspecified when Temporal knows of

@@ -27,6 +27,8 @@ type Waits struct {
 	documents map[int64]store.DocumentProgress
 	gate      func(*model.Integration) Gate
 	isLost    func(*model.Export, int) bool
+	// as of Activities
+	undispatched func(*model.Export, *config.Config) string
 }
 
 const (
@@ -38,7 +40,7 @@ const (
 // Waits prepares to say why deliveries of some exports wait, at most store.MaxPage: three questions for all of them.
 func (a *Activities) Waits(ctx context.Context, c *config.Config, now time.Time,
 	exports []*model.Export) (*Waits, error) {
-	w := &Waits{config: c, now: now, gate: a.Gate, isLost: a.lostSoFar(ctx)}
+	w := &Waits{config: c, now: now, gate: a.Gate, isLost: a.lostSoFar(ctx), undispatched: a.Undispatched}
 	var err error
 	if w.statuses, err = a.Store.ListIntegrationStatuses(ctx); err != nil {
 		return nil, err
@@ -79,10 +81,13 @@ func (a *Activities) lostSoFar(ctx context.Context) func(*model.Export, int) boo
 	}
 }
 
-// For says why a delivery of an export that was dispatched is not final, in the order in which step would meet it.
+// For says why a delivery is not final: its workflow is to be started, or else in the order in which step would meet it.
 func (w *Waits) For(e *model.Export, d *model.Delivery) Wait {
 	if e.Fault != "" && d.Round == e.Round {
 		return Wait{Reason: e.Fault}
+	}
+	if e.DispatchedAt.IsZero() && d.Round == e.Round && w.undispatched != nil {
+		return Wait{Reason: w.undispatched(e, w.config)}
 	}
 	if reason := heldReason(w.config, e, d, w.statuses); reason != "" {
 		return Wait{Reason: reason}
@@ -100,7 +105,7 @@ func (w *Waits) For(e *model.Export, d *model.Delivery) Wait {
 // forWorkflow reports whether a delivery waits for another workflow, since Temporal has lost its own.
 func (w *Waits) forWorkflow(e *model.Export, d *model.Delivery) (Wait, bool) {
 	due := d.NextAt
-	for _, at := range []time.Time{d.HeldSince, d.CreatedAt, e.DispatchedAt} {
+	for _, at := range []time.Time{d.HeldSince, later(d.CreatedAt, e.DispatchedAt)} {
 		if due.IsZero() {
 			due = at
 		}

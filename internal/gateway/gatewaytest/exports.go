@@ -61,6 +61,9 @@ func (b *Fixture) Delivery(
 		d.Reason = fmt.Sprintf("integration %[1]s is disabled: it answered 410; hiregate integration enable %[2]s/%[1]s "+
 			"has it verified again", integration, e.Tenant)
 	}
+	if stored, err := b.Runtime.Store().Delivery(t.Context(), e.ID, integration, 0); err == nil { // since it was accepted
+		d.ID, d.Read = stored.ID, stored.Read
+	}
 	b.Write(t, func(tx *store.Tx) error {
 		if err := tx.UpsertDelivery(d); err != nil {
 			return err
