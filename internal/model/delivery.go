@@ -19,6 +19,9 @@ const (
 	Expired   Outcome = "expired" // a triggered export, not taken before its document URLs ended
 )
 
+// Outcomes are all outcomes, in the order they are shown.
+var Outcomes = []Outcome{Pending, Retrying, Held, Delivered, Failed, Expired}
+
 // Final reports whether the delivery has ended. Only a redelivery goes on from there.
 func (o Outcome) Final() bool { return o == Delivered || o == Failed || o == Expired }
 

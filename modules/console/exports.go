@@ -55,14 +55,11 @@ func (e *export) Attempts() (n int) {
 var filters = []string{"outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
 	"since", "until", "order"}
 
-// outcomes lists the outcomes that exports are found by.
-var outcomes = []string{"retrying", "held", "delivered", "failed", "expired"}
-
 // listing is the template data of the list of exports.
 type listing struct {
 	api.List[export]
 	Query        map[string]string
-	Outcomes     []string
+	Outcomes     []model.Outcome
 	Classes      []model.Class
 	Integrations []string          // of the tenant; nil: no tenant is chosen
 	Counts       *api.ExportCounts // of the frequent questions, with the other filters; nil: they were not counted
@@ -228,7 +225,7 @@ func rangeLike(asked url.Values, tenant string) string {
 }
 
 func (v *visitor) listing(asked url.Values, wrong string) *listing {
-	l := &listing{Query: map[string]string{}, Outcomes: outcomes, Classes: model.Faults, Wrong: wrong}
+	l := &listing{Query: map[string]string{}, Outcomes: model.Outcomes, Classes: model.Faults, Wrong: wrong}
 	for _, name := range append([]string{"tenant"}, filters...) {
 		l.Query[name] = asked.Get(name)
 	}

@@ -13,10 +13,6 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-// outcomes lists the outcomes that exports are found by: a delivery is written with its first attempt, or when it is
-// held, and not before.
-var outcomes = []model.Outcome{model.Retrying, model.Held, model.Delivered, model.Failed, model.Expired}
-
 // exports serves the exports of a tenant, the newest first, also of a removed one; allExports serves the exports of
 // all tenants that the caller sees.
 var (
@@ -132,12 +128,8 @@ func queriedExports(r *rest.Request) (f store.ExportFilter, err error) {
 				"there is no such class; exports are found by partner_fault, data_fault and our_fault")
 		}
 	}
-	if f.Outcome == model.Pending {
-		return f, problem.New(http.StatusBadRequest, "what is pending is not found by its outcome, since a delivery is "+
-			"written with its first attempt: ask with undelivered=true instead, and each export tells what is pending")
-	}
-	if f.Outcome != "" && !slices.Contains(outcomes, f.Outcome) {
-		return f, problem.Newf(http.StatusBadRequest, "there is no such outcome; exports are found by %s", joined(outcomes))
+	if f.Outcome != "" && !slices.Contains(model.Outcomes, f.Outcome) {
+		return f, problem.Newf(http.StatusBadRequest, "there is no such outcome; exports are found by %s", joined(model.Outcomes))
 	}
 	for name, flag := range map[string]*bool{"quarantined": &f.Quarantined, "undelivered": &f.Undelivered,
 		"lostDocuments": &f.LostDocuments} {

@@ -212,6 +212,19 @@ func TestPendingIsShown(t *testing.T) {
 		http.StatusServiceUnavailable), "under way")
 }
 
+// What waits is found from its acceptance on, by its outcome and by its integration.
+func TestPendingIsFound(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.export("acme", "u-1", func(e *model.Export) { e.Integrations = []string{"crm", "hris"} })
+	b.delivery(b.export("acme", "u-2", func(e *model.Export) { e.Integrations = []string{"hris"} }), "hris", model.Delivered, 200)
+	for query, want := range map[string][]string{"/v1/exports?outcome=pending": {"u-1"},
+		acme + "/exports?outcome=pending&integration=hris": {"u-1"}, acme + "/exports?outcome=pending&integration=own": {},
+		acme + "/exports?integration=crm": {"u-1"}, "/v1/exports?undelivered=true": {"u-1"}} {
+		require.Equal(t, want, ids(b, query), query)
+	}
+}
+
 func TestRedeliverToAll(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -33,7 +33,7 @@ var exports = noun[api.ExportDetail]{
 		example: "acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"},
 	listHelp: help{short: "Lists exports, newest first"},
 	filters: []filter{
-		{flag: "outcome", help: "exports with such a delivery only: retrying, held, delivered, failed or expired"},
+		{flag: "outcome", help: "exports with such a delivery only: pending, retrying, held, delivered, failed or expired"},
 		{flag: "class", help: "exports whose last attempt was such a fault only, failed ones unless --outcome says " +
 			"otherwise: partner_fault, data_fault or our_fault"},
 		{flag: "integration", ofTenant: true, help: "exports that were tried or held at this integration only"},
