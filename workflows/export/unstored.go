@@ -143,6 +143,7 @@ func (a *Activities) keep(ctx context.Context, d *model.Delivery, write func(con
 			}
 			told = true
 			a.storable()
+			stored = nil // that has just closed it: this outcome waits for its next try all the same
 		}
 		select {
 		case <-stored:
