@@ -44,6 +44,7 @@ type Archive struct {
 	stuck      atomic.Int64          // files that the last sweep could not remove
 	unstorable atomic.Pointer[fault] // nil: documents can be stored, as far as is known
 	unstored   unstored
+	unreadable unreadable
 }
 
 // Progress counts the documents of an export by state.

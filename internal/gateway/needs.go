@@ -15,8 +15,8 @@ import (
 type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]model.Need, error)
 
 // needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
-var needSources = []needSource{damaged, unstorable, foreignNamespace, failingWorkflows, unreadable, faulty, unaddressed, undispatched,
-	refused, unservedHelpers, quarantined}
+var needSources = []needSource{damaged, unstorable, foreignNamespace, failingWorkflows, unreadable, unreadableDocuments, faulty, unaddressed,
+	undispatched, refused, unservedHelpers, quarantined}
 
 // Needs returns what needs a person, apart from what single integrations need. Where the database is damaged, what can't
 // be read of it is left out.
@@ -155,6 +155,17 @@ func unreadable(r *Runtime, ctx context.Context, now time.Time) (needs []model.N
 			Action: "hiregate export list --outcome failed --class our_fault --tenant " + tenant})
 	}
 	return needs, err
+}
+
+// unreadableDocuments finds documents that this gateway was asked for in the last day and could not read.
+func unreadableDocuments(r *Runtime, _ context.Context, _ time.Time) (needs []model.Need, _ error) {
+	for tenant, found := range r.Archive.CountUnreadable() {
+		needs = append(needs, model.Need{Kind: model.NeedDocuments, Tenant: tenant, Since: found.Since,
+			Sentence: fmt.Sprintf("%s: stored documents that are damaged or gone, and are not served: %d; restore the document "+
+				"store, or the database, from a backup; the log names them", tenant, found.Count),
+			Action: "hiregate healthcheck"})
+	}
+	return needs, nil
 }
 
 // faultyFor is for how long a triggered export is named as faulty after its end.

@@ -25,6 +25,7 @@ const (
 	NeedFaults        NeedKind = "workflows_failing"    // their code does, on this gateway; it concerns all tenants
 	NeedForeign       NeedKind = "namespace_foreign"    // of Temporal; it concerns all tenants
 	NeedUnstorable    NeedKind = "documents_unstorable" // it concerns all tenants
+	NeedDocuments     NeedKind = "documents_unreadable" // what is stored of them is damaged or gone
 	NeedDamaged       NeedKind = "database_damaged"     // it said so; it concerns all tenants
 )
 

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/gateway"
-	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/sample"
@@ -23,8 +21,6 @@ import (
 type Server struct {
 	Gateway *gateway.Gateway
 	Log     *zap.Logger
-
-	reported sync.Map // IDs of the documents whose last download found that they can't be read
 }
 
 // ServeHTTP answers 200 with the document, 404 for an unknown URL, 410 for one that has expired or whose document will
@@ -49,7 +45,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, store.ErrNotFound):
 		unknown.Write(w)
 	case errors.Is(err, store.ErrUnreadable):
-		s.report(d, err)
+		s.Gateway.Runtime.Archive.NoteUnreadable(d, err)
 		unread.Write(w)
 	case err != nil:
 		problem.Unavailable(w)
@@ -100,7 +96,7 @@ func (s *Server) serveSample(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, d *model.Document) {
 	content, err := s.Gateway.Runtime.Archive.Files.OpenWhole(d.Blob, d.Size, d.SHA256)
 	if err != nil {
-		s.report(d, err)
+		s.Gateway.Runtime.Archive.NoteUnreadable(d, err)
 		unread.Write(w)
 		return
 	}
@@ -108,23 +104,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, d *model.Document
 	if err := documents.Serve(w, r, content, d.MediaType(), d.FileName); err != nil {
 		switch {
 		case errors.Is(err, store.ErrUnreadable):
-			s.report(d, err)
+			s.Gateway.Runtime.Archive.NoteUnreadable(d, err)
 		case r.Context().Err() == nil:
 			s.Log.Warn("a document was cut off", zap.Int64("document", d.ID), zap.Error(err))
 		}
 		panic(http.ErrAbortHandler) // otherwise a compressing middleware would end it as complete
 	}
 	if r.Method == http.MethodGet {
-		s.reported.Delete(d.ID)
+		s.Gateway.Runtime.Archive.NoteRead(d)
 	}
-}
-
-// report says that a document can't be read: once, however often it is asked for.
-func (s *Server) report(d *model.Document, err error) {
-	if _, reported := s.reported.LoadOrStore(d.ID, true); reported {
-		return
-	}
-	metrics.DocumentUnreadable(d.Tenant)
-	s.Log.Error("a stored document can't be read: restore the document store, or the database, from a backup",
-		zap.String("tenant", d.Tenant), zap.Int64("document", d.ID), zap.Error(err))
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -51,6 +52,19 @@ func newFixture(t *testing.T) *fixture {
 	_, err := inbox.Accept(t.Context(), g.Runtime.Store(), b.export)
 	require.NoError(t, err)
 	return b
+}
+
+// needs are the needs of documents, without when they began.
+func (b *fixture) needs(t *testing.T) []model.Need {
+	t.Helper()
+	all, err := b.Runtime.Needs(t.Context(), b.Clock.Now())
+	require.NoError(t, err)
+	all = slices.DeleteFunc(all, func(n model.Need) bool { return n.Kind != model.NeedDocuments })
+	for n := range all {
+		require.False(t, all[n].Since.IsZero())
+		all[n].Since = time.Time{}
+	}
+	return all
 }
 
 // add keeps a document as change leaves it, and gives its path and file name in the document store.
@@ -301,7 +315,7 @@ func TestFileGoneFromTheDisk(t *testing.T) {
 }
 
 // A file that was damaged on the disk is not served as if it were whole: the connection breaks before its end, and the log
-// says so once.
+// and the status say so once, until it is restored.
 func TestDamagedFileIsNotServedAsAWhole(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
@@ -324,8 +338,12 @@ func TestDamagedFileIsNotServedAsAWhole(t *testing.T) {
 				require.Less(t, w.Body.Len(), whole)
 			}
 			require.Equal(t, 1, b.Logged.FilterLevelExact(zapcore.ErrorLevel).Len())
+			require.Equal(t, []model.Need{{Kind: model.NeedDocuments, Tenant: "acme",
+				Sentence: "acme: stored documents that are damaged or gone, and are not served: 1; restore the document store, or the " +
+					"database, from a backup; the log names them", Action: "hiregate healthcheck"}}, b.needs(t))
 			require.NoError(t, os.WriteFile(file, content, 0o600))
 			require.Equal(t, content, b.ask(http.MethodGet, path, "application/octet-stream").Body.Bytes(), "it was restored")
+			require.Empty(t, b.needs(t))
 		}
 	}
 }
