@@ -344,7 +344,10 @@ func (r *Redeliverer) wake(ctx context.Context, waiting []*model.Delivery) error
 	var wakes errgroup.Group
 	wakes.SetLimit(wakesAtOnce)
 	for _, d := range waiting {
-		e := of[d.ExportID]
+		e, found := of[d.ExportID]
+		if !found { // it was deleted meanwhile, or its row is damaged
+			continue
+		}
 		key := e.RoundWorkflowID(d.Round)
 		if woken[key] {
 			continue
