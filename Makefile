@@ -77,6 +77,11 @@ schedules: ## try random schedules: how many with N=10000, from which seed on wi
 	@TMPDIR=$$(scripts/testfolder.sh) CGO_ENABLED=0 go test ./internal/schedules -vet=off -count=1 -timeout 0 -v \
 		-schedules $(or $(N),1000) -seed $(or $(SEED),$$(date +%s))
 
+.PHONY: bitflips
+bitflips: bin/s3-dev ## flip bits of what is stored, one at a time: how many of each kind with N=500, from which seed on with SEED=1
+	@TMPDIR=$$(scripts/testfolder.sh) CGO_ENABLED=0 S3_DEV_BIN=$(CURDIR)/bin/s3-dev go test ./internal/schedules ./internal/documents \
+		-vet=off -count=1 -timeout 0 -v -run 'TestBitflips$$' -bitflips $(or $(N),500) -seed $(or $(SEED),1)
+
 # What make check tests: packages whose tests need no server, no binary of ours and no other program, and take seconds. The few
 # tests in them that do need one are left out by name; go test wants the names of subtests last.
 checked := ./cmd/hiregate ./schemas ./modules/documents ./modules/listener ./modules/receiver \

@@ -58,7 +58,7 @@ func (n *node) isDead() bool {
 
 // startNode starts a gateway on the database of the world.
 func (w *world) startNode() (*node, error) {
-	db, err := store.Open(w.ctx, w.address, store.Options{})
+	db, err := store.Open(w.ctx, w.address, store.Options{Vaults: &w.vaults})
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +66,7 @@ func (w *world) startNode() (*node, error) {
 	if err != nil {
 		return nil, err
 	}
+	files.Keys = db
 	n := &node{w: w, dead: make(chan struct{}), db: db, inForce: new(config.InForce)}
 	n.ctx, n.stop = context.WithCancel(w.ctx)
 	c, quiet := &connection{s: w.server, n: n}, zap.NewNop()

@@ -129,16 +129,18 @@ func (w *world) accept(n *node, tenant string, quarantined bool) error {
 		return nil // its URL is unknown
 	}
 	w.mu.Lock()
-	uuid := fmt.Sprintf("u-%04d", len(w.order))
+	uuid, attached := fmt.Sprintf("u-%04d", len(w.order)), w.flip && len(w.order)%2 == 0
 	w.mu.Unlock()
-	body := fmt.Appendf(nil, `{"candidate":{"person":{"id":{"value":%q}}}}`, uuid)
+	body := exportBody(uuid, attached)
 	e := inbox.NewExport(tenant, uuid, body, time.Now())
-	e.Quarantined = quarantined
+	if e.Quarantined = quarantined; attached {
+		e.Attachments = 1
+	}
 	if _, err := inbox.Accept(n.ctx, n.db, e); err != nil {
 		return err
 	}
 	w.mu.Lock()
-	w.add(&sent{id: e.ID, tenant: tenant, uuid: uuid, body: body, quarantined: quarantined})
+	w.add(&sent{id: e.ID, tenant: tenant, uuid: uuid, body: body, quarantined: quarantined, attached: attached})
 	w.mu.Unlock()
 	n.dispatcher.Offer(e)
 	return nil

@@ -6,7 +6,6 @@ package schedules
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +20,7 @@ import (
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/vault"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -40,6 +40,8 @@ type world struct {
 	group   sync.WaitGroup
 	address string // of the database
 	folder  string // of documents
+	vaults  vault.Shared
+	flip    bool // a bit is flipped: every other export has a document
 	server  *server
 	names   webhook.Names
 	began   time.Time
@@ -71,6 +73,8 @@ type sent struct {
 	quarantined  bool
 	round        int // at least
 	erased       time.Time
+	attached     bool                 // it has a document
+	tokens       []string             // of the URLs of that, as partners were told them
 	again        map[string]int       // integration: how often it was asked to be redelivered
 	arrived      map[string][]arrival // integration
 }
@@ -136,7 +140,7 @@ func (w *world) add(e *sent) {
 func (w *world) config(n *node) *config.Config {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	c := &config.Config{Names: w.names, Egress: egress.New(egress.Policy{}), PublicURL: "http://gate.example",
+	c := &config.Config{Names: w.names, Egress: egress.New(egress.Policy{}), PublicURL: gate,
 		Tenants: map[string]*model.Tenant{}}
 	c.Egress.Client().Transport = &partners{w, n}
 	for at, r := range w.receivers {
@@ -222,6 +226,11 @@ type partners struct {
 var errBrokenOff = errors.New("the connection was broken off")
 
 func (p *partners) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host == files {
+		uuid := strings.TrimPrefix(r.URL.Path, "/")
+		return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{},
+			Body: io.NopCloser(bytes.NewReader(document(uuid))), ContentLength: int64(len(document(uuid))), Request: r}, nil
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -260,7 +269,7 @@ func (w *world) receive(n *node, at model.Place, header http.Header, body []byte
 	case e == nil:
 		w.violated("%s/%s got %q, which nobody sent", at.Tenant, at.Integration, uuid)
 		return http.StatusOK, 0, func(int) {}
-	case sha256.Sum256(body) != sha256.Sum256(e.body):
+	case !w.sameBody(e, body):
 		w.violated("%s: other bytes went out than came in", uuid)
 	case !webhook.Verify(written.Get(w.names.Signature), body, r.secrets...):
 		w.violated("%s: the signature is not valid at %s/%s", uuid, at.Tenant, at.Integration)
