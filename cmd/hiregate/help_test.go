@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -9,20 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever asks for help is shown our commands, and none that begins with caddy. Each asks in a process of its own,
-// since Caddy takes the commands once.
+// Whoever asks for help is shown our commands, and none that begins with caddy.
 func TestHelpShowsOurExample(t *testing.T) {
 	t.Parallel()
-	const variable = "HIREGATE_TEST_HELP"
-	if asked, ok := os.LookupEnv(variable); ok {
-		os.Args = append([]string{"hiregate"}, strings.Fields(asked)...)
-		main()
-		return
-	}
 	for _, asked := range []string{"", "help", "--help", "-h"} {
-		again := exec.Command(os.Args[0], "-test.run=^TestHelpShowsOurExample$")
-		again.Env = append(os.Environ(), variable+"="+asked)
-		out, err := again.CombinedOutput()
+		out, err := hiregate(strings.Fields(asked)...).CombinedOutput()
 		require.NoError(t, err, string(out))
 		require.True(t, strings.HasPrefix(string(out),
 			description+"\n\nUsage:\n  hiregate [command]\n\nExamples:\n"+example+"\n\n"+groups[0].title+"\n"),
@@ -44,16 +34,8 @@ func TestHelpShowsOurExample(t *testing.T) {
 // What Caddy would replace the binary by is no hiregate.
 func TestNoCommandReplacesTheBinary(t *testing.T) {
 	t.Parallel()
-	const variable = "HIREGATE_TEST_FOREIGN"
-	if asked, ok := os.LookupEnv(variable); ok {
-		os.Args = []string{"hiregate", asked, "github.com/caddyserver/nginx-adapter"}
-		main()
-		return
-	}
 	for _, asked := range foreign {
-		again := exec.Command(os.Args[0], "-test.run=^TestNoCommandReplacesTheBinary$")
-		again.Env = append(os.Environ(), variable+"="+asked)
-		out, err := again.CombinedOutput()
+		out, err := hiregate(asked, "github.com/caddyserver/nginx-adapter").CombinedOutput()
 		var ended *exec.ExitError
 		require.ErrorAs(t, err, &ended, string(out))
 		require.Equal(t, 2, ended.ExitCode())
@@ -66,12 +48,6 @@ func TestNoCommandReplacesTheBinary(t *testing.T) {
 // A command line that is wrong exits with 2, what failed with 1.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
-	const variable = "HIREGATE_TEST_EXIT"
-	if asked, ok := os.LookupEnv(variable); ok {
-		os.Args = append([]string{"hiregate"}, strings.Fields(asked)...)
-		main()
-		return
-	}
 	const nowhere = "--admin 127.0.0.1:1"
 	for asked, want := range map[string]struct {
 		code int
@@ -105,9 +81,7 @@ func TestExitCodes(t *testing.T) {
 		"check receiver http://127.0.0.1 --secret -": {3, "the file of a secret, -, is empty"},
 		"signature explain --boddy":                  {2, "did you mean --body?"},
 	} {
-		again := exec.Command(os.Args[0], "-test.run=^TestExitCodes$")
-		again.Env = append(os.Environ(), variable+"="+asked)
-		out, err := again.CombinedOutput()
+		out, err := hiregate(strings.Fields(asked)...).CombinedOutput()
 		var ended *exec.ExitError
 		require.ErrorAs(t, err, &ended, "%s: %s", asked, out)
 		require.Equal(t, want.code, ended.ExitCode(), "%s: %s", asked, out)
@@ -119,16 +93,8 @@ func TestExitCodes(t *testing.T) {
 // Each command that the help lists is one.
 func TestListedCommandsAreKnown(t *testing.T) {
 	t.Parallel()
-	const variable = "HIREGATE_TEST_LISTED"
-	if asked, ok := os.LookupEnv(variable); ok {
-		os.Args = append([]string{"hiregate"}, strings.Fields(asked)...)
-		main()
-		return
-	}
-	run := func(asked string) string {
-		again := exec.Command(os.Args[0], "-test.run=^TestListedCommandsAreKnown$")
-		again.Env = append(os.Environ(), variable+"="+asked)
-		out, err := again.CombinedOutput()
+	run := func(args ...string) string {
+		out, err := hiregate(args...).CombinedOutput()
 		require.NoError(t, err, string(out))
 		return string(out)
 	}
@@ -137,7 +103,7 @@ func TestListedCommandsAreKnown(t *testing.T) {
 	listed, _, _ = strings.Cut(listed, "\nUse \"")
 	for line := range strings.Lines(listed) {
 		if name, _, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(line, "  ") {
-			run(name + " --help")
+			run(name, "--help")
 		}
 	}
 }
@@ -145,16 +111,8 @@ func TestListedCommandsAreKnown(t *testing.T) {
 // The completion script is printed, although cobra, not Caddy, registers its command.
 func TestCompletionScript(t *testing.T) {
 	t.Parallel()
-	const variable = "HIREGATE_TEST_COMPLETION"
-	if asked, ok := os.LookupEnv(variable); ok {
-		os.Args = []string{"hiregate", "completion", asked}
-		main()
-		return
-	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		again := exec.Command(os.Args[0], "-test.run=^TestCompletionScript$")
-		again.Env = append(os.Environ(), variable+"="+shell)
-		out, err := again.CombinedOutput()
+		out, err := hiregate("completion", shell).CombinedOutput()
 		require.NoError(t, err, string(out))
 		require.Contains(t, string(out), shell+" completion for hiregate")
 	}

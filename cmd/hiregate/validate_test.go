@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,26 +15,14 @@ func validated(t *testing.T, text string, flags ...string) (out, said []string, 
 	t.Helper()
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "partner.conf"), []byte(text), 0o600))
-	again := exec.Command(os.Args[0], "-test.run=^TestMainAsValidate$")
-	again.Dir = folder
-	again.Env = append(os.Environ(), "HIREGATE_TEST_VALIDATE="+strings.Join(flags, " "), "XDG_DATA_HOME="+folder)
+	validate := hiregate(append([]string{"validate", "--config", "partner.conf"}, flags...)...)
+	validate.Dir = folder
+	validate.Env = append(validate.Environ(), "XDG_DATA_HOME="+folder)
 	var stdout, stderr bytes.Buffer
-	again.Stdout, again.Stderr = &stdout, &stderr
-	_ = again.Run() // the code says how
+	validate.Stdout, validate.Stderr = &stdout, &stderr
+	_ = validate.Run() // the code says how
 	lines := func(b *bytes.Buffer) []string { return strings.Split(strings.TrimSpace(b.String()), "\n") }
-	return lines(&stdout), lines(&stderr), again.ProcessState.ExitCode()
-}
-
-// TestMainAsValidate is the process that validated runs.
-func TestMainAsValidate(t *testing.T) {
-	t.Parallel()
-	flags, ok := os.LookupEnv("HIREGATE_TEST_VALIDATE")
-	if !ok {
-		return
-	}
-	os.Args = append([]string{"hiregate", "validate", "--config", "partner.conf"}, strings.Fields(flags)...)
-	main()
-	os.Exit(0) // before the test framework says anything
+	return lines(&stdout), lines(&stderr), validate.ProcessState.ExitCode()
 }
 
 // The last line says what is wrong, and where, although the file's name says nothing of its format.
