@@ -15,6 +15,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/fulldisktest"
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics/metricstest"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store/storetest"
@@ -66,7 +67,7 @@ func fillDisk(t *testing.T, room func(bytes uint64)) {
 	require.Equal(t, 1, b.fetch(late).Missing)
 	watched, stop := context.WithCancel(t.Context())
 	var watching sync.WaitGroup
-	watching.Go(func() { b.Watch(watched) })
+	watching.Go(func() { new(loop.Set).Run(watched, zap.NewNop(), b.Loops()...) })
 	require.Eventually(t, func() bool { return metricstest.Gauge(t, "hiregate_documents_unfetched") == 3 }, time.Minute, time.Millisecond)
 	stop()
 	watching.Wait()

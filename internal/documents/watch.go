@@ -8,35 +8,35 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 )
 
 const (
 	watchEvery = 10 * time.Second
+	sweepEvery = 15 * time.Minute
 	logEvery   = time.Minute
 	// remoteEvery is after how many of these checks a bucket is checked that could be written: requests cost money.
 	remoteEvery = 30
 )
 
-// Watch checks every ten seconds, until ctx ends, whether documents can be stored (a bucket that could be written every
-// five minutes), and counts those that are still to be fetched. The results go to the metrics and to Storable.
-func (a *Archive) Watch(ctx context.Context) {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	for n := 0; ; n++ {
-		if n%remoteEvery == 0 || !a.Files.remote() || a.unstorable.Load() != nil {
-			a.check()
-		}
-		if err := a.countUnfetched(ctx); err != nil && ctx.Err() == nil {
-			a.Log.Warn("pending documents could not be counted; their metric keeps its last value",
-				zap.Error(err))
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+// Loops check every ten seconds whether documents can be stored (a bucket that could be written every five
+// minutes) and count those that are still to be fetched, for the metrics and Storable; and remove the files of
+// uploads that failed.
+func (a *Archive) Loops() []loop.Loop {
+	n := 0
+	return []loop.Loop{
+		{Name: "documents", First: loop.AtOnce, Every: watchEvery, Round: func(ctx context.Context) error {
+			if n%remoteEvery == 0 || !a.Files.remote() || a.unstorable.Load() != nil {
+				a.check()
+			}
+			n++
+			return a.countUnfetched(ctx)
+		}, Failed: "pending documents could not be counted; their metric keeps its last value"},
+		{Name: "uploads", First: loop.AtOnce, Every: sweepEvery, Round: func(ctx context.Context) error {
+			return a.Sweep(ctx, a.Now().Add(-UploadTime))
+		}, Failed: "files of abandoned uploads could not be removed"},
 	}
 }
 

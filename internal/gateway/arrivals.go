@@ -9,8 +9,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/model"
-	"github.com/hiregate/hiregate/internal/wait"
 )
 
 // missedWithin is how far back exports are looked for that an integration missed.
@@ -41,16 +41,16 @@ func (r *Runtime) noteArrivals(before, now *config.Config) {
 
 // tellArrivals logs how many exports were accepted while an integration that arrived was not in the configuration. They
 // were not addressed to it, and only a person knows whether they should have been.
-func (r *Runtime) tellArrivals(ctx context.Context) {
-	for wait.For(ctx, time.Second) {
-		r.arrivals.mu.Lock()
-		arrived := r.arrivals.all
-		r.arrivals.all = nil
-		r.arrivals.mu.Unlock()
-		for _, i := range arrived {
-			r.tellMissed(ctx, i)
-		}
+func (r *Runtime) tellArrivals(ctx context.Context) error {
+	r.arrivals.mu.Lock()
+	arrived := r.arrivals.all
+	r.arrivals.all = nil
+	r.arrivals.mu.Unlock()
+	for _, i := range arrived {
+		loop.Alive(ctx)
+		r.tellMissed(ctx, i)
 	}
+	return nil
 }
 
 func (r *Runtime) tellMissed(ctx context.Context, i *model.Integration) {

@@ -6,10 +6,10 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/internal/wait"
 )
 
 // Damage returns what is known of damage to the database.
@@ -21,25 +21,25 @@ func (r *Runtime) Damage() store.Damage {
 }
 
 // watchDamage has a database that says that it is damaged examined, and logs what is found.
-func (r *Runtime) watchDamage(ctx context.Context) {
+func (r *Runtime) watchDamage() loop.Loop {
 	var known store.Damage
-	for wait.For(ctx, tendEvery) {
-		if err := r.Store().Examine(ctx, r.now()); err != nil && ctx.Err() == nil {
-			r.log.Error("the database could not be examined for damage; it is tried again", zap.Error(err))
-		}
-		found := r.Damage()
-		switch {
-		case found == known:
-		case found.Since.IsZero():
-			r.log.Info("the database has not been found damaged for an hour")
-		case found.Confirmed:
-			r.log.Error("the database is damaged: put a backup in its place", zap.String("error", found.Reason))
-		default:
-			r.log.Error("the database said that it is damaged", zap.String("error", found.Reason))
-		}
-		known = found
-		metrics.DatabaseDamaged(!known.Since.IsZero())
-	}
+	return loop.Loop{Name: "damage", Every: tendEvery, Failed: "the database could not be examined for damage; it is tried again",
+		Level: gravely, Round: func(ctx context.Context) error {
+			err := r.Store().Examine(ctx, r.now())
+			found := r.Damage()
+			switch {
+			case found == known:
+			case found.Since.IsZero():
+				r.log.Info("the database has not been found damaged for an hour")
+			case found.Confirmed:
+				r.log.Error("the database is damaged: put a backup in its place", zap.String("error", found.Reason))
+			default:
+				r.log.Error("the database said that it is damaged", zap.String("error", found.Reason))
+			}
+			known = found
+			metrics.DatabaseDamaged(!known.Since.IsZero())
+			return err
+		}}
 }
 
 // damaged finds that the database is damaged.

@@ -24,6 +24,7 @@ import (
 	"github.com/hiregate/hiregate/internal/erasure"
 	"github.com/hiregate/hiregate/internal/fairpool"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/notify"
 	"github.com/hiregate/hiregate/internal/remarks"
@@ -32,7 +33,6 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/tenants"
 	"github.com/hiregate/hiregate/internal/tracing"
-	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/redelivery"
@@ -88,6 +88,7 @@ type Runtime struct {
 	scans        *scan.Activities
 	redeliveries *redelivery.Activities
 	arrivals     arrivals
+	loops        loop.Set
 
 	database *Database
 	files    *documents.Files
@@ -242,63 +243,14 @@ func (r *Runtime) startFor(ctx context.Context, c *config.Config) error {
 	}
 	background, stop := context.WithCancel(context.Background())
 	r.stop, r.started = stop, true
-	r.running.Go(func() { r.Directory.Run(background) })
-	r.running.Go(func() { r.Signatures.Run(background) })
+	r.running.Go(func() { r.Dispatcher.Run(background) })
+	r.running.Go(func() { r.work(background) })
+	r.running.Go(func() { r.loops.Run(background, r.log, r.table()...) })
 	r.running.Go(func() {
 		<-background.Done()
 		r.Remarks.Flush()
 	})
-	r.running.Go(func() { r.Dispatcher.Run(background) })
-	r.running.Go(func() { r.work(background) })
-	r.running.Go(func() {
-		r.tend(background, "verifications could not be started; they are tried again", r.verify)
-	})
-	r.running.Go(func() {
-		r.tend(background, "held deliveries could not be released or ended; they are tried again",
-			func(ctx context.Context, _ *config.Config) error {
-				return r.Redeliverer.TendHeld(ctx)
-			})
-	})
-	r.running.Go(func() {
-		r.tend(background, "the quarantine could not be counted; the metric is stale",
-			func(ctx context.Context, _ *config.Config) error {
-				return r.Redeliverer.CountQuarantined(ctx)
-			})
-	})
-	r.running.Go(func() { r.measure(background) })
-	r.running.Go(func() {
-		r.tend(background, "redeliveries could not be started; they are started in a moment",
-			func(ctx context.Context, _ *config.Config) error {
-				return r.redeliveries.Tend(ctx)
-			})
-	})
-	r.running.Go(func() { r.tellArrivals(background) })
-	r.running.Go(func() { r.exports.CallWaiting(background) })
-	r.running.Go(func() { r.Redeliverer.Watch(background) })
-	r.running.Go(func() { r.Redeliverer.WatchCatchUps(background) })
-	r.running.Go(func() { r.Redeliverer.WatchOrphanWorkflows(background) })
-	r.running.Go(func() { r.scans.Run(background) })
-	r.running.Go(func() { r.sweep(background) })
-	r.running.Go(func() { r.Archive.Watch(background) })
-	r.running.Go(func() { r.Retention.Run(background) })
-	r.running.Go(func() { r.notifier.Watch(background) })
-	r.running.Go(func() { r.notifier.Run(background) })
-	r.running.Go(func() { r.reseal(background) })
-	r.running.Go(func() { r.renew(background) })
-	r.running.Go(func() { r.sealPeople(background) })
-	r.running.Go(func() { r.watch(background) })
-	r.running.Go(func() { r.watchDamage(background) })
 	return nil
-}
-
-// sweep removes the files of uploads that failed, every 15 minutes.
-func (r *Runtime) sweep(ctx context.Context) {
-	for ctx.Err() == nil {
-		if err := r.Archive.Sweep(ctx, r.now().Add(-documents.UploadTime)); err != nil && ctx.Err() == nil {
-			r.log.Warn("files of abandoned uploads could not be removed", zap.Error(err))
-		}
-		wait.For(ctx, 15*time.Minute)
-	}
 }
 
 // Store is the open database; nil before Start.
@@ -326,15 +278,13 @@ func (r *Runtime) Ready(ctx context.Context) error {
 // databasePatience is how long the database may take for a write before it counts as away.
 const databasePatience = 5 * time.Second
 
-// watch tries every ten seconds whether the database can be written, so that the metric and the log know it although no
-// sender and no load balancer asks.
-func (r *Runtime) watch(ctx context.Context) {
-	metrics.Database(true) // it was just opened
-	for wait.For(ctx, tendEvery) {
-		limited, cancel := context.WithTimeout(ctx, databasePatience)
-		_ = r.Ready(limited) // it logs the error
-		cancel()
-	}
+// watch tries whether the database can be written, so that the metric and the log know it although no sender and no load
+// balancer asks.
+func (r *Runtime) watch(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, databasePatience)
+	defer cancel()
+	_ = r.Ready(limited) // it logs the error
+	return nil
 }
 
 // DocumentsReady returns an error when documents can't be stored, as far as was found out.

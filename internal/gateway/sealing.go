@@ -2,98 +2,100 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
-	"github.com/hiregate/hiregate/internal/wait"
+	"github.com/hiregate/hiregate/internal/loop"
 )
+
+// sealing are the loops that seal what is stored as the keys of the configuration in force say. What fails is tried again
+// in a minute.
+func (r *Runtime) sealing() []loop.Loop {
+	all := []loop.Loop{
+		{Name: "secrets", First: loop.AtOnce, Round: r.reseal(), Failed: "stored secrets could not be sealed; it is tried again"},
+		{Name: "data_keys", First: loop.AtOnce, Round: r.renew,
+			Failed: "no data key for the content of exports could be made; it is tried again"},
+		{Name: "people", First: loop.AtOnce, Round: r.sealPeople(),
+			Failed: "some stored candidates, job applications or answers could not be sealed or listed; it is tried again"},
+	}
+	for n := range all {
+		all[n].Every, all[n].Level = time.Second, gravely
+		all[n].Pace = func(_ time.Duration, err error) time.Duration {
+			if err != nil {
+				return time.Minute
+			}
+			return time.Second
+		}
+	}
+	return all
+}
+
+func gravely(error) zapcore.Level { return zap.ErrorLevel }
 
 // reseal re-encrypts the stored secrets with the newest key, after each change of configuration, once a single one is
 // in use.
-func (r *Runtime) reseal(ctx context.Context) {
-	done, failed := 0, false
-	for gap := time.Duration(0); ctx.Err() == nil; wait.For(ctx, gap) {
-		gap = time.Second
+func (r *Runtime) reseal() func(context.Context) error {
+	done := 0
+	return func(ctx context.Context) error {
 		v, changes := r.database.vaults.Sole()
 		if v == nil || !v.HasKey() || changes == done {
-			continue
+			return nil
 		}
 		n, err := r.Store().Reencrypt(ctx, v)
 		if n > 0 {
 			r.log.Info("stored secrets were sealed with the first key of seal_key", zap.Int("secrets", n))
 		}
-		switch {
-		case err == nil:
-			done, failed = changes, false
-		case !failed && ctx.Err() == nil:
-			r.log.Error("stored secrets could not be sealed; it is tried again", zap.Error(err))
-			failed = true
+		if err == nil {
+			done = changes
 		}
-		if failed {
-			gap = time.Minute
-		}
+		return err
 	}
 }
 
 // sealPeople seals, once, what is stored plainly of candidates, applications and answers, from the first reload with a key
 // on.
-func (r *Runtime) sealPeople(ctx context.Context) {
-	failed := false
-	r.completeLists(ctx)
-	for gap := time.Second; ctx.Err() == nil; wait.For(ctx, gap) {
-		if !r.Store().SealsPeople() {
-			continue
+func (r *Runtime) sealPeople() func(context.Context) error {
+	listed, done := false, false
+	return func(ctx context.Context) error {
+		if !listed {
+			if err := r.completeLists(ctx); err != nil {
+				return err
+			}
+			listed = true
+		}
+		if done || !r.Store().SealsPeople() {
+			return nil
 		}
 		n, err := r.Store().SealPeople(ctx)
 		if n > 0 {
 			r.log.Info("stored candidates, job applications and answers were sealed", zap.Int("rows", n))
+			listed = false
 		}
-		if n > 0 {
-			r.completeLists(ctx)
-		}
-		if err == nil {
-			return
-		}
-		if !failed && ctx.Err() == nil {
-			r.log.Error("some stored candidates, job applications or answers could not be sealed; it is tried again",
-				zap.Error(err))
-		}
-		failed, gap = true, time.Minute
+		done = err == nil
+		return err
 	}
 }
 
 // completeLists has what an earlier release stored, or what is sealed now, be found in lists.
-func (r *Runtime) completeLists(ctx context.Context) {
-	for failed := false; ctx.Err() == nil; wait.For(ctx, time.Minute) {
-		n, err := r.Store().CompleteLists(ctx, r.now())
-		if n > 0 {
-			r.log.Info("lists of stored candidates and job applications were completed", zap.Int("rows", n))
-		}
-		if err == nil {
-			return
-		}
-		if !failed && ctx.Err() == nil {
-			r.log.Error("some stored candidates or job applications are not found in lists; it is tried again", zap.Error(err))
-		}
-		failed = true
+func (r *Runtime) completeLists(ctx context.Context) error {
+	n, err := r.Store().CompleteLists(ctx, r.now())
+	if n > 0 {
+		r.log.Info("lists of stored candidates and job applications were completed", zap.Int("rows", n))
 	}
+	if err != nil {
+		err = fmt.Errorf("not all of them are found in lists: %w", err)
+	}
+	return err
 }
 
 // renew seals the content of exports from the first reload with a key on, and makes another data key each month.
-func (r *Runtime) renew(ctx context.Context) {
-	failed := false
-	for gap := time.Duration(0); ctx.Err() == nil; wait.For(ctx, gap) {
-		gap = time.Second
-		made, err := r.database.renew(ctx, r.now())
-		switch {
-		case made:
-			r.log.Info("a data key for the content of exports was made")
-		case err != nil && !failed && ctx.Err() == nil:
-			r.log.Error("no data key for the content of exports could be made; it is tried again", zap.Error(err))
-		}
-		if failed = err != nil; failed {
-			gap = time.Minute
-		}
+func (r *Runtime) renew(ctx context.Context) error {
+	made, err := r.database.renew(ctx, r.now())
+	if made {
+		r.log.Info("a data key for the content of exports was made")
 	}
+	return err
 }

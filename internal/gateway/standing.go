@@ -7,13 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
@@ -202,21 +200,20 @@ func (r *Runtime) Waits(ctx context.Context, c *config.Config, now time.Time,
 const measureEvery = 10 * time.Second
 
 // measure sets the gauges of integrations, and stores what the overview shows. It takes a tenth of the time at most.
-func (r *Runtime) measure(ctx context.Context) {
+func (r *Runtime) measure() loop.Loop {
 	var seen overview
-	for pause := time.Second; wait.For(ctx, pause); {
-		began := time.Now()
-		if c := r.InForce.Current(); c != nil {
-			if all, err := r.measured(ctx, c, r.now()); err == nil {
-				metrics.Held(heldOf(all))
-				seen.add(all, r.now())
-				if err := seen.store(ctx, r.Store(), r.now()); err != nil && ctx.Err() == nil {
-					r.log.Warn("what came and waited could not be stored; it is stored in a moment", zap.Error(err))
-				}
+	return loop.Loop{Name: "standings", First: time.Second, Every: measureEvery, Away: r.unconfigured,
+		Failed: "what came and waits could not be counted or stored; it is in a moment",
+		Pace:   func(took time.Duration, _ error) time.Duration { return max(measureEvery, 9*took) },
+		Round: func(ctx context.Context) error {
+			all, err := r.measured(ctx, r.InForce.Current(), r.now())
+			if err != nil {
+				return err
 			}
-		}
-		pause = max(measureEvery, 9*time.Since(began))
-	}
+			metrics.Held(heldOf(all))
+			seen.add(all, r.now())
+			return seen.store(ctx, r.Store(), r.now())
+		}}
 }
 
 // failedFor is for how long the alerts of failed deliveries and of lost documents show them, so that the morning sees what

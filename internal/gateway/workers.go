@@ -9,7 +9,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/wait"
@@ -158,25 +157,10 @@ func (r *Runtime) ensureAttributes(ctx context.Context) error {
 	return nil
 }
 
-// tend calls look every ten seconds while the workers are up. Each task has its own loop: thousands of verifications do
-// not delay releases, nor the other way round.
-func (r *Runtime) tend(ctx context.Context, failed string, look func(context.Context, *config.Config) error) {
-	for wait.For(ctx, firstBackoff); ctx.Err() == nil; wait.For(ctx, tendEvery) {
-		c := r.InForce.Current()
-		for ; !r.workersUp.Load() || c == nil; c = r.InForce.Current() {
-			if wait.For(ctx, firstBackoff); ctx.Err() != nil {
-				return
-			}
-		}
-		if err := look(ctx, c); err != nil && ctx.Err() == nil {
-			r.log.Warn(failed, zap.Error(err))
-		}
-	}
-}
-
 // verify starts the verification of each integration that is not configured, unless one runs. It reads the statuses
 // each time: a configured integration may be disabled, and a disabled one enabled, at any moment.
-func (r *Runtime) verify(ctx context.Context, c *config.Config) error {
+func (r *Runtime) verify(ctx context.Context) error {
+	c := r.InForce.Current()
 	if err := r.ensureAttributes(ctx); err != nil {
 		r.log.Debug("the search attributes are still not registered", zap.Error(err))
 	}

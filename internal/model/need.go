@@ -26,6 +26,7 @@ const (
 	NeedForeign       NeedKind = "namespace_foreign"    // of Temporal; it concerns all tenants
 	NeedUnstorable    NeedKind = "documents_unstorable" // it concerns all tenants
 	NeedDocuments     NeedKind = "documents_unreadable" // what is stored of them is damaged or gone
+	NeedLoop          NeedKind = "loop_hanging"         // of the background work of this gateway; it concerns all tenants
 	NeedDamaged       NeedKind = "database_damaged"     // it said so; it concerns all tenants
 )
 

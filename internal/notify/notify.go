@@ -11,10 +11,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/internal/wait"
 )
 
 const (
@@ -43,15 +43,12 @@ type Notifier struct {
 	full bool // it was logged that too many notifications wait
 }
 
-// Watch looks for what is to be told, until ctx ends.
-func (n *Notifier) Watch(ctx context.Context) {
-	failed := false
-	for wait.For(ctx, watchEvery) {
-		err := n.Look(ctx)
-		if err != nil && !failed && ctx.Err() == nil {
-			n.Log.Warn("events could not be stored as notifications; it is tried again", zap.Error(err))
-		}
-		failed = err != nil
+// Loops look for what is to be told, and send it. An attempt under way comes to its end.
+func (n *Notifier) Loops() []loop.Loop {
+	return []loop.Loop{
+		{Name: "events", Every: watchEvery, Round: n.Look, Failed: "events could not be stored as notifications; it is tried again"},
+		{Name: "notifications", Every: sendEvery, Round: n.Send,
+			Failed: "notifications could not be read or written; it is tried again"},
 	}
 }
 

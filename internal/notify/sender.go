@@ -13,7 +13,6 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -27,18 +26,6 @@ const (
 	// recordWithin is for writing what an attempt came to, also while the process ends.
 	recordWithin = 10 * time.Second
 )
-
-// Run sends notifications until ctx ends. An attempt under way comes to its end.
-func (n *Notifier) Run(ctx context.Context) {
-	failed := false
-	for wait.For(ctx, sendEvery) {
-		err := n.Send(ctx)
-		if err != nil && !failed && ctx.Err() == nil {
-			n.Log.Warn("notifications could not be read or written; it is tried again", zap.Error(err))
-		}
-		failed = err != nil
-	}
-}
 
 // Send makes the attempts that are due.
 func (n *Notifier) Send(ctx context.Context) error {

@@ -4,6 +4,7 @@ package retention
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -14,10 +15,10 @@ import (
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/erasure"
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/internal/wait"
 )
 
 const (
@@ -85,23 +86,27 @@ type Retention struct {
 	List    *erasure.List      // what is erased on request is entered there; nil: there is no list
 }
 
-// Run erases and deletes what is due each hour, until ctx ends.
-func (r *Retention) Run(ctx context.Context) {
-	for gap := begin; wait.For(ctx, gap); gap = every {
-		for _, one := range []struct {
-			what   string
-			remove func(context.Context) (int, error)
-		}{{"content of exports", r.Erase}, {"exports", r.DeleteExports}, {"counts, sessions, audit", r.DeleteOld}} {
-			n, err := one.remove(ctx)
-			if n > 0 {
-				r.Log.Info("old rows removed, as retention says", zap.String("what", one.what), zap.Int("count", n))
-			}
-			if err != nil && ctx.Err() == nil {
-				r.Log.Warn("some old rows could not be removed; it is tried again in an hour",
-					zap.String("what", one.what), zap.Error(err))
-			}
+// Loop erases and deletes what is due, each hour.
+func (r *Retention) Loop() loop.Loop {
+	return loop.Loop{Name: "retention", First: begin, Every: every, Round: r.remove,
+		Failed: "some old rows could not be removed; it is tried again in an hour"}
+}
+
+func (r *Retention) remove(ctx context.Context) error {
+	var failed []error
+	for _, one := range []struct {
+		what   string
+		remove func(context.Context) (int, error)
+	}{{"content of exports", r.Erase}, {"exports", r.DeleteExports}, {"counts, sessions, audit", r.DeleteOld}} {
+		n, err := one.remove(ctx)
+		if n > 0 {
+			r.Log.Info("old rows removed, as retention says", zap.String("what", one.what), zap.Int("count", n))
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", one.what, err))
 		}
 	}
+	return errors.Join(failed...)
 }
 
 // Erase erases the content of all exports that nothing was done with for as long as the configuration in force says,

@@ -3,6 +3,7 @@ package schedules
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,9 +19,9 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/redelivery"
@@ -86,24 +87,16 @@ func (w *world) startNode() (*node, error) {
 		Log: quiet}
 	n.retention = &retention.Retention{Store: db, InForce: n.inForce, Now: time.Now, Log: quiet}
 	n.reload()
-	for _, loop := range []func(context.Context){
-		n.dispatcher.Run, n.activities.CallWaiting, n.redeliverer.Watch, n.redeliverer.WatchCatchUps,
-		n.tend(n.redeliverer.TendHeld), n.tend(n.redeliveries.Tend),
-	} {
-		n.loops.Go(func() { loop(n.ctx) })
-	}
+	n.loops.Go(func() { n.dispatcher.Run(n.ctx) })
+	n.loops.Go(func() {
+		new(loop.Set).Run(n.ctx, quiet, append(slices.Concat(n.dispatcher.Loops(), n.redeliverer.Loops()), n.activities.Loop(),
+			loop.Loop{Name: "held", Every: tendEvery, Round: n.redeliverer.TendHeld},
+			loop.Loop{Name: "redeliveries", Every: tendEvery, Round: n.redeliveries.Tend})...)
+	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.nodes = append(w.nodes, n)
 	return n, nil
-}
-
-func (n *node) tend(do func(context.Context) error) func(context.Context) {
-	return func(ctx context.Context) {
-		for wait.For(ctx, tendEvery) {
-			_ = do(ctx) // it is tried again
-		}
-	}
 }
 
 func (n *node) reload() {

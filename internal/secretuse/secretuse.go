@@ -12,10 +12,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/internal/wait"
 )
 
 const (
@@ -75,27 +75,27 @@ func (n *Notes) Note(t *model.Tenant, number int, now time.Time) {
 	one.count++
 }
 
-// Run stores what is noted, until ctx ends, and then once more.
-func (n *Notes) Run(ctx context.Context) {
-	failed, shown := false, time.Time{}
-	for wait.For(ctx, look) {
-		now := time.Now()
-		err := n.Flush(ctx, now, every)
-		if err == nil && now.Sub(shown) >= every {
-			if err = n.show(ctx); err == nil {
-				shown = now
+// Loop stores what is noted, and once more at its end.
+func (n *Notes) Loop() loop.Loop {
+	shown := time.Time{}
+	return loop.Loop{Name: "secret_uses", Every: look, Failed: "the last uses of secrets can't be stored or read; it is tried again",
+		Round: func(ctx context.Context) error {
+			now := time.Now()
+			err := n.Flush(ctx, now, every)
+			if err == nil && now.Sub(shown) >= every {
+				if err = n.show(ctx); err == nil {
+					shown = now
+				}
 			}
-		}
-		if err != nil && !failed && ctx.Err() == nil {
-			n.log.Warn("the last uses of secrets can't be stored or read; it is tried again", zap.Error(err))
-		}
-		failed = err != nil
-	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWithin)
-	defer cancel()
-	if err := n.Flush(last, time.Now(), 0); err != nil {
-		n.log.Warn("the last uses of secrets of this minute are not stored", zap.Error(err))
-	}
+			return err
+		},
+		End: func() {
+			last, cancel := context.WithTimeout(context.Background(), lastWithin)
+			defer cancel()
+			if err := n.Flush(last, time.Now(), 0); err != nil {
+				n.log.Warn("the last uses of secrets of this minute are not stored", zap.Error(err))
+			}
+		}}
 }
 
 // due is a note that is to be written.

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
@@ -112,25 +114,14 @@ func (d *Directory) reportDamage(t *model.Tenant) {
 	}
 }
 
-// Run refreshes until ctx ends.
-func (d *Directory) Run(ctx context.Context) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	away := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		err := d.Refresh(ctx)
-		if err != nil && !away && ctx.Err() == nil {
-			level := zap.WarnLevel
+// Loop reads them anew.
+func (d *Directory) Loop() loop.Loop {
+	return loop.Loop{Name: "tenants", Every: every, Round: d.Refresh,
+		Failed: "tenants and integrations can't be read anew; those known go on",
+		Level: func(err error) zapcore.Level {
 			if errors.Is(err, store.ErrSealed) { // which does not end by itself
-				level = zap.ErrorLevel
+				return zap.ErrorLevel
 			}
-			d.Log.Log(level, "tenants and integrations can't be read anew; those known go on", zap.Error(err))
-		}
-		away = err != nil
-	}
+			return zap.WarnLevel
+		}}
 }

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	_ "modernc.org/sqlite" // to damage what is stored
 
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
@@ -118,7 +119,7 @@ func TestNodeLearnsWhatAnotherOneChanged(t *testing.T) {
 	require.NoError(t, other.Refresh(t.Context()))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go func() { defer close(ended); other.Run(ctx) }()
+	go func() { defer close(ended); new(loop.Set).Run(ctx, zap.NewNop(), other.Loop()) }()
 	put(t, one, "acme")
 	require.Eventually(t, func() bool { _, ok := other.Tenant("acme"); return ok }, 10*time.Second, 10*time.Millisecond)
 	stop()
@@ -147,7 +148,7 @@ func TestNodeWithoutTheKeyGoesOn(t *testing.T) {
 	behind.Log = zap.New(core)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go func() { defer close(ended); behind.Run(ctx) }()
+	go func() { defer close(ended); new(loop.Set).Run(ctx, behind.Log, behind.Loop()) }()
 	require.Eventually(t, func() bool { return logged.FilterLevelExact(zap.ErrorLevel).Len() == 1 }, 10*time.Second,
 		10*time.Millisecond)
 	require.Contains(t, logged.All()[0].ContextMap()["error"], "seal_key")

@@ -10,8 +10,8 @@ import (
 	"github.com/sony/gobreaker/v2"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/model"
-	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
 )
 
@@ -124,18 +124,18 @@ func (a *Activities) Crowded(tenant string) bool {
 	return false
 }
 
-// CallWaiting has Temporal run what waits at the gates until ctx ends.
-func (a *Activities) CallWaiting(ctx context.Context) {
+// Loop has Temporal run what waits at the gates.
+func (a *Activities) Loop() loop.Loop {
 	var calls errgroup.Group
 	calls.SetLimit(callsAtOnce)
-	for wait.For(ctx, callEvery) {
+	return loop.Loop{Name: "waiting", Every: callEvery, Round: func(ctx context.Context) error {
 		for _, one := range a.gates.toCall() {
 			if !calls.TryGo(func() error { a.gates.call(ctx, one); return nil }) {
 				a.gates.ready(one)
 			}
 		}
-	}
-	_ = calls.Wait()
+		return nil
+	}, End: func() { _ = calls.Wait() }}
 }
 
 // toCall returns the gates at which somebody waits and nobody calls. The caller is to call or to give each back.

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
@@ -55,28 +56,19 @@ func (r *Redeliverer) Retry(ctx context.Context, i *model.Integration, note func
 	})
 }
 
-// WatchCatchUps works on catch-ups: those that somebody asked for, those of a node that died, and those of integrations
-// that take exports again after they failed.
-func (r *Redeliverer) WatchCatchUps(ctx context.Context) {
+// catchUpLoop works on catch-ups: those that somebody asked for, those of a node that died, and those of integrations that
+// take exports again after they failed.
+func (r *Redeliverer) catchUpLoop() loop.Loop {
 	var looked time.Time
 	var running errgroup.Group
 	running.SetLimit(catchUpsAtOnce)
-	defer running.Wait()
-	for wait.For(ctx, catchUpEvery) {
-		if r.Dispatcher.InForce.Current() == nil || r.Dispatcher.away.Load() {
-			continue
-		}
+	return loop.Loop{Name: "catch_up", Every: catchUpEvery, Away: r.away, Round: func(ctx context.Context) (err error) {
 		if time.Since(looked) >= recoveredEvery {
 			looked = time.Now()
-			if err := r.BeginRecovered(ctx); err != nil && ctx.Err() == nil {
-				r.Log.Warn("the integrations that take exports again could not be listed; they are in a moment",
-					zap.Error(err))
-			}
+			err = r.BeginRecovered(ctx)
 		}
-		if err := r.CatchUp(ctx, &running); err != nil && ctx.Err() == nil {
-			r.Log.Warn("what waits for its next attempt could not be made due; it is in a moment", zap.Error(err))
-		}
-	}
+		return errors.Join(err, r.CatchUp(ctx, &running))
+	}, End: func() { _ = running.Wait() }, Failed: "what waits for its next attempt could not be made due; it is in a moment"}
 }
 
 // BeginRecovered begins a catch-up of each integration that takes exports again after it failed, unless one began

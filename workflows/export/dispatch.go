@@ -11,18 +11,17 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/internal/wait"
 )
 
 const (
 	starters     = 3
 	offersAtOnce = 10_000
 	measureEvery = time.Second
-	// tenantsEvery is after how many of these the tenants are measured: that takes a question for each.
-	tenantsEvery = 5
+	tenantsEvery = 5 * time.Second // a question for each
 )
 
 // Dispatcher starts the workflow of every accepted export. Starting is idempotent: Temporal refuses a second workflow
@@ -101,11 +100,15 @@ func (d *Dispatcher) Run(ctx context.Context) {
 			}
 		})
 	}
-	group.Go(func() { newSweeper(d).run(ctx) })
-	group.Go(func() { d.measure(ctx) })
-	group.Go(func() { d.rescue(ctx) })
-	group.Go(func() { d.settle(ctx) })
 	group.Wait()
+}
+
+// Loops find what no starter has, and count what waits.
+func (d *Dispatcher) Loops() []loop.Loop {
+	return []loop.Loop{newSweeper(d).loop(), d.rescue(), d.settle(),
+		{Name: "backlog", Every: measureEvery, Round: d.measure, Failed: "what waits for Temporal could not be counted; the metrics are stale"},
+		{Name: "backlog_of_tenants", Every: tenantsEvery, Round: d.measureTenants,
+			Failed: "what waits for Temporal could not be counted by tenant; the metrics are stale"}}
 }
 
 // answered notes that Temporal answered a start.
@@ -133,37 +136,35 @@ func (d *Dispatcher) barred() string {
 
 // measure updates the gauges of the backlog. The sweep can't: while more exports come in than Temporal takes, a sweep
 // does not end.
-func (d *Dispatcher) measure(ctx context.Context) {
-	for n := 0; wait.For(ctx, measureEvery); n++ {
-		if n%tenantsEvery == 0 {
-			d.measureTenants(ctx)
-		}
-		done := d.Store.Work()
-		metrics.Writes(done.Commits, done.Writes, done.RoundTrips, done.Waiting)
-		n, oldest, err := d.Store.Backlog(ctx)
-		if err != nil {
-			continue
-		}
-		age := time.Duration(0)
-		if n > 0 {
-			age = d.Now().Sub(oldest)
-		}
-		metrics.Backlog(n, age)
+func (d *Dispatcher) measure(ctx context.Context) error {
+	done := d.Store.Work()
+	metrics.Writes(done.Commits, done.Writes, done.RoundTrips, done.Waiting)
+	n, oldest, err := d.Store.Backlog(ctx)
+	if err != nil {
+		return err
 	}
+	age := time.Duration(0)
+	if n > 0 {
+		age = d.Now().Sub(oldest)
+	}
+	metrics.Backlog(n, age)
+	return nil
 }
 
 // measureTenants updates the gauge of each tenant's oldest export that waits, and the size of the database.
-func (d *Dispatcher) measureTenants(ctx context.Context) {
+func (d *Dispatcher) measureTenants(ctx context.Context) error {
 	oldest, err := d.Store.OldestWaiting(ctx)
 	if err != nil {
-		return
+		return err
 	}
 	ages := map[string]time.Duration{}
 	for tenant, since := range oldest {
 		ages[tenant] = max(0, d.Now().Sub(since))
 	}
 	metrics.Waiting(ages)
-	if size, err := d.Store.Size(ctx); err == nil {
+	size, err := d.Store.Size(ctx)
+	if err == nil {
 		metrics.DatabaseSize(size, d.Store.WALSize())
 	}
+	return err
 }

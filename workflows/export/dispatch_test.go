@@ -21,6 +21,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -70,10 +71,17 @@ func (b *fixture) run(temporal client.Client, attributes bool) *export.Dispatche
 		Crowded: b.Crowded}
 	ctx, stop := context.WithCancel(b.t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { d.Run(ctx) })
-	running.Go(func() { b.CallWaiting(ctx) })
+	running.Go(func() { dispatch(ctx, d, b.Loop()) })
 	b.t.Cleanup(func() { stop(); running.Wait() })
 	return d
+}
+
+// dispatch runs a dispatcher with its loops, and more of them, until ctx ends.
+func dispatch(ctx context.Context, d *export.Dispatcher, more ...loop.Loop) {
+	var running sync.WaitGroup
+	running.Go(func() { d.Run(ctx) })
+	running.Go(func() { new(loop.Set).Run(ctx, d.Log, append(d.Loops(), more...)...) })
+	running.Wait()
 }
 
 // becomes waits until an export is as it should be.
@@ -240,7 +248,7 @@ func TestStartThatIsCutOffByTheEnd(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	d := &export.Dispatcher{Store: b.Store, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.New(core), Attributes: new(atomic.Bool),
 		Client: starter{start: func(client.StartWorkflowOptions) error { end(); return context.Canceled }}}
-	d.Run(ctx)
+	dispatch(ctx, d)
 	require.Error(t, ctx.Err())
 	require.Empty(t, said.All())
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -37,17 +38,20 @@ const (
 	lostWithin = 30 * 24 * time.Hour
 )
 
-// Watch compares the store with Temporal every 20 s: Temporal may be given an empty database, or an old one, and the
+// Loops compare the store with Temporal, in both directions, and work on catch-ups.
+func (r *Redeliverer) Loops() []loop.Loop {
+	return []loop.Loop{r.lostLoop(), r.catchUpLoop(), r.orphanLoop()}
+}
+
+func (r *Redeliverer) away() bool {
+	return r.Dispatcher.InForce.Current() == nil || r.Dispatcher.away.Load()
+}
+
+// lostLoop compares the store with Temporal every 20 s: Temporal may be given an empty database, or an old one, and the
 // gateway may be down when a workflow ends. An export of which a delivery waits, and that has no workflow any more, gets another.
-func (r *Redeliverer) Watch(ctx context.Context) {
-	for wait.For(ctx, lostEvery) {
-		if r.Dispatcher.InForce.Current() == nil || r.Dispatcher.away.Load() {
-			continue
-		}
-		if err := r.FindLost(ctx); err != nil && ctx.Err() == nil {
-			r.Log.Warn("deliveries could not be compared with Temporal; they are compared again", zap.Error(err))
-		}
-	}
+func (r *Redeliverer) lostLoop() loop.Loop {
+	return loop.Loop{Name: "lost", Every: lostEvery, Away: r.away, Round: r.FindLost,
+		Failed: "deliveries could not be compared with Temporal; they are compared again"}
 }
 
 // FindLost looks once at each export that has an overdue delivery, or overdue documents. It must not run twice at a
@@ -67,6 +71,7 @@ func (r *Redeliverer) FindLost(ctx context.Context) error {
 				return err
 			}
 			for _, id := range others {
+				loop.Alive(ctx)
 				if !wait.For(ctx, lostPause) {
 					return ctx.Err()
 				}

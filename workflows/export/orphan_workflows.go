@@ -14,9 +14,9 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
 )
 
@@ -54,23 +54,22 @@ type OrphanWorkflows struct {
 	More   bool             // there are older ones, which were not either
 }
 
-// WatchOrphanWorkflows looks for orphan workflows a minute after the start, a minute after some were ended, and every
-// hour. It ends none.
-func (r *Redeliverer) WatchOrphanWorkflows(ctx context.Context) {
-	failed, due := false, time.Time{}
-	for wait.For(ctx, orphansFirst) {
-		if ended := r.orphansEnded.Swap(false); !ended && r.Now().Before(due) {
-			continue
-		}
-		err := r.TellOrphanWorkflows(ctx, r.Now())
-		if err != nil && !failed && ctx.Err() == nil {
-			r.Log.Warn("Temporal's open workflows could not be compared with the database; it is tried again every minute",
-				zap.Error(err))
-		}
-		if due, failed = r.Now().Add(orphansEvery), err != nil; failed {
-			due = time.Time{}
-		}
-	}
+// orphanLoop looks for orphan workflows a minute after the start, a minute after some were ended, and every hour. It ends
+// none.
+func (r *Redeliverer) orphanLoop() loop.Loop {
+	due := time.Time{}
+	return loop.Loop{Name: "orphan_workflows", Every: orphansFirst,
+		Failed: "Temporal's open workflows could not be compared with the database; it is tried again every minute",
+		Round: func(ctx context.Context) error {
+			if ended := r.orphansEnded.Swap(false); !ended && r.Now().Before(due) {
+				return nil
+			}
+			err := r.TellOrphanWorkflows(ctx, r.Now())
+			if due = r.Now().Add(orphansEvery); err != nil {
+				due = time.Time{}
+			}
+			return err
+		}}
 }
 
 // TellOrphanWorkflows finds the orphans, updates the gauge, and logs how many there are when that has changed. It must

@@ -33,7 +33,7 @@ type Redeliverer struct {
 	Faults     *workflows.Faults // of this node
 
 	orphans      atomic.Int64 // that TellOrphanWorkflows has told of
-	orphansEnded atomic.Bool  // since WatchOrphanWorkflows looked
+	orphansEnded atomic.Bool  // since the loop looked
 	looked       time.Time    // FindLost has found everything that was due then; zero: it has not looked yet
 }
 

@@ -8,9 +8,9 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/internal/wait"
 )
 
 const (
@@ -28,26 +28,32 @@ const (
 
 // rescue fetches documents without Temporal: an outage of Temporal must not cost documents. It goes through all exports
 // that wait for their workflow, the oldest first, and then starts over, for what could not be fetched before.
-func (d *Dispatcher) rescue(ctx context.Context) {
+func (d *Dispatcher) rescue() loop.Loop {
 	var underway errgroup.Group
 	underway.SetLimit(rescueAtOnce)
-	defer underway.Wait()
 	var after int64
-	for pause := rescuePause; wait.For(ctx, pause); {
-		if d.InForce.Current() == nil {
-			continue
-		}
-		waiting, next, err := d.Store.ListUndispatchedUnfetched(ctx, after, d.Now().Add(-rescueAge), d.Now(), rescuePage)
-		if err != nil {
-			continue
-		}
-		for _, e := range waiting {
-			underway.Go(func() error { d.fetch(ctx, e); return nil })
-		}
-		if after, pause = next, rescuePause; next == 0 {
-			pause = rescueEvery
-		}
-	}
+	return loop.Loop{Name: "rescue", Every: rescueEvery, First: rescuePause,
+		Away:   func() bool { return d.InForce.Current() == nil },
+		Failed: "documents that could be fetched without Temporal could not be listed; they are in a moment",
+		Round: func(ctx context.Context) error {
+			waiting, next, err := d.Store.ListUndispatchedUnfetched(ctx, after, d.Now().Add(-rescueAge), d.Now(), rescuePage)
+			if err != nil {
+				return err
+			}
+			for _, e := range waiting {
+				loop.Alive(ctx)
+				underway.Go(func() error { d.fetch(ctx, e); return nil })
+			}
+			after = next
+			return nil
+		},
+		Pace: func(_ time.Duration, err error) time.Duration {
+			if after == 0 && err == nil {
+				return rescueEvery
+			}
+			return rescuePause
+		},
+		End: func() { _ = underway.Wait() }}
 }
 
 func (d *Dispatcher) fetch(ctx context.Context, e *model.Export) {

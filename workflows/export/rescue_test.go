@@ -62,7 +62,8 @@ func TestDocumentsAreFetchedWithoutTemporal(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		(&export.Dispatcher{Store: b.Store, Client: temporal, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.NewNop(), Attributes: new(atomic.Bool)}).Run(ctx)
+		dispatch(ctx, &export.Dispatcher{Store: b.Store, Client: temporal, InForce: b.InForce, Archive: b.Archive, Now: b.Clock,
+			Log: zap.NewNop(), Attributes: new(atomic.Bool)})
 	}()
 	defer func() { stop(); <-ended }()
 	require.Eventually(t, func() bool { return hanging.Load() >= 32 }, 30*time.Second, 50*time.Millisecond)

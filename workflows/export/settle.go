@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
@@ -24,13 +26,11 @@ type settler struct {
 	stored     map[model.Place]store.Waiting // what waited, as this node stored it last; nil: it did not
 }
 
-func (d *Dispatcher) settle(ctx context.Context) {
+func (d *Dispatcher) settle() loop.Loop {
 	s := &settler{dispatcher: d, lease: d.Store.Lease("settle")}
-	for wait.For(ctx, settleEvery) {
-		if err := s.settle(ctx); err != nil && ctx.Err() == nil {
-			d.Log.Debug("the exports that are delivered could not be noted; they are in a moment", zap.Error(err))
-		}
-	}
+	return loop.Loop{Name: "settle", Every: settleEvery, Round: s.settle,
+		Failed: "the exports that are delivered could not be noted; they are in a moment",
+		Level:  func(error) zapcore.Level { return zap.DebugLevel }}
 }
 
 // settle looks at all unsettled exports once. While many are, it takes a tenth of the time: after each page it pauses for
@@ -40,6 +40,7 @@ func (s *settler) settle(ctx context.Context) error {
 	waiting := map[model.Place]store.Waiting{}
 	for after := int64(0); ; {
 		began := time.Now()
+		loop.Alive(ctx)
 		if held, err := s.lease.Hold(ctx, d.Now()); err != nil || !held {
 			s.stored = nil // another node stores it
 			return err

@@ -3,7 +3,6 @@ package export
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -13,9 +12,9 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/internal/wait"
 )
 
 const (
@@ -41,26 +40,22 @@ func newSweeper(d *Dispatcher) *sweeper {
 	return &sweeper{dispatcher: d, found: map[string]int{}, logged: map[string]bool{}}
 }
 
-func (s *sweeper) run(ctx context.Context) {
+func (s *sweeper) loop() loop.Loop {
 	backoff := time.Duration(0)
-	for wait.For(ctx, max(sweepEvery, backoff)) {
-		err := s.sweep(ctx)
-		s.logUnknown()
-		if err == nil {
-			backoff = 0
-			continue
-		}
-		backoff = min(max(2*backoff, minBackoff), maxBackoff)
-		if !errors.Is(err, context.Canceled) {
-			s.dispatcher.Log.Warn("exports wait for their workflow", zap.Error(err),
-				zap.Duration("next_try_in", max(sweepEvery, backoff)))
-		}
-	}
+	return loop.Loop{Name: "sweep", Every: sweepEvery, Round: s.sweep, Failed: "exports wait for their workflow",
+		Pace: func(_ time.Duration, err error) time.Duration {
+			if backoff = min(max(2*backoff, minBackoff), maxBackoff); err == nil {
+				backoff = 0
+			}
+			return max(sweepEvery, backoff)
+		}}
 }
 
 // sweep dispatches the exports that wait, until none does. Tenants take turns, with a group's worth of exports each.
 func (s *sweeper) sweep(ctx context.Context) error {
+	defer s.logUnknown()
 	for {
+		loop.Alive(ctx)
 		n, err := s.turn(ctx)
 		if n == 0 || err != nil {
 			return cmp.Or(err, ctx.Err())

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -132,23 +133,9 @@ func (a *Activities) storeAway(err error) error {
 	return workflows.RetryAfter("store_unavailable", 0, workflows.Jittered(5*time.Second))
 }
 
-// Run starts the scans that are due, until ctx ends. While Temporal is away they wait in the store.
-func (a *Activities) Run(ctx context.Context) {
-	tick := time.NewTicker(startEvery)
-	defer tick.Stop()
-	away := false
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-		err := a.startDue(ctx)
-		if err != nil && !away && ctx.Err() == nil {
-			a.Log.Warn("documents wait for their scan", zap.Error(err))
-		}
-		away = err != nil
-	}
+// Loop starts the scans that are due. While Temporal is away they wait in the store.
+func (a *Activities) Loop() loop.Loop {
+	return loop.Loop{Name: "scans", Every: startEvery, Round: a.startDue, Failed: "documents wait for their scan"}
 }
 
 func (a *Activities) startDue(ctx context.Context) error {
