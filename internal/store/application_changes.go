@@ -139,33 +139,35 @@ func (k *dataKeys) listedAnswers(tenant, source, apiUser string) (_, _ string, e
 	return source, apiUser, err
 }
 
-// applicationRef names a job application.
-type applicationRef struct{ tenant, id string }
+// resourceRef names a resource.
+type resourceRef struct{ tenant, id string }
 
-func scanApplicationRef(r row) (a applicationRef, err error) {
+func scanResourceRef(r row) (a resourceRef, err error) {
 	err = r.Scan(&a.tenant, &a.id)
 	return a, err
 }
 
-// CompleteLists completes the lists of job applications: with those that a release from before the lists wrote, and with
-// the source and the API user of those whose answers were not read yet. It returns how many it completed, and writes a
+// CompleteLists completes the lists of job applications, with those that a release from before the lists wrote, and with
+// the source and the API user of those whose answers were not read yet, and the words of candidates and jobs. It returns how many it completed, and writes a
 // page at a time.
 func (db *DB) CompleteLists(ctx context.Context, now time.Time) (completed int, err error) {
 	for _, one := range []struct {
 		q  string
-		do func(*Tx, applicationRef) error
+		do func(*Tx, resourceRef) error
 	}{
 		{`SELECT tenant, id FROM job_applications WHERE NOT listed ORDER BY tenant, id LIMIT $1`,
-			func(tx *Tx, a applicationRef) error {
+			func(tx *Tx, a resourceRef) error {
 				c := tx.applicationChanged(a.tenant, a.id, now)
 				c.source, c.apiUser = nil, nil
 				return tx.sql.Run(`UPDATE job_applications SET listed = TRUE WHERE tenant = $1 AND id = $2`, a.tenant, a.id)
 			}},
 		{`SELECT tenant, id FROM application_list WHERE source IS NULL ORDER BY tenant, id LIMIT $1`,
-			func(tx *Tx, a applicationRef) error { return tx.listAnswers(a) }},
+			(*Tx).listAnswers},
+		{candidates.unworded(), candidates.complete},
+		{jobs.unworded(), jobs.complete},
 	} {
 		for n := secretsAtOnce; n == secretsAtOnce; completed += n {
-			page, err := rows.Query(ctx, db.reads, scanApplicationRef, one.q, secretsAtOnce)
+			page, err := rows.Query(ctx, db.reads, scanResourceRef, one.q, secretsAtOnce)
 			if n = len(page); err != nil || n == 0 {
 				if err != nil {
 					return completed, err
@@ -189,13 +191,13 @@ func (db *DB) CompleteLists(ctx context.Context, now time.Time) (completed int, 
 }
 
 // listAnswers reads the answers of a job application for the list. Those that can't be read are found by nothing.
-func (tx *Tx) listAnswers(a applicationRef) error {
+func (tx *Tx) listAnswers(a resourceRef) error {
 	sent, err := tx.applicationAnswers(a.tenant, a.id)
-	if errors.Is(err, ErrUnreadable) || err == nil && sent == nil {
-		err, sent = nil, new(model.ApplicationAnswers)
-	}
-	if err != nil {
+	if err := ignoreUnreadable(err); err != nil {
 		return err
+	}
+	if sent == nil {
+		sent = new(model.ApplicationAnswers)
 	}
 	source, apiUser, err := tx.db.dataKeys.listedAnswers(a.tenant, sent.Source, sent.APIUser)
 	if err != nil {
@@ -205,6 +207,14 @@ func (tx *Tx) listAnswers(a applicationRef) error {
 		AND source IS NULL`, a.tenant, a.id, source, apiUser)
 }
 
+// ignoreUnreadable returns an error unless it says that a row can't be read, which another try changes nothing about.
+func ignoreUnreadable(err error) error {
+	if errors.Is(err, ErrUnavailable) || errors.Is(err, ErrSealed) {
+		return err
+	}
+	return nil
+}
+
 // forgetErased is how many erased ids ForgetErased removes at once.
 const forgetErased = 500
 
@@ -212,7 +222,7 @@ const forgetErased = 500
 // how many.
 func (tx *Tx) ForgetErased(before time.Time) (int64, error) {
 	type erased struct {
-		applicationRef
+		resourceRef
 		changed int64
 	}
 	all, err := rows.QueryTx(tx.sql, func(r row) (e erased, err error) {

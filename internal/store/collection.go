@@ -20,6 +20,8 @@ type collection[T any] struct {
 	// those filters, each with an index that begins with tenant and ends with id, and what else is kept beside
 	columns []string
 	of      func(*T) (id string, row *model.Row, values []any)
+	words   func(*T) []searchWord // that it is found by; nil: it is found by its columns alone
+	kinds   string                // of those words, as a list in SQL
 }
 
 // upsert writes a resource if its version is still the one it was read with; version 0: if there is none. It sets the
@@ -46,7 +48,15 @@ func (c collection[T]) upsert(tx *Tx, v *T, now time.Time) error {
 		n, err = tx.sql.Exec(c.update(), append(args, before.Version)...)
 	}
 	if err == nil && n == 1 {
-		return nil
+		if c.words == nil {
+			return nil
+		}
+		if before.Version > 0 {
+			if err := c.deleteWords(tx, row.Tenant, id); err != nil {
+				return err
+			}
+		}
+		return c.insertWords(tx, v)
 	}
 	*row = before
 	if err != nil {
@@ -178,8 +188,12 @@ func (c collection[T]) get(ctx context.Context, db *DB, tenant, id string) (*T, 
 // delete removes a resource in the version it was read as.
 func (c collection[T]) delete(tx *Tx, v *T) error {
 	id, row, _ := c.of(v)
-	return tx.sql.RunOr(ErrStale, `DELETE FROM `+c.table+` WHERE tenant = $1 AND id = $2 AND version = $3
+	err := tx.sql.RunOr(ErrStale, `DELETE FROM `+c.table+` WHERE tenant = $1 AND id = $2 AND version = $3
 		AND created_at = $4`, row.Tenant, id, row.Version, rows.Micros(row.CreatedAt))
+	if err != nil || c.words == nil {
+		return err
+	}
+	return c.deleteWords(tx, row.Tenant, id)
 }
 
 // pageData is the number of bytes of JSON after which a page ends, whatever its limit: a job may have 4 MiB.

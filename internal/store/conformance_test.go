@@ -35,7 +35,7 @@ func TestResources(t *testing.T) {
 		change: func(c *model.Candidate) { c.Name.Given = "Zoe" },
 		upsert: (*store.Tx).UpsertCandidate, find: (*store.Tx).Candidate, get: (*store.DB).Candidate, delete: (*store.Tx).DeleteCandidate,
 		list: func(db *store.DB, ctx context.Context, tenant string, p store.Page) ([]*model.Candidate, string, error) {
-			return db.ListCandidates(ctx, tenant, "", p)
+			return db.ListCandidates(ctx, tenant, store.CandidateFilter{}, p)
 		},
 	}.conform)
 	t.Run("jobs", resource[model.Job]{
@@ -45,7 +45,10 @@ func TestResources(t *testing.T) {
 		},
 		row:    func(j *model.Job) *model.Row { return &j.Row },
 		change: func(j *model.Job) { j.Closed = true },
-		upsert: (*store.Tx).UpsertJob, find: (*store.Tx).Job, get: (*store.DB).Job, list: (*store.DB).ListJobs, delete: (*store.Tx).DeleteJob,
+		upsert: (*store.Tx).UpsertJob, find: (*store.Tx).Job, get: (*store.DB).Job, delete: (*store.Tx).DeleteJob,
+		list: func(db *store.DB, ctx context.Context, tenant string, p store.Page) ([]*model.Job, string, error) {
+			return db.ListJobs(ctx, tenant, store.JobFilter{}, p)
+		},
 	}.conform)
 	t.Run("steps", resource[model.Step]{
 		of: func(tenant, id string) *model.Step {

@@ -50,7 +50,7 @@ func (tx *Tx) LockCandidateByEmail(tenant, email string) (*model.Candidate, bool
 			return nil, false, err
 		}
 		for _, c := range page {
-			if !hasEmail(c, email) {
+			if !hasEmail(c.Email[:min(1, len(c.Email))], email) {
 				continue
 			}
 			if c, ok, err := candidates.lock(tx, tenant, c.ID); ok || err != nil {

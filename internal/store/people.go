@@ -90,8 +90,6 @@ func (db *DB) makeSearchKey(ctx context.Context) error {
 // searchWord is a value of a column that rows are found by. It is stored as it is, or as its keyed hash.
 type searchWord struct{ kind, word string }
 
-const emailWord = "email"
-
 // hashed returns the form in which a word is stored: the keyed hash of it, its kind and the tenant; without a search key,
 // and of an empty word, the word.
 func (k *dataKeys) hashed(tenant string, w searchWord) (string, error) {

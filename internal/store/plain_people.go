@@ -145,7 +145,15 @@ func (c collection[T]) sealPlain(k *dataKeys, p plainRow) (u update, err error) 
 		set = append(set, fmt.Sprintf("%s = $%d", column, n+5))
 	}
 	return update{`UPDATE ` + c.table + ` SET ` + strings.Join(set, ", ") + ` WHERE tenant = $1 AND id = $2 AND data = $3`,
-		append([]any{p.tenant, p.id, p.kept, kept}, values...), ""}, nil
+		append([]any{p.tenant, p.id, p.kept, kept}, values...), c.reword()}, nil
+}
+
+// reword is the statement that has CompleteLists write the words of a resource again; empty where it has none.
+func (c collection[T]) reword() string {
+	if c.words == nil {
+		return ""
+	}
+	return `UPDATE ` + c.table + ` SET worded = FALSE WHERE tenant = $1 AND id = $2`
 }
 
 func sealAnswers(k *dataKeys, p plainRow) (u update, err error) {

@@ -51,12 +51,24 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, err = db.CountLostDocuments(ctx, at)
 	note(err)
-	for _, email := range []string{"", "a@example.org"} {
-		_, _, err := db.ListCandidates(ctx, "t", email, page)
+	for _, f := range []CandidateFilter{{}, {Email: "a@example.org"}, {Phone: "030 123"}, {Name: "Zoë"}, {Name: "Zoë Park", Email: "a@example.org"}} {
+		p := page
+		if f != (CandidateFilter{}) {
+			p.After = ""
+		}
+		_, _, err := db.ListCandidates(ctx, "t", f, p)
 		note(err)
 	}
-	_, _, err = db.ListJobs(ctx, "t", page)
+	_, _, err = db.ListCandidates(ctx, "t", CandidateFilter{Name: "Zoë"}, Page{After: searchMark + "zoemi" + searchMark + "c"})
 	note(err)
+	for _, f := range []JobFilter{{}, {State: "open"}, {State: "open", Text: "nurse night"}} {
+		p := page
+		if f != (JobFilter{}) {
+			p.After = ""
+		}
+		_, _, err = db.ListJobs(ctx, "t", f, p)
+		note(err)
+	}
 	_, _, err = db.ListFeedJobs(ctx, "t", page)
 	note(err)
 	_, err = db.FeedState(ctx, "t")
@@ -214,7 +226,7 @@ func queriesOf(t *testing.T, db *DB) (all []asked) {
 var whole = regexp.MustCompile(`^SCAN [a-z]+( USING INDEX [a-z_]+)?$|USE TEMP B-TREE FOR (ORDER BY|DISTINCT)`)
 
 // few are the indexes that hold, or are asked for, a few rows only: what needs attention, the deliveries of an export.
-var few = regexp.MustCompile(`deliveries_held|exports_undispatched|exports_unsettled_of_all|exports_quarantined|` +
+var few = regexp.MustCompile(`deliveries_held|exports_undispatched|exports_unsettled_of_all|exports_quarantined|candidates_unworded|jobs_unworded|` +
 	`deliveries_by_export \(export_id=\?\)|SCAN (page|waiting|failed|expired|ended|counted)$`)
 
 func TestListsUseIndexesOfSQLite(t *testing.T) {

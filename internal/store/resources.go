@@ -12,16 +12,16 @@ import (
 	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
-var candidates = collection[model.Candidate]{"candidates", candidateData, []string{"email"},
+var candidates = collection[model.Candidate]{"candidates", candidateData, []string{"email", "worded"},
 	func(c *model.Candidate) (string, *model.Row, []any) {
 		email := ""
 		if len(c.Email) > 0 {
 			email = emailKey(c.Email[0])
 		}
-		return c.ID, &c.Row, []any{searchWord{emailWord, email}}
-	}}
+		return c.ID, &c.Row, []any{searchWord{emailWord, email}, true}
+	}, wordsOfCandidate, candidateKinds}
 
-var jobs = collection[model.Job]{"jobs", "", []string{"job", "feed", "files", "position"},
+var jobs = collection[model.Job]{"jobs", "", []string{"job", "feed", "files", "position", "worded"},
 	func(j *model.Job) (string, *model.Row, []any) {
 		feed, files := "", 0
 		if !j.Closed {
@@ -30,18 +30,18 @@ var jobs = collection[model.Job]{"jobs", "", []string{"job", "feed", "files", "p
 				feed = inFeed
 			}
 		}
-		return j.BoardCode, &j.Row, []any{j.ID, feed, files, position{j}}
-	}}
+		return j.BoardCode, &j.Row, []any{j.ID, feed, files, position{j}, true}
+	}, wordsOfJob, jobKinds}
 
 var steps = collection[model.Step]{"steps", "", nil, func(s *model.Step) (string, *model.Row, []any) {
 	return s.ID, &s.Row, nil
-}}
+}, nil, ""}
 
 var applications = collection[model.JobApplication]{"job_applications", applicationData,
 	[]string{"candidate", "job", "step", "listed"},
 	func(a *model.JobApplication) (string, *model.Row, []any) {
 		return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step, true}
-	}}
+	}, nil, ""}
 
 // emailKey returns the key of an e-mail address in the index: its case is folded, and it is not too long for an index.
 // A few different addresses share a key: it folds ß to ss, and ends after 1 KiB.
@@ -56,10 +56,12 @@ func (k *dataKeys) emailKeys(tenant, address string) ([]string, error) {
 	return k.forms(tenant, searchWord{emailWord, emailKey(address)}, searchWord{emailWord, former})
 }
 
-// hasEmail reports whether a candidate's first e-mail address is this one, case aside (simple case folding, which keeps
+// hasEmail reports whether one of these e-mail addresses is this one, case aside (simple case folding, which keeps
 // ß apart from ss).
-func hasEmail(c *model.Candidate, email string) bool {
-	return len(c.Email) > 0 && strings.EqualFold(model.ComparedEmail(c.Email[0]), model.ComparedEmail(email))
+func hasEmail(all []string, email string) bool {
+	return slices.ContainsFunc(all, func(one string) bool {
+		return strings.EqualFold(model.ComparedEmail(one), model.ComparedEmail(email))
+	})
 }
 
 // UpsertCandidate writes a candidate if its version is still the one it was read with; version 0: if there is none.
@@ -82,18 +84,40 @@ func (db *DB) Candidate(ctx context.Context, tenant, id string) (*model.Candidat
 	return candidates.get(ctx, db, tenant, id)
 }
 
-// ListCandidates lists candidates by id: those whose first e-mail address is this one, or all when it is empty. A page
-// of those may be shorter than was asked for before the last one.
-func (db *DB) ListCandidates(ctx context.Context, tenant, email string, p Page) ([]*model.Candidate, string, error) {
-	if email == "" {
+// CandidateFilter chooses candidates; an empty field chooses all.
+type CandidateFilter struct {
+	Name  string // words that each begin one of the name
+	Email string // any of their e-mail addresses
+	Phone string // with the code of the country or without
+}
+
+// ListCandidates lists candidates by id, or those that a filter chooses. A page of those may be shorter than was asked
+// for before the last one. Errors: ErrOtherSearch when the cursor is of another filter.
+func (db *DB) ListCandidates(ctx context.Context, tenant string, f CandidateFilter,
+	p Page) (page []*model.Candidate, next string, err error) {
+	if f == (CandidateFilter{}) {
 		return candidates.list(ctx, db, tenant, "", nil, p)
 	}
-	keys, err := db.dataKeys.emailKeys(tenant, email)
-	if err != nil {
+	var terms []term
+	for _, w := range []searchWord{{emailWord, emailKey(f.Email)}, {phoneWord, phoneKey(f.Phone)}} {
+		if w.word == "" {
+			continue
+		}
+		t, err := candidates.whole(&db.dataKeys, tenant, w)
+		if err != nil {
+			return nil, "", err
+		}
+		terms = append(terms, t)
+	}
+	names, err := candidates.terms(&db.dataKeys, tenant, nameWord, f.Name)
+	if terms = append(terms, names...); err != nil || len(terms) == 0 {
 		return nil, "", err
 	}
-	page, next, err := candidates.list(ctx, db, tenant, "email", keys, p)
-	return slices.DeleteFunc(page, func(c *model.Candidate) bool { return !hasEmail(c, email) }), next, err
+	page, next, err = candidates.search(ctx, db, tenant, terms, p)
+	return slices.DeleteFunc(page, func(c *model.Candidate) bool {
+		return f.Email != "" && !hasEmail(c.Email, f.Email) ||
+			f.Phone != "" && !slices.ContainsFunc(c.Phone, func(one string) bool { return samePhone(one, f.Phone) })
+	}), next, err
 }
 
 // UpsertJob writes a job. ErrTaken when another job of the tenant has its id.
@@ -126,9 +150,25 @@ func (db *DB) Job(ctx context.Context, tenant, boardCode string) (*model.Job, er
 	return jobs.get(ctx, db, tenant, boardCode)
 }
 
-// ListJobs lists jobs by job board code.
-func (db *DB) ListJobs(ctx context.Context, tenant string, p Page) ([]*model.Job, string, error) {
-	return jobs.list(ctx, db, tenant, "", nil, p)
+// JobFilter chooses jobs; an empty field chooses all.
+type JobFilter struct {
+	State string // open or closed
+	Text  string // words that each begin one of the title, the job board code or the id
+}
+
+// ListJobs lists jobs by job board code, or as ListCandidates does those that a filter chooses.
+func (db *DB) ListJobs(ctx context.Context, tenant string, f JobFilter, p Page) ([]*model.Job, string, error) {
+	if f == (JobFilter{}) {
+		return jobs.list(ctx, db, tenant, "", nil, p)
+	}
+	terms, err := jobs.terms(&db.dataKeys, tenant, textWord, f.Text)
+	if err != nil || f.Text != "" && len(terms) == 0 {
+		return nil, "", err
+	}
+	if f.State != "" {
+		terms = append(terms, term{stateWord, []interval{{f.State, f.State}}})
+	}
+	return jobs.search(ctx, db, tenant, terms, p)
 }
 
 // UpsertStep writes a step with its helper.

@@ -64,7 +64,7 @@ func TestCandidateIsFoundByAnAddressThatLooksTheSame(t *testing.T) {
 					require.Equal(t, c, found)
 					return err
 				})
-				listed, _, err := db.ListCandidates(t.Context(), "initech", asked, store.Page{})
+				listed, _, err := db.ListCandidates(t.Context(), "initech", store.CandidateFilter{Email: asked}, store.Page{})
 				require.NoError(t, err)
 				require.Len(t, listed, 1, "%q of %q", asked, known)
 			}
@@ -106,7 +106,7 @@ func TestCandidatesAreToldApartByTheirWholeAddress(t *testing.T) {
 				require.Equal(t, fmt.Sprintf("c-%d-00", n), found, written)
 				listed, page := 0, store.Page{Limit: 40}
 				for {
-					all, next, err := db.ListCandidates(t.Context(), "initech", written, page)
+					all, next, err := db.ListCandidates(t.Context(), "initech", store.CandidateFilter{Email: written}, page)
 					require.NoError(t, err)
 					for _, c := range all {
 						require.Equal(t, []string{address}, c.Email)
@@ -224,7 +224,7 @@ func TestAPageOfLargeResourcesEndsEarly(t *testing.T) {
 			require.Equal(t, []string{"J-0", "J-1", "J-2", "J-3", "J-4"}, all)
 		}
 		walk(func(p store.Page) (codes []string, next string) {
-			page, next, err := db.ListJobs(t.Context(), "initech", p)
+			page, next, err := db.ListJobs(t.Context(), "initech", store.JobFilter{}, p)
 			require.NoError(t, err)
 			for _, j := range page {
 				codes = append(codes, j.BoardCode)

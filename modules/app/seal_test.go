@@ -209,7 +209,7 @@ func TestSealKeySealsWhatIsHeldOfPeople(t *testing.T) {
 	s.sealed(nextSeal)
 	require.NoError(t, caddy.Stop())
 	s.load(s.sealing(nextSeal))
-	found, _, err := gateway.Current().Runtime.Store().ListCandidates(t.Context(), "acme", "Zoe@example.org", store.Page{})
+	found, _, err := gateway.Current().Runtime.Store().ListCandidates(t.Context(), "acme", store.CandidateFilter{Email: "Zoe@example.org"}, store.Page{})
 	require.NoError(t, err)
 	require.Equal(t, []*model.Candidate{zoe}, found)
 }

@@ -34,6 +34,7 @@ var ofPerson = map[string][]string{
 	"job_applications":      nil,
 	"application_documents": {"blob"}, // the name of the file, whose content the dump has
 	"application_answers":   nil,
+	"search_words":          {"word", "kind"},                  // folded, to be found by
 	"application_list":      {"api_user", "stored", "changed"}, // folded, to be found by; places in lists
 	"compliance_answers":    {"job"},                           // the application has it
 	"transitions":           nil,

@@ -1,6 +1,7 @@
 package manageapi
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -12,10 +13,16 @@ import (
 )
 
 var candidates = rest.Stored[model.Candidate]{
-	Word: "candidate", Path: "candidates", List: "candidate", Personal: true, Filters: []string{"email"},
+	Word: "candidate", Path: "candidates", List: "candidate", Personal: true, Filters: []string{"name", "email", "phone"},
 	Missing: problem.New(http.StatusNotFound, "this tenant has no candidate of that id"),
 	Rows: func(r *rest.Request) ([]*model.Candidate, string, error) {
-		return r.DB.ListCandidates(r.Context(), r.Tenant.Name, r.Query.Get("email"), r.Page.Rows())
+		q := r.Query
+		f := store.CandidateFilter{Name: q.Get("name"), Email: q.Get("email"), Phone: q.Get("phone")}
+		if err := checkSearch(r, f != (store.CandidateFilter{})); err != nil {
+			return nil, "", err
+		}
+		page, next, err := r.DB.ListCandidates(r.Context(), r.Tenant.Name, f, r.Page.Rows())
+		return page, next, otherSearch(err)
 	},
 	ID:     func(c *model.Candidate) *string { return &c.ID },
 	Row:    func(c *model.Candidate) *model.Row { return &c.Row },
@@ -34,4 +41,20 @@ var candidates = rest.Stored[model.Candidate]{
 		}
 		return problem.New(http.StatusConflict, "the candidate has job applications: delete those first")
 	},
+}
+
+// checkSearch refuses the cursor of a list by id in a search, and the other way round.
+func checkSearch(r *rest.Request, search bool) error {
+	if r.Page.After != "" && store.IsSearch(r.Page.After) != search {
+		return rest.OtherList()
+	}
+	return nil
+}
+
+// otherSearch is the problem of a cursor of another search.
+func otherSearch(err error) error {
+	if errors.Is(err, store.ErrOtherSearch) {
+		return rest.OtherList()
+	}
+	return err
 }

@@ -110,7 +110,7 @@ func (p *people) find(r *rest.Request, tenant, email string) error {
 		})
 	}
 	for after := ""; ; {
-		page, next, err := r.DB.ListCandidates(r.Context(), tenant, "", store.Page{After: after, Limit: store.MaxPage})
+		page, next, err := r.DB.ListCandidates(r.Context(), tenant, store.CandidateFilter{}, store.Page{After: after, Limit: store.MaxPage})
 		if err != nil {
 			return err
 		}

@@ -17,9 +17,17 @@ import (
 // jobs serves the jobs of a tenant. Their path has the job board code, which is not their id.
 var jobs = rest.Stored[model.Job]{
 	Word: "job", Path: "jobs", List: "job", MaxBody: 2 * maxJob,
-	Missing: noJob,
+	Missing: noJob, Filters: []string{"state", "q"},
 	Rows: func(r *rest.Request) ([]*model.Job, string, error) {
-		return r.DB.ListJobs(r.Context(), r.Tenant.Name, r.Page.Rows())
+		f := store.JobFilter{State: r.Query.Get("state"), Text: r.Query.Get("q")}
+		if err := checkSearch(r, f != (store.JobFilter{})); err != nil {
+			return nil, "", err
+		}
+		if r.Query.Has("state") && f.State != "open" && f.State != "closed" {
+			return nil, "", problem.New(http.StatusBadRequest, "state can only be open or closed: leave it out for both")
+		}
+		page, next, err := r.DB.ListJobs(r.Context(), r.Tenant.Name, f, r.Page.Rows())
+		return page, next, otherSearch(err)
 	},
 	ID:     func(j *model.Job) *string { return &j.BoardCode },
 	Row:    func(j *model.Job) *model.Row { return &j.Row },

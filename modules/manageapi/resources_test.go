@@ -88,6 +88,7 @@ func TestListsAreFiltered(t *testing.T) {
 	b.must(http.StatusCreated, http.MethodPost, application+"/transitions", `{"step":"applied"}`)
 	for query, want := range map[string][]string{
 		"/candidates?email=zOE@example.ORG": {"c-1"}, "/candidates?email=x": {},
+		"/candidates?name=ZO": {"c-1"}, "/candidates?name=zoe&email=zoe@example.org": {"c-1"}, "/candidates?name=parker": {}, "/candidates?phone=1": {},
 		"/job-applications?candidate=c-2": {"a-2"}, "/job-applications?job=NURSE-1": {"a-1"},
 		"/job-applications?step=applied": {"a-1"}, "/job-applications": {"a-2", "a-1"},
 		"/job-applications?job=NURSE-1&step=applied&candidate=c-1": {"a-1"}, "/job-applications?job=NURSE-1&candidate=c-2": {},

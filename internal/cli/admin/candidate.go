@@ -23,7 +23,7 @@ func Candidate() *cobra.Command {
 		Use:   "candidate",
 		Short: "Lists, shows, sets, removes, exports and dumps candidates",
 		Long: `Lists, shows, sets and removes the candidates of a tenant, exports one of them, or writes out all
-that is held of one. A candidate is named by their id, or by the first of their e-mail addresses.`,
+that is held of one. A candidate is named by their id, or by one of their e-mail addresses.`,
 		Example: `  hiregate candidate list initech
   hiregate candidate show initech/zoe@example.com
   hiregate candidate export initech/c-zoe
@@ -34,7 +34,12 @@ that is held of one. A candidate is named by their id, or by the first of their 
 var candidates = noun[model.Candidate]{
 	kind: kind{command: "candidate", at: "candidates", arg: "TENANT/CANDIDATE|EMAIL", example: "initech/c-zoe",
 		email: "email", atInID: true, json: `{"name":{"given":"Zoë","family":"Park"},"email":["zoe@example.com"]}`},
-	listHelp:   help{short: "Lists the candidates of a tenant"},
+	listHelp: help{short: "Lists the candidates of a tenant"},
+	filters: []filter{
+		{flag: "name", help: "those of whose name words begin so, in any script and without marks; of sealed names, whole words"},
+		{flag: "email", help: "those with this e-mail address"},
+		{flag: "phone", help: "those with this phone number, with the code of the country or without"},
+	},
 	removeHelp: help{short: "Removes a candidate who has no job applications"},
 	columns:    []string{"candidate", "name", "e-mail", "applied", "updated"},
 	fields: func(c *model.Candidate) []field {

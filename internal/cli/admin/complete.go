@@ -114,6 +114,7 @@ var words = map[string][]string{
 	"redeliver outcome": {"delivered", "failed", "expired"},
 	"class":             textsOf(model.Faults),
 	"order":             {"oldest", "changed"},
+	"state":             {"open", "closed"},
 	"mode":              {"failed", "missing", "all"},
 	"role":              {"viewer", "operator", "compliance", "admin"},
 	"documents":         {"rehost", "passthrough", "inline"},

@@ -35,7 +35,11 @@ and opens them, and imports lists of questions.`,
 var jobs = noun[model.Job]{
 	kind: kind{command: "job", at: "jobs", arg: "TENANT/JOBBOARDCODE", example: "initech/NURSE-1", id: "jobBoardCode",
 		json: `{"id":"j-1","title":"Nurse"}`},
-	listHelp:   help{short: "Lists the jobs of a tenant, those that are closed among them"},
+	listHelp: help{short: "Lists the jobs of a tenant, those that are closed among them"},
+	filters: []filter{
+		{flag: "state", help: "open or closed ones only"},
+		{flag: "text", parameter: "q", help: "those of whose title, job board code or id words begin so"},
+	},
 	removeHelp: help{short: "Removes a job without job applications; close one that has some"},
 	columns:    []string{"job board code", "title", "state", "questions", "compliance groups", "updated"},
 	fields: func(j *model.Job) []field {
