@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode"
 
 	"github.com/hiregate/hiregate/internal/model"
 )
@@ -22,6 +23,7 @@ func (c *candidate) Called() string {
 type candidateList struct {
 	tenantList[candidate]
 	Sought bool // they are those that a search found
+	Many   bool // and there are more
 }
 
 // listCandidates shows the candidates of a tenant.
@@ -33,7 +35,20 @@ func listCandidates(v *visitor) error {
 	return v.page(http.StatusOK, "candidates", "Candidates", &candidateList{tenantList: shown})
 }
 
-// seekCandidate looks for a candidate by their e-mail address or id. It is a POST, so that the address of a person is
+// waysToSeek returns the queries that may find a candidate by what somebody wrote: an e-mail address, a phone number or a
+// name.
+func waysToSeek(sought string) []url.Values {
+	if strings.Contains(sought, "@") {
+		return []url.Values{{"email": {sought}}}
+	}
+	ways := []url.Values{{"name": {sought}}}
+	if strings.ContainsFunc(sought, unicode.IsDigit) && !strings.ContainsFunc(sought, unicode.IsLetter) {
+		ways = append([]url.Values{{"phone": {sought}}}, ways...)
+	}
+	return ways
+}
+
+// seekCandidate looks for a candidate by their id, e-mail address, phone number or name. It is a POST, so that the address of a person is
 // in no address of a page. The only one that is found is led to.
 func seekCandidate(v *visitor) error {
 	shown := candidateList{Sought: true}
@@ -42,25 +57,27 @@ func seekCandidate(v *visitor) error {
 	if shown.Tenant == "" || sought == "" {
 		return v.redirect("/candidates?" + url.Values{"tenant": {shown.Tenant}}.Encode())
 	}
-	if strings.Contains(sought, "@") {
-		query := url.Values{"email": {sought}}
+	var c candidate
+	switch err := v.get(at("tenants", shown.Tenant, "candidates", sought), nil, &c); {
+	case err == nil:
+		return v.redirect(profile(shown.Tenant, c.ID))
+	case !errors.Is(err, errNotFound):
+		return err
+	}
+	for _, query := range waysToSeek(sought) {
+		if len(shown.Items) > 0 {
+			break
+		}
+		query.Set("limit", mostOfEach)
 		if err := v.get(at("tenants", shown.Tenant, "candidates"), query, &shown.List); err != nil {
 			return err
 		}
 	}
-	if len(shown.Items) == 0 {
-		var c candidate
-		switch err := v.get(at("tenants", shown.Tenant, "candidates", sought), nil, &c); {
-		case err == nil:
-			shown.Items = []candidate{c}
-		case !errors.Is(err, errNotFound):
-			return err
-		}
-	}
-	switch len(shown.Items) {
-	case 0:
+	shown.Many = shown.Next != nil
+	switch {
+	case len(shown.Items) == 0:
 		return v.page(http.StatusNotFound, "candidates", "Candidates", &shown)
-	case 1:
+	case len(shown.Items) == 1 && !shown.Many:
 		return v.redirect(profile(shown.Tenant, shown.Items[0].ID))
 	}
 	return v.page(http.StatusOK, "candidates", "Candidates", &shown)

@@ -197,7 +197,7 @@ func TestSeekingACandidate(t *testing.T) {
 		return w.Code, w.Header().Get("Location") + w.Body.String()
 	}
 	for sought, id := range map[string]string{"xone@example.org": "c-1", " XONE@example.org ": "c-1", "c-2": "c-2",
-		"x@1": "x@1"} {
+		"x@1": "x@1", "ONE": "c-1", "ct": "c-4"} {
 		status, to := seek(ops, sought)
 		require.Equal(t, http.StatusSeeOther, status, sought)
 		require.Equal(t, "/console/candidates/acme/"+id, to)
@@ -207,10 +207,14 @@ func TestSeekingACandidate(t *testing.T) {
 	require.Contains(t, text, "/candidates/acme/c-2")
 	require.Contains(t, text, "/candidates/acme/x@1")
 	require.NotContains(t, text, "/candidates/acme/c-1")
+	status, text = seek(ops, "tw")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, text, "/candidates/acme/c-2")
+	require.NotContains(t, text, "/candidates/acme/c-4")
 	for _, sought := range []string{"nobody@example.org", "c-9", "..", "a/../b", strings.Repeat("w", 255)} {
 		status, text = seek(ops, sought)
 		require.Equal(t, http.StatusNotFound, status)
-		require.Contains(t, text, "No candidate has this e-mail address or id.")
+		require.Contains(t, text, "No candidate has this name, e-mail address, phone number or id.")
 	}
 	status, text = seek(recruiter, "c-1")
 	require.Equal(t, http.StatusNotFound, status)

@@ -10,10 +10,18 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 )
 
-// listJobs shows the jobs of a tenant.
+// jobList is the template data of a list of jobs.
+type jobList struct {
+	tenantList[model.Job]
+	State, Text string // that are asked for
+}
+
+// listJobs shows the jobs of a tenant: all, or those of a state or with words of a text.
 func listJobs(v *visitor) error {
-	shown, err := ofTenant[model.Job](v, "jobs")
-	if err != nil {
+	asked := v.URL.Query()
+	shown := jobList{State: asked.Get("state"), Text: asked.Get("q")}
+	var err error
+	if shown.tenantList, err = ofTenant[model.Job](v, "jobs", "state", "q"); err != nil {
 		return err
 	}
 	return v.page(http.StatusOK, "jobs", "Jobs", &shown)

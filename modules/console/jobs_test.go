@@ -130,6 +130,10 @@ func TestJobsAreForRecruiters(t *testing.T) {
 	}
 	require.Contains(t, b.see(recruiter, "/jobs", http.StatusOK), "/console/jobs/globex/OTHER")
 	require.Contains(t, b.see(ops, "/jobs", http.StatusOK), "/console/jobs?tenant=acme")
+	require.Contains(t, b.see(ops, "/jobs?tenant=acme&q=nurse-1&state=open", http.StatusOK), "/console/jobs/acme/NURSE-1")
+	closed := b.see(ops, "/jobs?tenant=acme&q=nurse-1&state=closed", http.StatusOK)
+	require.NotContains(t, closed, "/console/jobs/acme/NURSE-1")
+	require.Contains(t, closed, "No job has these words and this state.")
 	require.NotContains(t, b.see(viewer, "/exports", http.StatusOK), "/console/jobs")
 	require.Equal(t, http.StatusNotFound, b.upload(recruiter, "/jobs/acme/NURSE-1/check", nil, nil).Code)
 	require.Equal(t, http.StatusForbidden, b.upload(viewer, "/jobs/acme/NURSE-1/check", nil, nil).Code)

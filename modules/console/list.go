@@ -36,8 +36,9 @@ type tenantList[T any] struct {
 	More    string // the query of the next page; empty: this is the last one
 }
 
-// ofTenant gets a page of such a list: of the tenant that is asked for, or the visitor's.
-func ofTenant[T any](v *visitor, kind string) (shown tenantList[T], err error) {
+// ofTenant gets a page of such a list: of the tenant that is asked for, or the visitor's, with the filters that are asked
+// for.
+func ofTenant[T any](v *visitor, kind string, filters ...string) (shown tenantList[T], err error) {
 	shown.Tenant = cmp.Or(v.URL.Query().Get("tenant"), v.person.Tenant)
 	if shown.Tenant == "" {
 		var all api.List[api.Tenant]
@@ -45,6 +46,12 @@ func ofTenant[T any](v *visitor, kind string) (shown tenantList[T], err error) {
 		shown.Tenants = all.Items
 		return shown, err
 	}
-	shown.More, err = pageOf(v, at("tenants", shown.Tenant, kind), url.Values{}, &shown.List, "tenant")
+	query := url.Values{}
+	for _, name := range filters {
+		if value := v.URL.Query().Get(name); value != "" {
+			query.Set(name, value)
+		}
+	}
+	shown.More, err = pageOf(v, at("tenants", shown.Tenant, kind), query, &shown.List, append(filters, "tenant")...)
 	return shown, err
 }
