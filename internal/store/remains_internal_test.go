@@ -29,6 +29,10 @@ func TestRemainsLooksAtAllThatBelongsToATenant(t *testing.T) {
 		"deliveries", "documents", "unkeyed_bodies", "waiting",
 		// none without a job
 		"answer_refusals",
+		// none without a candidate or a job
+		"search_words",
+		// none without a job application, but for ids of erased ones, for 90 days, and a number
+		"application_list", "application_positions",
 		// a tenant with one can't be removed
 		"integrations",
 		// it is of no use to another URL and secret, and VERIFY comes first
