@@ -22,6 +22,8 @@ func (r *Runtime) table() []loop.Loop {
 			r.tended("redeliveries", r.redeliveries.Tend, "redeliveries could not be started; they are started in a moment"),
 			r.measure(),
 			{Name: "arrivals", Every: time.Second, Round: r.tellArrivals},
+			{Name: "lists", First: loop.AtOnce, Every: time.Minute, Round: r.lists, Level: gravely,
+				Failed: "some stored candidates, jobs or job applications are not found in lists; it is tried again"},
 			{Name: "database", First: loop.AtOnce, Every: tendEvery, Round: r.watch},
 			r.watchDamage(), r.Directory.Loop(), r.Signatures.Loop(), r.scans.Loop(), r.Retention.Loop(),
 		},

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"go.uber.org/zap"
@@ -18,8 +17,8 @@ func (r *Runtime) sealing() []loop.Loop {
 		{Name: "secrets", First: loop.AtOnce, Round: r.reseal(), Failed: "stored secrets could not be sealed; it is tried again"},
 		{Name: "data_keys", First: loop.AtOnce, Round: r.renew,
 			Failed: "no data key for the content of exports could be made; it is tried again"},
-		{Name: "people", First: loop.AtOnce, Round: r.sealPeople(),
-			Failed: "some stored candidates, job applications or answers could not be sealed or listed; it is tried again"},
+		{Name: "people", Round: r.sealPeople(),
+			Failed: "some stored candidates, job applications or answers could not be sealed; it is tried again"},
 	}
 	for n := range all {
 		all[n].Every, all[n].Level = time.Second, gravely
@@ -58,35 +57,25 @@ func (r *Runtime) reseal() func(context.Context) error {
 // sealPeople seals, once, what is stored plainly of candidates, applications and answers, from the first reload with a key
 // on.
 func (r *Runtime) sealPeople() func(context.Context) error {
-	listed, done := false, false
+	done := false
 	return func(ctx context.Context) error {
-		if !listed {
-			if err := r.completeLists(ctx); err != nil {
-				return err
-			}
-			listed = true
-		}
 		if done || !r.Store().SealsPeople() {
 			return nil
 		}
 		n, err := r.Store().SealPeople(ctx)
 		if n > 0 {
 			r.log.Info("stored candidates, job applications and answers were sealed", zap.Int("rows", n))
-			listed = false
 		}
 		done = err == nil
 		return err
 	}
 }
 
-// completeLists has what an earlier release stored, or what is sealed now, be found in lists.
-func (r *Runtime) completeLists(ctx context.Context) error {
+// lists has found in lists what was sealed, and what a node of an earlier release stored, or stores beside this one.
+func (r *Runtime) lists(ctx context.Context) error {
 	n, err := r.Store().CompleteLists(ctx, r.now())
 	if n > 0 {
-		r.log.Info("lists of stored candidates and job applications were completed", zap.Int("rows", n))
-	}
-	if err != nil {
-		err = fmt.Errorf("not all of them are found in lists: %w", err)
+		r.log.Info("lists of stored candidates, jobs and job applications were completed", zap.Int("rows", n))
 	}
 	return err
 }

@@ -147,9 +147,9 @@ func scanResourceRef(r row) (a resourceRef, err error) {
 	return a, err
 }
 
-// CompleteLists completes the lists of job applications, with those that a release from before the lists wrote, and with
-// the source and the API user of those whose answers were not read yet, and the words of candidates and jobs. It returns how many it completed, and writes a
-// page at a time.
+// CompleteLists completes the lists of job applications, with those that a release from before the lists wrote and with
+// the source and the API user of those whose answers were not read yet, and the words of candidates and jobs. It returns
+// how many it completed, and writes a page at a time.
 func (db *DB) CompleteLists(ctx context.Context, now time.Time) (completed int, err error) {
 	for _, one := range []struct {
 		q  string
