@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,18 +33,19 @@ func pass(d time.Duration) {
 
 func TestRoundsComeAtTheirPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rounds, paced, away, end := 0, 0, true, 0
+		rounds, paced, end := 0, 0, 0
+		var back atomic.Bool
 		begun(t,
 			Loop{Name: "plain", Every: time.Minute, First: AtOnce, Round: func(context.Context) error { rounds++; return nil }},
 			Loop{Name: "paced", Every: time.Minute, Round: func(context.Context) error { paced++; time.Sleep(time.Second); return nil },
 				Pace: func(took time.Duration, _ error) time.Duration { return 9 * took }},
-			Loop{Name: "needy", Every: time.Minute, Away: func() bool { return away },
+			Loop{Name: "needy", Every: time.Minute, Away: func() bool { return !back.Load() },
 				Round: func(context.Context) error { end++; return nil }})
 		pass(time.Second)
 		require.Equal(t, []int{1, 0, 0}, []int{rounds, paced, end})
 		pass(80 * time.Second)
 		require.Equal(t, []int{2, 3, 0}, []int{rounds, paced, end}, "at 60, 70 and 80 s")
-		away = false
+		back.Store(true)
 		pass(time.Second)
 		require.Equal(t, 1, end, "soon after it is back")
 	})
@@ -51,14 +53,20 @@ func TestRoundsComeAtTheirPace(t *testing.T) {
 
 func TestAFailureIsLoggedOnceUntilItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var fails error
-		_, logs := begun(t, Loop{Name: "a", Every: time.Second, Failed: "it failed", Round: func(context.Context) error { return fails }},
-			Loop{Name: "b", Every: time.Second, Failed: "gravely", Round: func(context.Context) error { return fails },
+		var works atomic.Bool
+		round := func(context.Context) error {
+			if works.Load() {
+				return nil
+			}
+			return errors.New("no")
+		}
+		_, logs := begun(t, Loop{Name: "a", Every: time.Second, Failed: "it failed", Round: round},
+			Loop{Name: "b", Every: time.Second, Failed: "gravely", Round: round,
 				Level: func(error) zapcore.Level { return zap.ErrorLevel }})
 		for range 2 {
-			fails = errors.New("no")
+			works.Store(false)
 			pass(5 * time.Second)
-			fails = nil
+			works.Store(true)
 			pass(5 * time.Second)
 		}
 		require.Equal(t, 2, logs.FilterMessage("it failed").FilterLevelExact(zap.WarnLevel).Len())

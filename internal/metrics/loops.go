@@ -19,6 +19,7 @@ var (
 // LoopExpected notes until when a loop has to show that it is alive.
 func LoopExpected(name string, until time.Time) {
 	loopExpected.WithLabelValues(name).Set(float64(until.UnixMilli()) / 1000)
+	loopPanics.WithLabelValues(name) // 0 is shown, so that the first one is an increase
 }
 
 // LoopPanicked counts a round of a loop that panicked.

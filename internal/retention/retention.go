@@ -123,8 +123,9 @@ func (r *Retention) DeleteExports(ctx context.Context) (deleted int, err error) 
 }
 
 // DeleteOld deletes the other rows that end by themselves, hundreds at a time, and returns how many: the counts of
-// attempts, of what waited and of refused answers and the ids of erased job applications after 90 days, the sessions of the console that have ended, and, as
-// the configuration in force says, the entries of the audit and the redeliveries of ranges.
+// attempts, of what waited and of refused answers and the ids of erased job applications after 90 days, the sessions of
+// the console that have ended, and, as the configuration in force says, the entries of the audit and the redeliveries of
+// ranges.
 func (r *Retention) DeleteOld(ctx context.Context) (deleted int, err error) {
 	c, now := r.InForce.Current(), r.Now()
 	counted := now.Add(-store.HealthKept)

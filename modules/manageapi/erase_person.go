@@ -254,6 +254,10 @@ func (w *receiptWriter) end(unread []*model.Export) error {
 		w.remains(api.Remains{Where: "idempotency", Count: n, Until: "a day after the request",
 			Why: "so that a repeated request does not make it again; ids alone"})
 	}
+	if len(applications) > 0 {
+		w.remains(api.Remains{Where: "lists of job applications", What: ids(applications), Until: "90 days after this",
+			Why: "whoever reads what changed learns that they were erased; ids alone"})
+	}
 	w.remains(api.Remains{Where: "audit and logs", Until: rows,
 		Why: "who did what; the audit has this erasure by the number of its receipt, logs have ids of before"})
 	w.remains(api.Remains{Where: "the list of erasures", Count: int64(len(w.receipt.List.Entries)), Until: withoutEnd,
