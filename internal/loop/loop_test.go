@@ -33,21 +33,22 @@ func pass(d time.Duration) {
 
 func TestRoundsComeAtTheirPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rounds, paced, end := 0, 0, 0
+		var rounds, paced, needy atomic.Int64
 		var back atomic.Bool
+		counts := func() []int64 { return []int64{rounds.Load(), paced.Load(), needy.Load()} }
 		begun(t,
-			Loop{Name: "plain", Every: time.Minute, First: AtOnce, Round: func(context.Context) error { rounds++; return nil }},
-			Loop{Name: "paced", Every: time.Minute, Round: func(context.Context) error { paced++; time.Sleep(time.Second); return nil },
+			Loop{Name: "plain", Every: time.Minute, First: AtOnce, Round: func(context.Context) error { rounds.Add(1); return nil }},
+			Loop{Name: "paced", Every: time.Minute, Round: func(context.Context) error { paced.Add(1); time.Sleep(time.Second); return nil },
 				Pace: func(took time.Duration, _ error) time.Duration { return 9 * took }},
 			Loop{Name: "needy", Every: time.Minute, Away: func() bool { return !back.Load() },
-				Round: func(context.Context) error { end++; return nil }})
+				Round: func(context.Context) error { needy.Add(1); return nil }})
 		pass(time.Second)
-		require.Equal(t, []int{1, 0, 0}, []int{rounds, paced, end})
+		require.Equal(t, []int64{1, 0, 0}, counts())
 		pass(80 * time.Second)
-		require.Equal(t, []int{2, 3, 0}, []int{rounds, paced, end}, "at 60, 70 and 80 s")
+		require.Equal(t, []int64{2, 3, 0}, counts(), "at 60, 70 and 80 s")
 		back.Store(true)
 		pass(time.Second)
-		require.Equal(t, 1, end, "soon after it is back")
+		require.EqualValues(t, 1, needy.Load(), "soon after it is back")
 	})
 }
 
@@ -76,15 +77,15 @@ func TestAFailureIsLoggedOnceUntilItEnds(t *testing.T) {
 
 func TestAPanicDoesNotEndALoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rounds := 0
+		var rounds atomic.Int64
 		_, logs := begun(t, Loop{Name: "a", Every: time.Second, Failed: "it failed", Round: func(context.Context) error {
-			if rounds++; rounds == 1 {
+			if rounds.Add(1) == 1 {
 				panic("no")
 			}
 			return nil
 		}})
 		pass(3 * time.Second)
-		require.Equal(t, 3, rounds)
+		require.EqualValues(t, 3, rounds.Load())
 		require.Equal(t, 1, logs.FilterField(zap.String("loop", "a")).FilterMessageSnippet("panicked").Len())
 	})
 }
