@@ -1,12 +1,10 @@
 package gateway
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/model"
 )
@@ -14,11 +12,7 @@ import (
 // Each loop has a name of its own, and what it comes to is said. One that hangs is named as what needs a person.
 func TestTableOfLoops(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	database := &Database{Address: "sqlite://" + filepath.Join(folder, "hiregate.db")}
-	r, err := NewRuntime(Settings{Database: database.Address, Documents: filepath.Join(folder, "documents"), Temporal: "127.0.0.1:1",
-		Namespace: "default"}, database, zap.NewNop())
-	require.NoError(t, err)
+	r, database := newRuntime(t)
 	require.NoError(t, r.Start(t.Context()))
 	defer func() {
 		require.NoError(t, r.Destruct())

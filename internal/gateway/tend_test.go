@@ -2,14 +2,12 @@ package gateway
 
 import (
 	"context"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
-	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/inbox"
@@ -34,11 +32,7 @@ func (s slow) ExecuteWorkflow(
 // Verifications that take long to be started are no reason to hold back what is to be released.
 func TestReleasesWaitForNoVerification(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	database := &Database{Address: "sqlite://" + filepath.Join(folder, "hiregate.db")}
-	r, err := NewRuntime(Settings{Documents: filepath.Join(folder, "documents"), Temporal: "127.0.0.1:1",
-		Namespace: "default"}, database, zap.NewNop())
-	require.NoError(t, err)
+	r, database := newRuntime(t)
 	asked := make(chan struct{})
 	r.client = slow{r.client, sync.OnceFunc(func() { close(asked) })}
 	r.attributes.Store(true)

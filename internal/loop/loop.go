@@ -63,6 +63,7 @@ func (s *Set) Run(ctx context.Context, log *zap.Logger, loops ...Loop) {
 	var running sync.WaitGroup
 	for _, l := range loops {
 		t := &turning{Loop: l, log: log.With(zap.String("loop", l.Name))}
+		metrics.LoopBegan(l.Name)
 		t.alive(l.first())
 		s.mu.Lock()
 		s.all = append(s.all, t)

@@ -16,10 +16,12 @@ var (
 	}, []string{"loop"}))
 )
 
+// LoopBegan shows that a loop has not panicked: the first time it does is an increase.
+func LoopBegan(name string) { loopPanics.WithLabelValues(name) }
+
 // LoopExpected notes until when a loop has to show that it is alive.
 func LoopExpected(name string, until time.Time) {
 	loopExpected.WithLabelValues(name).Set(float64(until.UnixMilli()) / 1000)
-	loopPanics.WithLabelValues(name) // 0 is shown, so that the first one is an increase
 }
 
 // LoopPanicked counts a round of a loop that panicked.

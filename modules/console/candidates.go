@@ -48,8 +48,8 @@ func waysToSeek(sought string) []url.Values {
 	return ways
 }
 
-// seekCandidate looks for a candidate by their id, e-mail address, phone number or name. It is a POST, so that the address of a person is
-// in no address of a page. The only one that is found is led to.
+// seekCandidate looks for a candidate by their id, e-mail address, phone number or name. It is a POST, so that the address
+// of a person is in no address of a page. The only one that is found is led to.
 func seekCandidate(v *visitor) error {
 	shown := candidateList{Sought: true}
 	shown.Tenant = cmp.Or(v.PostFormValue("tenant"), v.person.Tenant)

@@ -51,8 +51,8 @@ func (k Stored[T]) Routes() []Route {
 	return Resource[*T]{
 		Path: InTenant + "/" + k.Path, ID: "id", Kind: k.List, Reader: model.Viewer, Writer: model.Operator,
 		Personal: k.Personal, Data: true, Filters: k.Filters,
-		List: k.Rows, Page: k.Page, PageAction: k.PageAction, Find: k.Named, View: Identity[*T], Tag: func(v *T) string { return Tag(k.Row(v)) }, Put: k.save,
-		MaxBody: k.MaxBody, Drop: k.drop,
+		List: k.Rows, Page: k.Page, PageAction: k.PageAction, Find: k.Named, View: Identity[*T],
+		Tag: func(v *T) string { return Tag(k.Row(v)) }, Put: k.save, MaxBody: k.MaxBody, Drop: k.drop,
 	}.Routes()
 }
 
