@@ -49,6 +49,12 @@ type ListedJobApplication struct {
 	Answers *Answers `json:"answers,omitempty"` // if they are asked for; absent: it did not come by the Apply API
 }
 
+// EndInput ends a job application.
+type EndInput struct {
+	As     model.Ending `json:"as"`
+	Reason string       `json:"reason,omitempty"` // for people
+}
+
 // TransitionInput moves a job application into a step.
 type TransitionInput struct {
 	Step string `json:"step" schema:"ref=ShortName"`

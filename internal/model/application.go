@@ -17,6 +17,7 @@ type JobApplication struct {
 	Education    []Education `json:"education" schema:"maxItems=100"`
 	StartDate    *StartDate  `json:"startDate,omitempty"` // the start date entry of the export
 	Status       Status      `json:"status"`
+	Ended        *End        `json:"ended,omitempty"` // absent: it is open
 }
 
 // Education is one entry of a candidate's education: the names of its levels.

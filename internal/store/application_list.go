@@ -22,11 +22,18 @@ const (
 	ByChange ApplicationOrder = "changed"
 )
 
+// The states of a filter of job applications, beside the endings.
+const (
+	OpenApplications  = "open"
+	EndedApplications = "ended"
+)
+
 // ApplicationFilter chooses job applications; an empty field chooses all.
 type ApplicationFilter struct {
 	Candidate, Job, Step string
 	Source               string
 	APIUser              string    // its name
+	State                string    // open, ended, or an ending; empty: any
 	Since, Until         time.Time // stored, or by change: changed, at or after, and before
 	Order                ApplicationOrder
 	After                int64 // cursor: the position that the page before ended at; 0: the first page
@@ -81,6 +88,15 @@ func (f ApplicationFilter) query(db *DB, tenant string) (q applicationQuery, err
 			into.is(one.column+" =", one.value)
 			into = &q.others
 		}
+	}
+	switch f.State {
+	case "":
+	case EndedApplications:
+		q.others.is("ended <>", "")
+	case OpenApplications:
+		into.is("ended =", "")
+	default:
+		into.is("ended =", f.State)
 	}
 	begin, end := int64(0), int64(0)
 	if !f.Since.IsZero() {

@@ -38,9 +38,9 @@ var steps = collection[model.Step]{"steps", "", nil, func(s *model.Step) (string
 }, nil, ""}
 
 var applications = collection[model.JobApplication]{"job_applications", applicationData,
-	[]string{"candidate", "job", "step", "listed"},
+	[]string{"candidate", "job", "step", "ended", "listed"},
 	func(a *model.JobApplication) (string, *model.Row, []any) {
-		return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step, true}
+		return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step, string(a.State()), true}
 	}, nil, ""}
 
 // emailKey returns the key of an e-mail address in the index: its case is folded, and it is not too long for an index.

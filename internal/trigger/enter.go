@@ -20,7 +20,7 @@ type Entry struct {
 // there is none, the export is stored with that fault; either way the audit has who did it. As with Export, it may run
 // more than once, and the export is offered to the dispatcher after the commit.
 //
-// Errors: ErrNotFound, *RefusedError when the application is in that step already, and those of the store.
+// Errors: ErrNotFound, *RefusedError when the application has ended or is in that step already, and those of the store.
 func (t *Trigger) EnterStep(tx *store.Tx, tenant, application, step string, by model.Author) (*Entry, error) {
 	a, ok, err := tx.JobApplication(tenant, application)
 	if err != nil {
@@ -35,6 +35,9 @@ func (t *Trigger) EnterStep(tx *store.Tx, tenant, application, step string, by m
 	}
 	if !ok {
 		return nil, fmt.Errorf("%w: the tenant has no step of that id", ErrNotFound)
+	}
+	if a.Ended != nil {
+		return nil, &RefusedError{Reason: "the job application has ended: reopen it first"}
 	}
 	if a.Status.Step == s.ID {
 		return nil, &RefusedError{Reason: "the job application is in that step already"}

@@ -40,6 +40,24 @@ func enterStep(v *visitor) error {
 	return v.redirect(profile(of, id) + "?" + query.Encode())
 }
 
+// endApplication ends a job application, and reopenApplication opens it again.
+func endApplication(v *visitor) error {
+	return v.changeEnd("end", api.EndInput{As: model.Ending(v.PostFormValue("as")), Reason: v.PostFormValue("reason")})
+}
+
+func reopenApplication(v *visitor) error { return v.changeEnd("reopen", nil) }
+
+func (v *visitor) changeEnd(verb string, body any) error {
+	path, a, err := v.applicationOfPath()
+	if err != nil {
+		return err
+	}
+	if err := v.post(path+"/"+verb, body, nil); err != nil {
+		return v.refused(err, new(candidatePage))
+	}
+	return v.redirect(profile(a.Tenant, a.Candidate) + "?done=" + verb + "-application")
+}
+
 // eraseExports erases what the exports of a candidate hold, and ends what is still to come of them.
 func eraseExports(v *visitor) error {
 	of, id := v.PathValue("tenant"), v.PathValue("id")

@@ -138,7 +138,7 @@ func TestStepsAndHelpers(t *testing.T) {
 	require.Contains(t, text, "exported="+b.Exports(t)[0].Key)
 	require.Contains(t, text, "The job application has entered the step.")
 	require.Contains(t, text, "It was received.")
-	require.NotContains(t, text, `<option value="hired"`)
+	require.NotContains(t, text, `name="step"><option value="hired"`)
 	require.NotContains(t, post(move, url.Values{"step": {"applied"}}), "exported=")
 
 	require.Contains(t, post("/steps/acme/hired/helper/remove", nil), "The helper is removed.")
@@ -296,4 +296,29 @@ func TestStartDate(t *testing.T) {
 	require.Contains(t, w.Body.String(), "startDate.date is no day")
 	w = b.send(ops, http.MethodPost, "/candidates/acme/c-2/applications/a-c-1/start-date", nil)
 	require.Equal(t, http.StatusNotFound, w.Code)
+}
+
+// A job application that has ended says how, and can only be opened again.
+func TestJobApplicationsEnd(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.candidate("acme", "c-1", "Zoë")
+	const application = "/candidates/acme/c-1/applications/a-c-1"
+	send := func(verb string, form url.Values) string {
+		w := b.send(ops, http.MethodPost, application+"/"+verb, form)
+		require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+		return b.see(ops, strings.TrimPrefix(w.Header().Get("Location"), "/console"), http.StatusOK)
+	}
+	text := send("end", url.Values{"as": {"rejected"}, "reason": {"no <licence>"}, "once": {"one-two-three"}})
+	require.Contains(t, text, "The job application has ended.")
+	require.Contains(t, text, "<span>rejected</span>")
+	require.Contains(t, text, "no &lt;licence&gt;")
+	require.NotContains(t, text, application+"/step")
+	require.NotContains(t, text, application+"/end")
+	text = send("reopen", url.Values{"once": {"two-three-four"}})
+	require.Contains(t, text, "The job application is open again.")
+	require.Contains(t, text, application+"/step")
+	w := b.send(ops, http.MethodPost, application+"/end", url.Values{"as": {"fired"}, "once": {"three-four"}})
+	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
+	require.Contains(t, w.Body.String(), "none of hired, rejected")
 }

@@ -13,8 +13,11 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-var applicationFilters = []string{"candidate", "job", "step", "source", "apiUser", "since", "until", "updatedSince", "order",
-	"answers", "count"}
+var applicationFilters = []string{"candidate", "job", "step", "source", "apiUser", "state", "since", "until", "updatedSince",
+	"order", "answers", "count"}
+
+var applicationStates = []string{store.OpenApplications, store.EndedApplications, string(model.Hired),
+	string(model.Rejected), string(model.Withdrawn)}
 
 // listApplications lists a tenant's job applications.
 func listApplications(r *rest.Request) (any, error) {
@@ -72,7 +75,10 @@ func applicationFilterOf(r *rest.Request) (f store.ApplicationFilter, err error)
 	q := r.Query
 	f = store.ApplicationFilter{Candidate: q.Get("candidate"), Job: q.Get("job"), Step: q.Get("step"),
 		Source: q.Get("source"), APIUser: q.Get("apiUser"), Order: store.ApplicationOrder(q.Get("order")),
-		Answers: q.Has("answers"), Limit: r.Page.Limit}
+		State: q.Get("state"), Answers: q.Has("answers"), Limit: r.Page.Limit}
+	if f.State != "" && !slices.Contains(applicationStates, f.State) {
+		return f, problem.Newf(http.StatusBadRequest, "state can only be one of %s", strings.Join(applicationStates, ", "))
+	}
 	for _, name := range []string{"answers", "count"} {
 		if q.Has(name) && q.Get(name) != "true" {
 			return f, problem.Newf(http.StatusBadRequest, "%s can only be true: leave it out otherwise", name)

@@ -26,7 +26,7 @@ var applications = rest.Stored[model.JobApplication]{
 
 // settleApplication finds the candidate and the job, and decides the status: a status that names no step comes from
 // elsewhere and is taken over; without a status, the one that is there stays. A job application enters a step only by
-// a transition.
+// a transition, and does not end here.
 func settleApplication(tx *store.Tx, a, before *model.JobApplication) error {
 	if a.LanguageCode == "" {
 		a.LanguageCode = model.DefaultLanguage
@@ -43,6 +43,15 @@ func settleApplication(tx *store.Tx, a, before *model.JobApplication) error {
 		a.Status = now
 	}
 	a.Status.EnteredAt = a.Status.EnteredAt.UTC()
+	var end *model.End
+	if before != nil {
+		end = before.Ended
+	}
+	if a.Ended != nil && !a.Ended.Is(end) {
+		return problem.New(http.StatusUnprocessableEntity, "ended is not the end that the job application has: leave it out, "+
+			"and end it with POST …/end")
+	}
+	a.Ended = end
 	if _, ok, err := tx.LockCandidate(a.Tenant, a.Candidate); err != nil || !ok {
 		return cmp.Or[error](err, problem.New(http.StatusUnprocessableEntity,
 			"candidate is of no candidate of this tenant: put the candidate first"))

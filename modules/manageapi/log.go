@@ -19,7 +19,7 @@ var things = map[string]string{
 	"job-applications": "job application", "documents": "document", "content": "document content",
 	"files": "file", "answers": "job application answers", "transitions": "job application",
 	"exports": "export", "body": "export body", "erasures": "exports of a candidate",
-	"redeliveries": "redelivery", "redeliver": "redelivery", "end": "stray workflows",
+	"redeliveries": "redelivery", "redeliver": "redelivery", "strays": "stray workflow",
 }
 
 // verbs say in the log what was done, by the last segment of a POST, or else by the method.
@@ -28,7 +28,7 @@ var verbs = map[string]string{
 	"disable": "disabled", "enable": "enabled", "test": "tested", "retry": "retried", "reset": "reset", "totp": "required",
 	"check": "checked", "transitions": "moved", "body": "read", "answers": "read", "release": "released",
 	"dump": "dumped", "erase": "erased", "erasures": "erased", "pause": "paused", "resume": "resumed",
-	"cancel": "cancelled", "end": "ended",
+	"cancel": "cancelled", "end": "ended", "reopen": "reopened",
 }
 
 // worded returns the routes with the words of the log.

@@ -106,6 +106,11 @@ func actions() []rest.Route {
 		{Method: post, Path: anApplication + "/answers", Role: model.Operator, Action: "show-answers", Status: ok,
 			Serve: showAnswers, Bodiless: true, Personal: true},
 
+		{Method: post, Path: anApplication + "/end", Role: model.Operator, Action: "end", Status: ok, Serve: endApplication,
+			Repeat: endedBefore},
+		{Method: post, Path: anApplication + "/reopen", Role: model.Operator, Action: "reopen", Status: ok,
+			Serve: reopenApplication, Repeat: endedBefore, Bodiless: true},
+
 		{Method: post, Path: anExport + "/body", Role: model.Operator, Action: "show-body", Status: ok, Scope: rest.Removed,
 			Serve: showBody, Bodiless: true, Personal: true},
 		{Method: get, Path: anExport + "/structure", Role: model.Viewer, Status: ok, Scope: rest.Removed,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,14 +18,16 @@ import (
 func Application() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "application",
-		Short: "Lists, shows, sets, moves and removes job applications",
-		Long: `Lists, shows, sets and removes the job applications of a tenant, shows what an applicant sent, and
+		Short: "Lists, shows, sets, moves, ends and removes job applications",
+		Long: `Lists, shows, sets, ends and removes the job applications of a tenant, shows what an applicant sent, and
 has one enter a step of the hiring workflow.`,
 		Example: `  hiregate application list initech --job NURSE-1
   hiregate application show initech/a-zoe
   hiregate application answers initech/a-zoe
-  hiregate application enter initech/a-zoe hired`,
-	}, applications.list, applications.show, applicationAnswers, applications.set, applicationEnter, applications.remove)
+  hiregate application enter initech/a-zoe hired
+  hiregate application end initech/a-zoe rejected --reason "no licence yet"`,
+	}, applications.list, applications.show, applicationAnswers, applications.set, applicationEnter,
+		applicationEnd, applicationReopen, applications.remove)
 }
 
 var applications = noun[model.JobApplication]{
@@ -38,17 +41,23 @@ var applications = noun[model.JobApplication]{
 		{flag: "step", help: "those that stand at the step with this id only"},
 		{flag: "source", help: "those whose applicants found the job there only"},
 		{flag: "api-user", parameter: "apiUser", help: "those that this user of the Apply API sent only"},
+		{flag: "state", help: "open, ended, hired, rejected or withdrawn: those only"},
 		{flag: "since", time: true, help: "those that arrived at this time or later only, such as 2h or 2026-11-20T12:00:00Z"},
 		{flag: "until", time: true, help: "those that arrived before this time only"},
 		{flag: "updated-since", parameter: "updatedSince", time: true, help: "by their last changes, those since then only"},
 		{flag: "order", help: "oldest: the oldest first; changed: by their last changes (default: the newest first)"},
 		{flag: "answers", boolean: true, help: "with what the applicants sent, in --json; the audit notes it"},
 	},
-	columns: []string{"application", "candidate", "job board code", "step", "entered", "updated"},
+	columns: []string{"application", "candidate", "job board code", "step", "entered", "ended", "updated"},
 	fields: func(j *model.JobApplication) []field {
 		start := ""
 		if j.StartDate != nil {
 			start = j.StartDate.Date
+		}
+		var endedAt time.Time
+		reason := ""
+		if j.Ended != nil {
+			endedAt, reason = j.Ended.At, j.Ended.Reason
 		}
 		return []field{
 			{"application", j.ID},
@@ -61,6 +70,9 @@ var applications = noun[model.JobApplication]{
 			{"step", terminal.State(j.Status.Step)},
 			{"status", strings.TrimSpace(j.Status.Name + " " + j.Status.Category)},
 			{"entered", j.Status.EnteredAt},
+			{"ended", terminal.State(j.State())},
+			{"ended at", endedAt},
+			{"reason", reason},
 			{"updated", j.UpdatedAt},
 		}
 	},
@@ -83,6 +95,40 @@ func applicationEnter(a *Client) *cobra.Command {
 			tenant, _, _ := strings.Cut(args[0], "/")
 			fmt.Fprintf(cmd.OutOrStdout(), "export %s/%s\n", tenant, e.Export)
 		}
+		return nil
+	})
+}
+
+func applicationEnd(a *Client) *cobra.Command {
+	var in api.EndInput
+	cmd := applications.verb(a, &cobra.Command{
+		Use:   "end hired|rejected|withdrawn",
+		Short: "Ends a job application, which enters no step from then on",
+		Args: terminal.Exactly(2, "application end takes a job application and how it ended, such as: "+
+			"hiregate application end initech/a-zoe rejected"),
+	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
+		in.As = model.Ending(args[1])
+		var ended model.JobApplication
+		if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/end", in, &ended); shown || err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s ended as %s\n", terminal.Printable(args[0]), ended.State())
+		return nil
+	})
+	cmd.Flags().StringVar(&in.Reason, "reason", "", "why, for people")
+	return cmd
+}
+
+func applicationReopen(a *Client) *cobra.Command {
+	return applications.verb(a, &cobra.Command{
+		Use:   "reopen",
+		Short: "Opens a job application again that has ended",
+	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
+		var open model.JobApplication
+		if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/reopen", nil, &open); shown || err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s is open\n", terminal.Printable(args[0]))
 		return nil
 	})
 }

@@ -114,7 +114,7 @@ var words = map[string][]string{
 	"redeliver outcome": {"delivered", "failed", "expired"},
 	"class":             textsOf(model.Faults),
 	"order":             {"oldest", "changed"},
-	"state":             {"open", "closed"},
+	"state":             {"open", "closed", "ended", "hired", "rejected", "withdrawn"},
 	"mode":              {"failed", "missing", "all"},
 	"role":              {"viewer", "operator", "compliance", "admin"},
 	"documents":         {"rehost", "passthrough", "inline"},
@@ -123,7 +123,7 @@ var words = map[string][]string{
 	"algorithm":         {"RS256", "ES256"},
 	"format":            {"json", "csv"},
 	"action": {"add", "cancel", "disable", "download", "dump", "enable", "end", "erase", "export", "open-portal", "pause",
-		"redeliver", "release", "remove", "require-totp", "reset", "resume", "retry", "set", "show-answers",
+		"redeliver", "release", "remove", "reopen", "require-totp", "reset", "resume", "retry", "set", "show-answers",
 		"show-body"},
 }
 
