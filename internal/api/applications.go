@@ -49,6 +49,11 @@ type ListedJobApplication struct {
 	Answers *Answers `json:"answers,omitempty"` // if they are asked for; absent: it did not come by the Apply API
 }
 
+// JobApplicationVersion is a further version of a job application.
+type JobApplicationVersion struct {
+	model.JobApplication
+}
+
 // EndInput ends a job application.
 type EndInput struct {
 	As     model.Ending `json:"as"`

@@ -16,7 +16,7 @@ type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]model.Ne
 
 // needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
 var needSources = []needSource{damaged, unstorable, foreignNamespace, failingWorkflows, unreadable, unreadableDocuments, faulty, unaddressed,
-	undispatched, refused, unservedHelpers, quarantined, hangingLoops}
+	undispatched, refused, unservedHelpers, unentered, quarantined, hangingLoops}
 
 // Needs returns what needs a person, apart from what single integrations need. Where the database is damaged, what can't
 // be read of it is left out.
@@ -179,6 +179,18 @@ func faulty(r *Runtime, ctx context.Context, now time.Time) (needs []model.Need,
 		needs = append(needs, model.Need{Kind: model.NeedFaulty, Tenant: tenant, Since: found.Since, Count: found.Count,
 			Sentence: fmt.Sprintf("%s: exports that go nowhere, each for the reason that its page says: %d", tenant, found.Count),
 			Action:   "hiregate export list --undelivered --tenant " + tenant})
+	}
+	return needs, err
+}
+
+// unentered finds job applications that could not enter their first step.
+func unentered(r *Runtime, ctx context.Context, _ time.Time) (needs []model.Need, err error) {
+	counts, err := r.Store().CountUnentered(ctx)
+	for tenant, found := range counts {
+		needs = append(needs, model.Need{Kind: model.NeedUnentered, Tenant: tenant, Since: found.Since, Count: found.Count,
+			Sentence: fmt.Sprintf("%s: job applications that could not enter the first step, each for the reason that it shows: %d; "+
+				"move them, or end them", tenant, found.Count),
+			Action: fmt.Sprintf("hiregate application list %s --state unentered", tenant)})
 	}
 	return needs, err
 }

@@ -18,6 +18,11 @@ type JobApplication struct {
 	StartDate    *StartDate  `json:"startDate,omitempty"` // the start date entry of the export
 	Status       Status      `json:"status"`
 	Ended        *End        `json:"ended,omitempty"` // absent: it is open
+	// the id of the job application that it is a further version of: what was sent for the same job within a day, under the
+	// same e-mail address. Absent: it is none
+	VersionOf string `json:"versionOf,omitempty"`
+	// the id of the further version whose files exports have; absent: they have its own
+	Chosen string `json:"chosenVersion,omitempty"`
 }
 
 // Education is one entry of a candidate's education: the names of its levels.
@@ -37,6 +42,7 @@ type Status struct {
 	Name      string    `json:"name,omitempty"`
 	Category  string    `json:"category,omitempty"`
 	EnteredAt time.Time `json:"enteredAt,omitzero"`
+	Unentered string    `json:"unentered,omitempty"` // why it could not enter the first step as it arrived
 }
 
 // Transition is one entering of a step.

@@ -40,6 +40,9 @@ func (e *End) Is(other *End) bool {
 	return e.As == other.As && e.Reason == other.Reason && e.At.Equal(other.At)
 }
 
+// Unentered reports whether a job application is open and could not enter its first step.
+func (a *JobApplication) Unentered() bool { return a.Ended == nil && a.Status.Unentered != "" }
+
 // State is how a job application ended; empty: it is open.
 func (a *JobApplication) State() Ending {
 	if a.Ended == nil {

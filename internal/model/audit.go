@@ -11,14 +11,16 @@ type AuditEntry struct {
 	ID int64     `json:"id,string" schema:"pattern=^[0-9]+$"`
 	At time.Time `json:"at"`
 	Author
-	Action string `json:"action"` // such as set, remove, redeliver, release, erase
-	Tenant string `json:"tenant"` // empty: what was changed belongs to none
-	Object string `json:"object"` // kind and id, such as exports/u-1
+	Action string `json:"action"`           // such as set, remove, redeliver, release, erase
+	Tenant string `json:"tenant"`           // empty: what was changed belongs to none
+	Object string `json:"object"`           // kind and id, such as exports/u-1
+	Detail string `json:"detail,omitempty"` // a sentence for people
 }
 
 // AuditActions are the actions that entries have.
 var AuditActions = []string{"add", "set", "remove", "enable", "disable", "redeliver", "retry", "pause", "resume", "cancel",
-	"release", "erase", ActionExport, "show-body", "show-answers", "download", "dump", "open-portal", "reset", "require-totp", "end", "reopen", "take-over"}
+	"release", "erase", ActionExport, "show-body", "show-answers", "download", "dump", "open-portal", "reset", "require-totp", "end", "reopen", "choose",
+	"take-over"}
 
 // Author identifies the person or the key that did something. Name and address are as of then, so that a person who is
 // renamed or removed later can still be found. Only the audit has them, no log.

@@ -89,6 +89,7 @@ func (a *JobApplication) Validate() error {
 	}
 	k.text("status.name", a.Status.Name)
 	k.text("status.category", a.Status.Category)
+	k.text("status.unentered", a.Status.Unentered)
 	if !IsTime(a.Status.EnteredAt) {
 		k.fault("status.enteredAt", "is not in the years 1 to 9999: write the time at which the step was entered")
 	}

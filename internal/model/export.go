@@ -46,6 +46,7 @@ type Export struct {
 	Size          int64
 	CandidateID   string // person.id.value; in the store as CandidateKey has it
 	Attachments   int    // how many attachment URLs the body has
+	LeftOut       int    // how many job applications the body has no room for; of one that is just triggered alone
 	Hops          int    // how many exports of ours it follows from; written, not read back
 	Receipt       string // unguessable; what the sender asks with
 	ReceivedAt    time.Time
@@ -72,6 +73,14 @@ type Export struct {
 	Traceparent string // of its acceptance, as in the header of W3C Trace Context; empty: it has no trace
 
 	ErasedAt time.Time // when what it held of its candidate was removed; zero: it is there
+}
+
+// LeftOutSentence says how many job applications the body has no room for; empty: it has all.
+func (e *Export) LeftOutSentence() string {
+	if e.LeftOut == 0 {
+		return ""
+	}
+	return fmt.Sprintf("left out %d of the candidate's job applications, the oldest ones: there is no room for them", e.LeftOut)
 }
 
 // UUID is the header value to send on: nil when the sender gave none.

@@ -3,9 +3,11 @@
 package model
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"net/url"
@@ -37,6 +39,28 @@ type Tenant struct {
 	Quarantine   bool     // exports that break the schema are kept and held, not refused
 	Deviations   DeviationPolicy
 	Integrations []Integration
+	// OpenApplications is how many open job applications a candidate has at most that enter steps by themselves; 0: the
+	// default.
+	OpenApplications int
+}
+
+// DefaultOpenApplications is how many open job applications a candidate has at most that enter steps by themselves:
+// anybody who applies for others under their e-mail address must not fill up what recruiters see.
+const DefaultOpenApplications = 100
+
+// ValidateOpenApplications says what is wrong with the most open job applications of a candidate that enter steps by
+// themselves, or nil.
+func ValidateOpenApplications(n int) error {
+	if n < 1 || n > 100_000 {
+		return errors.New("open_applications takes how many open job applications of a candidate enter steps by themselves: " +
+			"write 1 to 100000")
+	}
+	return nil
+}
+
+// MaxOpenApplications returns how many open job applications a candidate has at most that enter steps by themselves.
+func (t *Tenant) MaxOpenApplications() int {
+	return cmp.Or(t.OpenApplications, DefaultOpenApplications)
 }
 
 // Integration returns the tenant's integration of that name.

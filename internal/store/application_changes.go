@@ -80,18 +80,19 @@ const (
 		forgotten = CASE WHEN application_positions.forgotten > excluded.forgotten THEN application_positions.forgotten
 			ELSE excluded.forgotten END
 		RETURNING last`
-	listApplication = `INSERT INTO application_list (tenant, id, stored, changed, candidate, job, step, ended, source, api_user)
-		SELECT tenant, id, CAST($3 AS BIGINT), CAST($3 AS BIGINT), candidate, job, step, ended, CAST($4 AS TEXT),
+	listApplication = `INSERT INTO application_list (tenant, id, stored, changed, candidate, job, step, ended, unentered, source,
+		api_user)
+		SELECT tenant, id, CAST($3 AS BIGINT), CAST($3 AS BIGINT), candidate, job, step, ended, unentered, CAST($4 AS TEXT),
 		CAST($5 AS TEXT)
-		FROM job_applications WHERE tenant = $1 AND id = $2
+		FROM job_applications WHERE tenant = $1 AND id = $2 AND version_of = ''
 		ON CONFLICT (tenant, id) DO UPDATE SET stored = COALESCE(application_list.stored, excluded.stored),
 		changed = excluded.changed, candidate = excluded.candidate, job = excluded.job, step = excluded.step,
-		ended = excluded.ended, source = COALESCE(NULLIF(excluded.source, ''), application_list.source),
+		ended = excluded.ended, unentered = excluded.unentered, source = COALESCE(NULLIF(excluded.source, ''), application_list.source),
 		api_user = COALESCE(NULLIF(excluded.api_user, ''), application_list.api_user)`
 	listErased = `INSERT INTO application_list (tenant, id, stored, changed, candidate, job, step, source, api_user)
 		VALUES ($1, $2, NULL, $3, '', '', '', '', '')
 		ON CONFLICT (tenant, id) DO UPDATE SET stored = NULL, changed = excluded.changed, candidate = '', job = '',
-		step = '', ended = '', source = '', api_user = ''`
+		step = '', ended = '', unentered = FALSE, source = '', api_user = ''`
 )
 
 func (of *tenantChanges) write(tx *database.Tx, tenant string) error {

@@ -24,8 +24,9 @@ const (
 
 // The states of a filter of job applications, beside the endings.
 const (
-	OpenApplications  = "open"
-	EndedApplications = "ended"
+	OpenApplications      = "open"
+	EndedApplications     = "ended"
+	UnenteredApplications = "unentered" // open, and they could not enter their first step
 )
 
 // ApplicationFilter chooses job applications; an empty field chooses all.
@@ -33,7 +34,7 @@ type ApplicationFilter struct {
 	Candidate, Job, Step string
 	Source               string
 	APIUser              string    // its name
-	State                string    // open, ended, or an ending; empty: any
+	State                string    // one of those below, or an ending; empty: any
 	Since, Until         time.Time // stored, or by change: changed, at or after, and before
 	Order                ApplicationOrder
 	After                int64 // cursor: the position that the page before ended at; 0: the first page
@@ -91,6 +92,8 @@ func (f ApplicationFilter) query(db *DB, tenant string) (q applicationQuery, err
 	}
 	switch f.State {
 	case "":
+	case UnenteredApplications:
+		into.is("unentered =", true)
 	case EndedApplications:
 		q.others.is("ended <>", "")
 	case OpenApplications:

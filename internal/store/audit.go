@@ -15,9 +15,9 @@ import (
 // InsertAudit inserts an entry, in the transaction of what it is about. The database gives the entry its ID.
 func (tx *Tx) InsertAudit(e model.AuditEntry) error {
 	by := e.Author.Bounded()
-	return tx.sql.Run(`INSERT INTO audit (at, actor, name, email, claimed, action, tenant, object)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		rows.Micros(e.At), by.Actor, by.Name, by.Email, by.Claimed, e.Action, e.Tenant, e.Object)
+	return tx.sql.Run(`INSERT INTO audit (at, actor, name, email, claimed, action, tenant, object, detail)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		rows.Micros(e.At), by.Actor, by.Name, by.Email, by.Claimed, e.Action, e.Tenant, e.Object, e.Detail)
 }
 
 // AuditFilter chooses entries of the audit; an empty field chooses all.
@@ -63,10 +63,11 @@ func (db *DB) ListAudit(ctx context.Context, f AuditFilter) (page []model.AuditE
 		c.where = append(c.where, fmt.Sprintf("(at, id) < ($%d, $%d)", len(c.args)-1, len(c.args)))
 	}
 	return rows.QueryPage(ctx, db.reads, func(r row) (e model.AuditEntry, err error) {
-		err = r.Scan(&e.ID, rows.Time(&e.At), &e.Actor, &e.Name, &e.Email, &e.Claimed, &e.Action, &e.Tenant, &e.Object)
+		err = r.Scan(&e.ID, rows.Time(&e.At), &e.Actor, &e.Name, &e.Email, &e.Claimed, &e.Action, &e.Tenant, &e.Object,
+			&e.Detail)
 		return e, err
 	}, func(e model.AuditEntry) AuditCursor { return AuditCursor{e.At.UnixMicro(), e.ID} }, Page{Limit: f.Limit}.Size(),
-		`SELECT id, at, actor, name, email, claimed, action, tenant, object FROM audit`+c.String()+
+		`SELECT id, at, actor, name, email, claimed, action, tenant, object, detail FROM audit`+c.String()+
 			` ORDER BY at DESC, id DESC`, c.args...)
 }
 

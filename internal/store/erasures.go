@@ -112,9 +112,32 @@ func (tx *Tx) EraseCandidate(tenant, id string, stored, now time.Time) (erased E
 	return erased, nil
 }
 
-// ClearJobApplication removes what belongs to a job application that has just been deleted: documents, answers and
-// history.
+// ClearJobApplication removes what belongs to a job application that has just been deleted: documents, answers, history
+// and further versions.
 func (tx *Tx) ClearJobApplication(a *model.JobApplication, now time.Time) error {
+	if a.VersionOf == "" {
+		versions, err := applications.rows(tx, ` AND version_of = $2 ORDER BY id`, a.Tenant, a.ID)
+		if err != nil {
+			return err
+		}
+		for _, v := range versions {
+			if err := tx.DeleteJobApplication(v); err != nil {
+				return err
+			}
+			if err := tx.clearJobApplication(v, now, new(ErasedCandidate)); err != nil {
+				return err
+			}
+		}
+	} else {
+		first, ok, err := tx.JobApplication(a.Tenant, a.VersionOf)
+		if err == nil && ok && first.Chosen == a.ID {
+			first.Chosen = ""
+			err = tx.UpsertJobApplication(first, now)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return tx.clearJobApplication(a, now, new(ErasedCandidate))
 }
 

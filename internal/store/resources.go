@@ -38,9 +38,9 @@ var steps = collection[model.Step]{"steps", "", nil, func(s *model.Step) (string
 }, nil, ""}
 
 var applications = collection[model.JobApplication]{"job_applications", applicationData,
-	[]string{"candidate", "job", "step", "ended", "listed"},
+	[]string{"candidate", "job", "step", "ended", "unentered", "version_of", "listed"},
 	func(a *model.JobApplication) (string, *model.Row, []any) {
-		return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step, string(a.State()), true}
+		return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step, string(a.State()), a.Unentered(), a.VersionOf, true}
 	}, nil, ""}
 
 // emailKey returns the key of an e-mail address in the index: its case is folded, and it is not too long for an index.
@@ -217,6 +217,10 @@ func (tx *Tx) UpsertJobApplication(a *model.JobApplication, now time.Time) error
 	if err := applications.upsert(tx, a, now); err != nil {
 		return err
 	}
+	if a.VersionOf != "" { // the list has the first one alone
+		tx.applicationChanged(a.Tenant, a.VersionOf, now)
+		return nil
+	}
 	tx.applicationChanged(a.Tenant, a.ID, now).erased = false
 	return nil
 }
@@ -231,6 +235,45 @@ func (tx *Tx) ListJobApplicationsOf(tenant, candidate string, limit int) ([]*mod
 	return applications.rows(tx, ` AND candidate = $2 ORDER BY id LIMIT $3`, tenant, candidate, limit)
 }
 
+// ListNewestApplicationsOf reads the job applications of a candidate within a transaction, without further versions, the
+// newest first, at most limit.
+func (tx *Tx) ListNewestApplicationsOf(tenant, candidate string, limit int) ([]*model.JobApplication, error) {
+	return applications.rows(tx, ` AND candidate = $2 AND version_of = '' ORDER BY created_at DESC, id LIMIT $3`, tenant, candidate, limit)
+}
+
+// CountApplicationsOf counts the job applications of a candidate, without further versions.
+func (tx *Tx) CountApplicationsOf(tenant, candidate string) (n int, err error) {
+	_, err = tx.sql.Scan([]any{&n}, `SELECT count(*) FROM job_applications WHERE tenant = $1 AND candidate = $2
+		AND version_of = ''`, tenant, candidate)
+	return n, err
+}
+
+// CountOpenApplicationsOf counts the job applications of a candidate that have not ended, up to a number.
+func (tx *Tx) CountOpenApplicationsOf(tenant, candidate string, most int) (n int, err error) {
+	_, err = tx.sql.Scan([]any{&n}, `SELECT count(*) FROM (SELECT 1 FROM job_applications WHERE tenant = $1
+		AND candidate = $2 AND ended = '' AND version_of = '' LIMIT $3) counted`, tenant, candidate, most)
+	return n, err
+}
+
+// FirstApplicationSince finds the first open job application of a candidate for a job that was stored after a time, and
+// is no further version of another; nil: there is none.
+func (tx *Tx) FirstApplicationSince(tenant, candidate, job string, since time.Time) (*model.JobApplication, error) {
+	a, _, err := rows.First(applications.rows(tx, ` AND candidate = $2 AND job = $3 AND created_at > $4 AND ended = ''
+		AND version_of = '' ORDER BY created_at, id LIMIT 1`, tenant, candidate, job, rows.Micros(since)))
+	return a, err
+}
+
+// ListApplicationVersions lists the further versions of a job application by id.
+func (db *DB) ListApplicationVersions(ctx context.Context, tenant, id string, p Page) ([]*model.JobApplication, string, error) {
+	return applications.list(ctx, db, tenant, "version_of", []string{id}, p)
+}
+
+// CountUnentered counts the open job applications of each tenant that could not enter their first step.
+func (db *DB) CountUnentered(ctx context.Context) (map[string]Counted, error) {
+	return rows.QueryMap(ctx, db.reads, scanCounted, `SELECT tenant, count(*), min(created_at) FROM job_applications
+		WHERE unentered GROUP BY tenant`)
+}
+
 // IsJobUsed reports whether a job application is for a job.
 func (tx *Tx) IsJobUsed(tenant, boardCode string) (bool, error) {
 	all, err := applications.rows(tx, ` AND job = $2 ORDER BY id LIMIT 1`, tenant, boardCode)
@@ -241,6 +284,10 @@ func (tx *Tx) IsJobUsed(tenant, boardCode string) (bool, error) {
 func (tx *Tx) DeleteJobApplication(a *model.JobApplication) error {
 	if err := applications.delete(tx, a); err != nil {
 		return err
+	}
+	if a.VersionOf != "" {
+		tx.applicationChanged(a.Tenant, a.VersionOf, time.Time{})
+		return nil
 	}
 	tx.applicationChanged(a.Tenant, a.ID, time.Time{}).erased = true
 	return nil

@@ -36,6 +36,9 @@ func (t *Trigger) EnterStep(tx *store.Tx, tenant, application, step string, by m
 	if !ok {
 		return nil, fmt.Errorf("%w: the tenant has no step of that id", ErrNotFound)
 	}
+	if a.VersionOf != "" {
+		return nil, &RefusedError{Reason: "it is a further version of the job application " + a.VersionOf + ": move that one"}
+	}
 	if a.Ended != nil {
 		return nil, &RefusedError{Reason: "the job application has ended: reopen it first"}
 	}
@@ -55,7 +58,7 @@ func (t *Trigger) EnterStep(tx *store.Tx, tenant, application, step string, by m
 		}
 		in.Transition.Export = in.Export.Key
 		if err := tx.InsertAudit(model.AuditEntry{At: now, Author: by, Action: model.ActionExport, Tenant: tenant,
-			Object: model.ExportObject(in.Export)}); err != nil {
+			Object: model.ExportObject(in.Export), Detail: in.Export.LeftOutSentence()}); err != nil {
 			return nil, err
 		}
 	}

@@ -5,11 +5,9 @@ package trigger
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,8 +16,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/documents"
-	"github.com/hiregate/hiregate/internal/hropen"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -36,14 +32,14 @@ type RefusedError struct {
 	Reason string
 	// Ambiguous says that the request has to say more; otherwise what is stored stands against it.
 	Ambiguous bool
+	cause     error
 }
 
 func (e *RefusedError) Error() string { return e.Reason }
+func (e *RefusedError) Unwrap() error { return e.cause }
 
-const (
-	maxApplications = 1000 // of a candidate, in one export
-	maxDocuments    = 1000 // of a job application
-)
+// maxDocuments is how many documents of a job application an export has.
+const maxDocuments = 1000
 
 // Trigger triggers exports under one configuration.
 type Trigger struct {
@@ -77,7 +73,7 @@ func (t *Trigger) Export(tx *store.Tx, r Request) (*model.Export, error) {
 		return nil, err
 	}
 	p := &payload{tx: tx, config: t.Config}
-	if err := p.load(candidate); err != nil {
+	if err := p.load(candidate, r.Application); err != nil {
 		return nil, err
 	}
 	job, err := p.context(r.Application)
@@ -98,7 +94,8 @@ func (t *Trigger) Export(tx *store.Tx, r Request) (*model.Export, error) {
 	defer span.End()
 	e.Traceparent = cmp.Or(tracing.Traceparent(ctx), t.Traceparent)
 	e.Link = link
-	e.Attachments = len(p.documents)
+	documents := p.documents()
+	e.Attachments, e.LeftOut = len(documents), p.all-len(p.applications)
 	if job != "" {
 		e.ExportContext = []byte(job)
 	}
@@ -109,8 +106,8 @@ func (t *Trigger) Export(tx *store.Tx, r Request) (*model.Export, error) {
 	if res.Verdict != inbox.Accepted {
 		return nil, fmt.Errorf("the door did not take a triggered export: verdict %d", res.Verdict)
 	}
-	for n, d := range p.documents {
-		if err := tx.InsertOfferedDocument(d, e, n, p.hashes[n]); err != nil {
+	for n, d := range documents {
+		if err := tx.InsertOfferedDocument(d.ApplicationDocument, e, n, d.hash); err != nil {
 			return nil, err
 		}
 	}
@@ -136,92 +133,4 @@ func (t *Trigger) event(r Request, body []byte) *model.Export {
 	e.Integrations = model.Distinct(r.Integrations)
 	e.DeliverTill = e.DocumentsTill
 	return e
-}
-
-// build makes the body, and makes sure that it is what we would accept.
-func (t *Trigger) build(candidate *model.Candidate, p *payload) ([]byte, error) {
-	body, err := hropen.Build(t.Config.Names, candidate, p.applications)
-	if err != nil {
-		return nil, fmt.Errorf("building an export: %w", err)
-	}
-	doc, err := schemas.Guard(body)
-	if tooMuch := new(schemas.GuardError); errors.As(err, &tooMuch) {
-		return nil, &RefusedError{Reason: "there is more about the candidate than an export may hold: " + tooMuch.Reason}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("building an export: %w", err)
-	}
-	if findings := t.Validator.Export(doc); len(findings) > 0 {
-		return nil, fmt.Errorf("building an export: it breaks the schema at %s (%s)", findings[0].Pointer, findings[0].Rule)
-	}
-	return body, nil
-}
-
-// payload builds the body of a candidate's export, and collects the public URLs in it.
-type payload struct {
-	tx           *store.Tx
-	config       *config.Config
-	applications []hropen.Application
-	documents    []*model.ApplicationDocument // in the order of the body's attachments
-	hashes       [][sha256.Size]byte          // of their URLs
-}
-
-// load reads the candidate's job applications, oldest first, with their jobs and documents.
-func (p *payload) load(candidate *model.Candidate) error {
-	all, err := p.tx.ListJobApplicationsOf(candidate.Tenant, candidate.ID, maxApplications+1)
-	if err != nil {
-		return err
-	}
-	if len(all) > maxApplications {
-		return &RefusedError{Reason: fmt.Sprintf("the candidate has more than %d job applications, too many for one export",
-			maxApplications)}
-	}
-	slices.SortStableFunc(all, func(a, b *model.JobApplication) int {
-		return cmp.Compare(a.CreatedAt.UnixMicro(), b.CreatedAt.UnixMicro())
-	})
-	for _, a := range all {
-		one := hropen.Application{JobApplication: a}
-		job, ok, err := p.tx.JobWithoutQuestions(a.Tenant, a.Job)
-		if err != nil {
-			return err
-		}
-		if ok {
-			one.Job = job
-		}
-		docs, err := p.tx.LockApplicationDocuments(a.Tenant, a.ID, maxDocuments)
-		if err != nil {
-			return err
-		}
-		for _, d := range docs {
-			if d.Scan == model.Refused {
-				continue
-			}
-			token, hash := documents.NewToken()
-			one.Attachments = append(one.Attachments, hropen.Attachment{ID: d.ID, Descriptions: d.Descriptions,
-				URL: documents.URL(p.config.PublicURL, token)})
-			p.documents, p.hashes = append(p.documents, d), append(p.hashes, hash)
-		}
-		p.applications = append(p.applications, one)
-	}
-	return nil
-}
-
-// context is the job board code that the export's context header names: of the named job application or the only one;
-// empty when there is none.
-func (p *payload) context(application string) (string, error) {
-	switch {
-	case application != "":
-		for _, a := range p.applications {
-			if a.ID == application {
-				return a.JobApplication.Job, nil
-			}
-		}
-		return "", fmt.Errorf("%w: the candidate has no job application of that id", ErrNotFound)
-	case len(p.applications) == 0:
-		return "", nil
-	case len(p.applications) == 1:
-		return p.applications[0].JobApplication.Job, nil
-	}
-	return "", &RefusedError{Ambiguous: true,
-		Reason: "the candidate has several job applications: name the one that the export is about"}
 }

@@ -230,7 +230,8 @@ func TestHeadersAreNoLongerThanAReceiverTakes(t *testing.T) {
 	require.Contains(t, refused.Reason, "shorten candidate_url")
 }
 
-func TestExportOfAThousandApplicationsAndNoMore(t *testing.T) {
+// An export holds up to a thousand job applications: beyond, the one that it is about and the newest.
+func TestExportOfAThousandApplicationsAndTheOneItIsAbout(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	about := trigger.Request{Candidate: "c-1/é", Application: "a-1", Integrations: []string{"hris"}}
@@ -238,7 +239,7 @@ func TestExportOfAThousandApplicationsAndNoMore(t *testing.T) {
 		for n := 2; n <= 1000; n++ {
 			a := &model.JobApplication{Row: model.Row{Tenant: "initech"}, ID: fmt.Sprint("a-", n), Candidate: about.Candidate,
 				Job: "NURSE-1"}
-			if err := tx.UpsertJobApplication(a, noon); err != nil {
+			if err := tx.UpsertJobApplication(a, noon.Add(time.Duration(n)*time.Second)); err != nil {
 				return err
 			}
 		}
@@ -246,14 +247,60 @@ func TestExportOfAThousandApplicationsAndNoMore(t *testing.T) {
 	})
 	e, err := b.export(about)
 	require.NoError(t, err)
-	require.Contains(t, string(e.Body), "a-1000")
+	require.Contains(t, string(e.Body), `"a-2"`)
+	require.Contains(t, string(e.Body), `"a-1000"`)
+	require.Zero(t, e.LeftOut)
+	b.now = noon.Add(time.Hour)
 	b.apply("a-1001")
-	_, err = b.export(about)
-	refused := new(trigger.RefusedError)
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, "the candidate has more than 1000 job applications, too many for one export", refused.Reason)
-	require.False(t, refused.Ambiguous)
-	require.Len(t, b.kept(), 1, "something is kept of what was refused")
+	b.apply("a-1002")
+	e, err = b.export(about)
+	require.NoError(t, err)
+	require.Equal(t, 1, e.LeftOut)
+	for id, there := range map[string]bool{"a-1": true, "a-2": false, "a-3": true, "a-1001": true, "a-1002": true} {
+		require.Equal(t, there, strings.Contains(string(e.Body), `"`+id+`"`), id)
+	}
+}
+
+// Beyond 4 MiB the body holds the job application that it is about and the newest, the audit says that, and only the
+// documents of those are offered.
+func TestExportLeavesOutWhatItHasNoRoomFor(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	levels := make([]string, 100)
+	for n := range levels {
+		levels[n] = strings.Repeat("x", 4000)
+	}
+	large := func(n int) string { return fmt.Sprint("large-", n) }
+	b.write(func(tx *store.Tx) error {
+		for n := range 12 { // 400 kB each
+			b.now = noon.Add(time.Duration(n+1) * time.Second)
+			a := &model.JobApplication{Row: model.Row{Tenant: "initech"}, ID: large(n), Candidate: "c-1/é", Job: "NURSE-1",
+				Education: []model.Education{{Levels: levels}}}
+			if err := tx.UpsertJobApplication(a, b.now); err != nil {
+				return err
+			}
+			if _, err := tx.InsertApplicationDocument(&model.ApplicationDocument{Key: int64(n + 2), Tenant: "initech",
+				Application: large(n), ID: fmt.Sprint("doc-of-", n), MediaType: "application/pdf", Blob: "blob", SHA256: []byte{7},
+				Size: 3, CreatedAt: b.now}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	in, err := b.enter("hired", "hris")
+	require.NoError(t, err)
+	e := in.Export
+	require.LessOrEqual(t, len(e.Body), 4<<20)
+	require.Equal(t, 2, e.LeftOut)
+	require.Len(t, b.urls(e), 11)
+	for id, there := range map[string]bool{"a-1": true, large(0): false, large(1): false, large(2): true, large(11): true,
+		"doc-of-1": false, "doc-of-2": true} {
+		require.Equal(t, there, strings.Contains(string(e.Body), `"`+id+`"`), id)
+	}
+	require.Less(t, strings.Index(string(e.Body), `"a-1"`), strings.Index(string(e.Body), large(2)), "the oldest comes first")
+	entries, _, err := b.Store.ListAudit(t.Context(), store.AuditFilter{Tenant: "initech"})
+	require.NoError(t, err)
+	require.Contains(t, entries[0].Detail, "left out 2 of the candidate's job applications")
 }
 
 func TestEnteringAStepWithAHelperExportsOnce(t *testing.T) {

@@ -59,12 +59,20 @@ func (p *parser) tenantLine(t *Tenant) (err error) {
 			return err
 		}
 		return p.noBlock("deviations")
+	case "open_applications":
+		if _, err = p.word("100", func(s string) (err error) {
+			t.OpenApplications, err = parseOpenApplications(s)
+			return err
+		}); err != nil {
+			return err
+		}
+		return p.noBlock("open_applications")
 	case "notify":
 		return p.notify(&t.Notify)
 	case "integration":
 		return p.integration(t)
 	}
-	return p.unknown("secret, rate, invalid, deviations, notify or integration")
+	return p.unknown("secret, rate, invalid, deviations, open_applications, notify or integration")
 }
 
 func (p *parser) integration(t *Tenant) (err error) {

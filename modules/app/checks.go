@@ -245,6 +245,11 @@ func parseInFlight(s string) (int, error) {
 	return n, model.ValidateInFlight(n)
 }
 
+func parseOpenApplications(s string) (int, error) {
+	n, _ := strconv.Atoi(s) // 0 or too large if it is no number
+	return n, model.ValidateOpenApplications(n)
+}
+
 const (
 	leastBodyMemory = 1 << 20
 	mostBodyMemory  = 64 << 30

@@ -55,6 +55,8 @@ type Tenant struct {
 	// Deviations is the treatment of exports that differ from the schema by listed deviations only: accept (default), refuse
 	// or quarantine.
 	Deviations string `json:"deviations,omitempty"`
+	// OpenApplications is how many open job applications a candidate has at most that enter steps by themselves. Default: 100.
+	OpenApplications int `json:"open_applications,omitempty"`
 	// Notify lists the addresses that are notified of events of this tenant's integrations and exports.
 	Notify       []Notify      `json:"notify,omitempty"`
 	Integrations []Integration `json:"integrations,omitempty"`
@@ -284,7 +286,13 @@ func (t Tenant) build(resolve resolve, dev bool, c *config.Config) (*model.Tenan
 	if err != nil {
 		return nil, err
 	}
-	tenant := &model.Tenant{Name: t.Name, Quarantine: quarantine, Deviations: deviations, Rate: t.Rate.limit()}
+	if t.OpenApplications != 0 {
+		if err := model.ValidateOpenApplications(t.OpenApplications); err != nil {
+			return nil, err
+		}
+	}
+	tenant := &model.Tenant{Name: t.Name, Quarantine: quarantine, Deviations: deviations, Rate: t.Rate.limit(),
+		OpenApplications: t.OpenApplications}
 	for _, written := range t.Secrets {
 		secret, err := secretFrom(written, dev, resolve)
 		if err != nil {

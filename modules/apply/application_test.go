@@ -162,15 +162,89 @@ func TestRefusedExportKeepsNoApplicationOut(t *testing.T) {
 	id := b.requireTaken(b.apply(application(t, code, fine(t)), b.bearer(partner)...))
 	a, err := b.Runtime.Store().JobApplication(t.Context(), "acme", id)
 	require.NoError(t, err)
-	require.Zero(t, a.Status)
+	require.Empty(t, a.Status.Step)
+	require.Contains(t, a.Status.Unentered, "shorten candidate_url")
 	docs, _, err := b.Runtime.Store().ListApplicationDocuments(t.Context(), "acme", id, 0, 10)
 	require.NoError(t, err)
 	require.Len(t, docs, 1, "the first try's files are gone, or there twice")
 	require.Empty(t, b.Exports(t))
-	told := b.Logged.FilterMessageSnippet("the helper's export was refused").All()
+	told := b.Logged.FilterMessageSnippet("could not enter the first step").All()
 	require.Len(t, told, 1)
 	require.Equal(t, id, told[0].ContextMap()["application"])
-	require.NotContains(t, told[0].ContextMap()["error"], "ada")
+	require.NotContains(t, told[0].ContextMap()["reason"], "ada")
+	needs, err := b.Runtime.Needs(t.Context(), b.Clock.Now())
+	require.NoError(t, err)
+	n := slices.IndexFunc(needs, func(n model.Need) bool { return n.Kind == model.NeedUnentered })
+	require.GreaterOrEqual(t, n, 0)
+	require.Equal(t, int64(1), needs[n].Count)
+}
+
+// Somebody who applies again and again under another's e-mail address fills up no step: beyond a number of open ones an
+// application is stored, and the sender is told nothing.
+func TestManyApplicationsOfAnAddressEnterNoStep(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tenant, _ := b.API.Gateway.Config.Tenant("acme")
+	tenant.OpenApplications = 2
+	b.Write(t, func(tx *store.Tx) error {
+		return tx.UpsertStep(&model.Step{Row: model.Row{Tenant: "acme"}, ID: "new", Name: "New"}, b.Clock.Now())
+	})
+	me := b.bearer(partner)
+	var ids []string
+	for n := range 3 {
+		code := fmt.Sprint("MANY-", n)
+		b.job("acme", &model.Job{BoardCode: code, ID: code, Questions: sampleQuestions(t)})
+		answer := b.apply(application(t, code, with(fine(t), "eeocDisability", without, "eeocDisabilitySignature", without,
+			"eeocDisabilitySignatureDate", without)), me...)
+		ids = append(ids, b.requireTaken(answer))
+		require.Empty(t, answer.Body.String())
+	}
+	for n, id := range ids {
+		a, err := b.Runtime.Store().JobApplication(t.Context(), "acme", id)
+		require.NoError(t, err)
+		require.Equal(t, n == 2, a.Unentered(), id)
+		require.Equal(t, n < 2, a.Status.Step == "new", id)
+	}
+	found, err := b.Runtime.Store().ListJobApplications(t.Context(), "acme", store.ApplicationFilter{State: store.UnenteredApplications})
+	require.NoError(t, err)
+	require.Len(t, found.Items, 1)
+	require.Contains(t, found.Items[0].Status.Unentered, "had 2 open job applications")
+}
+
+// A stranger who knows an e-mail address changes nothing of what recruiters saw: what comes for the same job within a day
+// stands beside the first application, and enters no step.
+func TestAFurtherApplicationStandsBesideTheFirst(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Write(t, func(tx *store.Tx) error {
+		return tx.UpsertStep(&model.Step{Row: model.Row{Tenant: "acme"}, ID: "new", Name: "New",
+			Helper: &model.Helper{Integrations: []string{"hris"}}}, b.Clock.Now())
+	})
+	me := b.bearer(partner)
+	first := b.requireTaken(b.apply(application(t, code, fine(t)), me...))
+	b.Clock.Advance(23 * time.Hour)
+	stranger := b.requireTaken(b.apply(application(t, code, with(fine(t), "firstName", "Eve")), me...))
+	db := b.Runtime.Store()
+	version, err := db.JobApplication(t.Context(), "acme", stranger)
+	require.NoError(t, err)
+	require.Equal(t, first, version.VersionOf)
+	require.Empty(t, version.Status)
+	versions, _, err := db.ListApplicationVersions(t.Context(), "acme", first, store.Page{})
+	require.NoError(t, err)
+	require.Len(t, versions, 1)
+	require.Len(t, b.Exports(t), 1)
+	for _, order := range []store.ApplicationOrder{store.NewestFirst, store.ByChange} {
+		page, err := db.ListJobApplications(t.Context(), "acme", store.ApplicationFilter{Order: order})
+		require.NoError(t, err)
+		require.Len(t, page.Items, 1)
+		require.Equal(t, first, page.Items[0].ID)
+	}
+	b.Clock.Advance(2 * time.Hour)
+	later := b.requireTaken(b.apply(application(t, code, fine(t)), me...))
+	a, err := db.JobApplication(t.Context(), "acme", later)
+	require.NoError(t, err)
+	require.Empty(t, a.VersionOf, "a day has passed")
+	require.Equal(t, "new", a.Status.Step)
 }
 
 func TestMembersComeInAnyOrder(t *testing.T) {

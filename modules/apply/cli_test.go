@@ -20,6 +20,7 @@ import (
 	"github.com/hiregate/hiregate/internal/cli/apply"
 	"github.com/hiregate/hiregate/internal/cli/clitest"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
 )
 
 // line is the API at an address, for the command `hiregate apply`.
@@ -121,7 +122,11 @@ func TestApplyCommandSubmitsAFile(t *testing.T) {
 	require.NoError(t, err)
 	_, _, err = l.run("", "--job", code, "--answers", l.answersFile(ada), "--idempotency-key", "k-1")
 	require.NoError(t, err)
-	require.Len(t, l.applications("acme"), 3)
+	all := l.applications("acme")
+	require.Len(t, all, 1, "the others stand beside the first")
+	versions, _, err := l.Runtime.Store().ListApplicationVersions(t.Context(), "acme", all[0].ID, store.Page{})
+	require.NoError(t, err)
+	require.Len(t, versions, 2)
 	require.EqualValues(t, 1, l.authentication.Load(), "the token was not kept")
 }
 

@@ -55,6 +55,7 @@ type receivedAnswers struct {
 	size     int64     // bytes of the body that were read
 	complete time.Time // when the whole body was read; zero: it was not
 	repeated bool      // it was stored before, with the same Idempotency-Key
+	refused  string    // why the first step can't be entered; empty: it was not tried yet, or it can be
 }
 
 // apply stores an application durably before it answers.
@@ -286,20 +287,21 @@ func (s *receivedAnswers) store(sheet *sheet) error {
 	t := g.Trigger(s.r)
 	var before string
 	var export *model.Export
+	var stored *model.JobApplication
 	write := func(tx *store.Tx) (err error) {
-		before, export, err = s.write(tx, sheet, t)
+		before, stored, export, err = s.write(tx, sheet, tenant, t)
 		return err
 	}
 	err := s.api.db().WriteOrdered(ctx, tenant.Name, write)
-	if tooMuch := new(trigger.RefusedError); errors.As(err, &tooMuch) {
-		// The applicant can do nothing about it: the application is stored in no step.
-		s.log.Error("an application could not enter the first step: the helper's export was refused",
-			zap.String("application", s.id), zap.Error(err))
-		t = nil
+	if refused := new(trigger.RefusedError); errors.As(err, &refused) {
+		s.refused = refused.Reason
 		err = s.api.db().WriteOrdered(ctx, tenant.Name, write)
 	}
 	if err != nil || before != "" {
 		return s.repeat(before, err)
+	}
+	if reason := stored.Status.Unentered; reason != "" {
+		s.log.Warn("an application could not enter the first step", zap.String("application", s.id), zap.String("reason", reason))
 	}
 	if export != nil && export.Fault == "" {
 		g.Runtime.Dispatcher.Offer(export)
@@ -308,18 +310,20 @@ func (s *receivedAnswers) store(sheet *sheet) error {
 }
 
 // write is the transaction, which may run more than once. before is the application of an earlier request with the
-// Idempotency-Key, and export the export of the first step's helper. Without a trigger no step is entered.
-func (s *receivedAnswers) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger) (before string, export *model.Export, err error) {
+// Idempotency-Key, and export the export of the first step's helper. The applicant can do nothing about a step that can't
+// be entered: the application is stored without it, and says why.
+func (s *receivedAnswers) write(tx *store.Tx, sheet *sheet, of *model.Tenant, t *trigger.Trigger) (before string,
+	a *model.JobApplication, export *model.Export, err error) {
 	valid, err := tx.LockAPIToken(s.caller.token, s.began)
 	if err == nil && !valid {
 		err = errBadToken
 	}
 	if err != nil {
-		return before, nil, err
+		return before, nil, nil, err
 	}
 	if s.key != nil {
 		if before, err = tx.Do(s.key, s.id, s.began); err != nil || before != "" {
-			return before, nil, err
+			return before, nil, nil, err
 		}
 	}
 	tenant := s.caller.user.Tenant
@@ -328,22 +332,60 @@ func (s *receivedAnswers) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger) 
 		err = errNoJob
 	}
 	if err != nil {
-		return before, nil, err
+		return before, nil, nil, err
 	}
 	candidate, err := s.writeCandidate(tx, sheet.candidate)
 	if err != nil {
-		return before, nil, err
+		return before, nil, nil, err
 	}
-	a := &model.JobApplication{Row: model.Row{Tenant: tenant}, ID: s.id, Candidate: candidate, Job: job.BoardCode,
+	a = &model.JobApplication{Row: model.Row{Tenant: tenant}, ID: s.id, Candidate: candidate, Job: job.BoardCode,
 		LanguageCode: model.DefaultLanguage}
+	if a.VersionOf, err = s.versionOf(tx, a); err != nil {
+		return before, nil, nil, err
+	}
+	first, err := firstStep(tx, tenant)
+	if err == nil && first != nil && a.VersionOf == "" {
+		a.Status.Unentered, err = s.hindrance(tx, a, of)
+	}
+	if err != nil {
+		return before, nil, nil, err
+	}
 	if err := tx.UpsertJobApplication(a, s.began); err != nil {
-		return before, nil, err
+		return before, nil, nil, err
 	}
-	if err := s.writeAnswers(tx, a, sheet); err != nil || t == nil {
-		return before, nil, err
+	if err := s.writeAnswers(tx, a, sheet); err != nil || first == nil || a.VersionOf != "" || a.Unentered() {
+		return before, a, nil, err
 	}
-	export, err = s.enterFirstStep(tx, t)
-	return before, export, err
+	in, err := t.EnterStep(tx, tenant, s.id, first.ID,
+		model.Author{Actor: "api-user:" + s.caller.user.ID, Name: s.caller.user.Name})
+	if err != nil {
+		return before, nil, nil, err
+	}
+	return before, a, in.Export, nil
+}
+
+// versionsWithin is for how long a further application for the same job stands beside the first.
+const versionsWithin = 24 * time.Hour
+
+// versionOf returns the id of the job application that an application is a further version of; empty: it is none. An e-mail
+// address proves nothing: what comes under it replaces nothing.
+func (s *receivedAnswers) versionOf(tx *store.Tx, a *model.JobApplication) (string, error) {
+	first, err := tx.FirstApplicationSince(a.Tenant, a.Candidate, a.Job, s.began.Add(-versionsWithin))
+	if err != nil || first == nil {
+		return "", err
+	}
+	return first.ID, nil
+}
+
+// hindrance returns why an application can't enter the first step; empty: it is to try. That an e-mail address is an
+// applicant's nobody has checked: beyond a number of open job applications none enters a step by itself.
+func (s *receivedAnswers) hindrance(tx *store.Tx, a *model.JobApplication, of *model.Tenant) (string, error) {
+	most := of.MaxOpenApplications()
+	open, err := tx.CountOpenApplicationsOf(a.Tenant, a.Candidate, most)
+	if err == nil && open >= most {
+		return fmt.Sprintf("the candidate had %d open job applications already, the most that enter a step by themselves", most), nil
+	}
+	return s.refused, err
 }
 
 // writeCandidate returns the candidate with the applicant's e-mail address, unchanged, or inserts one.
@@ -387,19 +429,11 @@ func (s *receivedAnswers) writeAnswers(tx *store.Tx, a *model.JobApplication, sh
 	return nil
 }
 
-// enterFirstStep enters the first step of the tenant's workflow, if there is one. export is the export of the step's
-// helper.
-func (s *receivedAnswers) enterFirstStep(tx *store.Tx, t *trigger.Trigger) (export *model.Export, err error) {
-	tenant := s.caller.user.Tenant
+// firstStep returns the first step of a tenant's workflow; nil: there is none.
+func firstStep(tx *store.Tx, tenant string) (*model.Step, error) {
 	steps, err := tx.ListSteps(tenant)
 	if err != nil || len(steps) == 0 {
 		return nil, err
 	}
-	first := slices.MinFunc(steps, func(a, b *model.Step) int { return cmp.Compare(a.Position, b.Position) })
-	in, err := t.EnterStep(tx, tenant, s.id, first.ID,
-		model.Author{Actor: "api-user:" + s.caller.user.ID, Name: s.caller.user.Name})
-	if err != nil {
-		return nil, err
-	}
-	return in.Export, nil
+	return slices.MinFunc(steps, func(a, b *model.Step) int { return cmp.Compare(a.Position, b.Position) }), nil
 }

@@ -29,7 +29,7 @@ func TestAnApplicationsTransactionLooksAtTheToken(t *testing.T) {
 	requireRefused := func(want error) {
 		t.Helper()
 		err := b.Runtime.Store().Write(t.Context(), func(tx *store.Tx) error {
-			_, _, err := s.write(tx, &sheet{job: &model.Job{BoardCode: "NURSE-1"}}, nil)
+			_, _, _, err := s.write(tx, &sheet{job: &model.Job{BoardCode: "NURSE-1"}}, nil, nil)
 			return err
 		})
 		require.ErrorIs(t, err, want)

@@ -70,6 +70,7 @@ type application struct {
 	Opening     *model.Job // nil: it names none, or one that is gone
 	Documents   []api.Document
 	Transitions api.List[api.Transition]
+	Versions    []application // further ones, the oldest first
 }
 
 // Serves reports whether the file of a document may be taken.
@@ -165,11 +166,20 @@ func (v *visitor) loadApplications(shown *candidatePage) error {
 	for n := range all.Items {
 		a := &all.Items[n]
 		path := []string{"tenants", shown.Tenant, "job-applications", a.ID}
-		var documents api.List[api.Document]
-		if err := v.get(at(append(path, "documents")...), most, &documents); err != nil {
+		if err := v.loadDocuments(a); err != nil {
 			return err
 		}
-		a.Documents = documents.Items
+		var versions api.List[application]
+		if err := v.get(at(append(path, "versions")...), most, &versions); err != nil {
+			return err
+		}
+		a.Versions = versions.Items
+		slices.SortFunc(a.Versions, func(a, b application) int { return a.CreatedAt.Compare(b.CreatedAt) })
+		for n := range a.Versions {
+			if err := v.loadDocuments(&a.Versions[n]); err != nil {
+				return err
+			}
+		}
 		if err := v.get(at(append(path, "transitions")...), most, &a.Transitions); err != nil {
 			return err
 		}
@@ -186,6 +196,14 @@ func (v *visitor) loadApplications(shown *candidatePage) error {
 	}
 	shown.Applications, shown.More, shown.Part = all.Items, more, more != "" || v.URL.Query().Get("cursor") != ""
 	return nil
+}
+
+// loadDocuments gets the documents of a job application.
+func (v *visitor) loadDocuments(a *application) error {
+	var documents api.List[api.Document]
+	err := v.get(at("tenants", a.Tenant, "job-applications", a.ID, "documents"), url.Values{"limit": {mostOfEach}}, &documents)
+	a.Documents = documents.Items
+	return err
 }
 
 // patience is how long a page waits for the first attempts of an export; without any, it says that they are under way.

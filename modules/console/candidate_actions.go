@@ -42,12 +42,18 @@ func enterStep(v *visitor) error {
 
 // endApplication ends a job application, and reopenApplication opens it again.
 func endApplication(v *visitor) error {
-	return v.changeEnd("end", api.EndInput{As: model.Ending(v.PostFormValue("as")), Reason: v.PostFormValue("reason")})
+	return v.changeApplication("end", api.EndInput{As: model.Ending(v.PostFormValue("as")),
+		Reason: v.PostFormValue("reason")}, "end-application")
 }
 
-func reopenApplication(v *visitor) error { return v.changeEnd("reopen", nil) }
+func reopenApplication(v *visitor) error {
+	return v.changeApplication("reopen", nil, "reopen-application")
+}
 
-func (v *visitor) changeEnd(verb string, body any) error {
+// chooseVersion has exports have the files of a version of a job application.
+func chooseVersion(v *visitor) error { return v.changeApplication("choose", nil, "choose") }
+
+func (v *visitor) changeApplication(verb string, body any, done string) error {
 	path, a, err := v.applicationOfPath()
 	if err != nil {
 		return err
@@ -55,7 +61,7 @@ func (v *visitor) changeEnd(verb string, body any) error {
 	if err := v.post(path+"/"+verb, body, nil); err != nil {
 		return v.refused(err, new(candidatePage))
 	}
-	return v.redirect(profile(a.Tenant, a.Candidate) + "?done=" + verb + "-application")
+	return v.redirect(profile(a.Tenant, a.Candidate) + "?done=" + done)
 }
 
 // eraseExports erases what the exports of a candidate hold, and ends what is still to come of them.

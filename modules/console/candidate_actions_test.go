@@ -322,3 +322,24 @@ func TestJobApplicationsEnd(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
 	require.Contains(t, w.Body.String(), "none of hired, rejected")
 }
+
+// What was sent again under the same address is shown beside the first, and exported when somebody chooses it.
+func TestVersionsOfAJobApplicationAreShown(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.candidate("acme", "c-1", "Zoë")
+	b.Write(t, func(tx *store.Tx) error {
+		return tx.UpsertJobApplication(&model.JobApplication{Row: model.Row{Tenant: "acme"}, ID: "a-again", Candidate: "c-1",
+			VersionOf: "a-c-1"}, b.Clock.Now())
+	})
+	text := b.see(ops, "/candidates/acme/c-1", http.StatusOK)
+	require.Contains(t, text, "Sent again")
+	require.Contains(t, text, "/applications/a-again/answers")
+	require.Equal(t, 1, strings.Count(text, `aria-labelledby="application-`), "it is no job application of its own")
+	w := b.send(ops, http.MethodPost, "/candidates/acme/c-1/applications/a-again/choose", url.Values{"once": {"one-two-three"}})
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+	text = b.see(ops, strings.TrimPrefix(w.Header().Get("Location"), "/console"), http.StatusOK)
+	require.Contains(t, text, "The next export has these files.")
+	require.Contains(t, text, "exports have these files")
+	require.Contains(t, text, "/applications/a-c-1/choose")
+}

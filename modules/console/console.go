@@ -125,6 +125,7 @@ var routes = []route{
 	{"POST /candidates/{tenant}/{id}/applications/{application}/step", recruits, enterStep},
 	{"POST /candidates/{tenant}/{id}/applications/{application}/end", recruits, endApplication},
 	{"POST /candidates/{tenant}/{id}/applications/{application}/reopen", recruits, reopenApplication},
+	{"POST /candidates/{tenant}/{id}/applications/{application}/choose", recruits, chooseVersion},
 	{"POST /candidates/{tenant}/{id}/applications/{application}/start-date", recruits, saveStartDate},
 	{"POST /candidates/{tenant}/{id}/applications/{application}/answers", recruits, showAnswers},
 	{"GET /candidates/{tenant}/{id}/applications/{application}/files", recruits, downloadFiles},

@@ -52,6 +52,9 @@ func changeEnd(r *rest.Request, to func(now *model.End) (*model.End, error)) (an
 		if err := r.Expect(rest.Tag(&a.Row)); err != nil {
 			return err
 		}
+		if err := checkNoVersion(a); err != nil {
+			return err
+		}
 		before := a.Ended
 		if a.Ended, err = to(before); err != nil {
 			return err

@@ -16,8 +16,8 @@ import (
 var applicationFilters = []string{"candidate", "job", "step", "source", "apiUser", "state", "since", "until", "updatedSince",
 	"order", "answers", "count"}
 
-var applicationStates = []string{store.OpenApplications, store.EndedApplications, string(model.Hired),
-	string(model.Rejected), string(model.Withdrawn)}
+var applicationStates = []string{store.OpenApplications, store.UnenteredApplications, store.EndedApplications,
+	string(model.Hired), string(model.Rejected), string(model.Withdrawn)}
 
 // listApplications lists a tenant's job applications.
 func listApplications(r *rest.Request) (any, error) {

@@ -52,6 +52,10 @@ func settleApplication(tx *store.Tx, a, before *model.JobApplication) error {
 			"and end it with POST …/end")
 	}
 	a.Ended = end
+	a.VersionOf, a.Chosen = "", ""
+	if before != nil {
+		a.VersionOf, a.Chosen = before.VersionOf, before.Chosen
+	}
 	if _, ok, err := tx.LockCandidate(a.Tenant, a.Candidate); err != nil || !ok {
 		return cmp.Or[error](err, problem.New(http.StatusUnprocessableEntity,
 			"candidate is of no candidate of this tenant: put the candidate first"))

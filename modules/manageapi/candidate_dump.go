@@ -101,11 +101,34 @@ func (d *dump) writeApplications() error {
 		}
 		for _, a := range page.Items {
 			n++
-			if err := d.writeApplication(fmt.Sprintf("applications/%04d/", n), a.JobApplication); err != nil {
+			folder := fmt.Sprintf("applications/%04d/", n)
+			if err := d.writeApplication(folder, a.JobApplication); err != nil {
+				return err
+			}
+			if err := d.writeVersions(folder, a.JobApplication); err != nil {
 				return err
 			}
 		}
 		if f.After = page.End; !page.More {
+			return nil
+		}
+	}
+}
+
+func (d *dump) writeVersions(folder string, a *model.JobApplication) error {
+	p := store.Page{Limit: store.MaxPage}
+	for n := 0; ; {
+		page, next, err := d.DB.ListApplicationVersions(d.Context(), a.Tenant, a.ID, p)
+		if err != nil {
+			return err
+		}
+		for _, v := range page {
+			n++
+			if err := d.writeApplication(fmt.Sprintf("%sversions/%04d/", folder, n), v); err != nil {
+				return err
+			}
+		}
+		if p.After = next; next == "" {
 			return nil
 		}
 	}

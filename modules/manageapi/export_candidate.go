@@ -38,7 +38,7 @@ func exportCandidate(r *rest.Request) (any, error) {
 		if err != nil {
 			return err
 		}
-		r.Object = model.ExportObject(e)
+		r.Object, r.Detail = model.ExportObject(e), e.LeftOutSentence()
 		return r.Note(tx, exportPath(e))
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ var things = map[string]string{
 	"candidates": "candidate", "compliance-report": "compliance report",
 	"jobs": "job", "questions": "question", "check": "answers", "steps": "step", "helper": "workflow helper",
 	"job-applications": "job application", "documents": "document", "content": "document content",
-	"files": "file", "answers": "job application answers", "transitions": "job application",
+	"files": "file", "answers": "job application answers", "transitions": "job application", "versions": "version",
 	"exports": "export", "body": "export body", "erasures": "exports of a candidate",
 	"redeliveries": "redelivery", "redeliver": "redelivery", "strays": "stray workflow",
 }
@@ -28,7 +28,7 @@ var verbs = map[string]string{
 	"disable": "disabled", "enable": "enabled", "test": "tested", "retry": "retried", "reset": "reset", "totp": "required",
 	"check": "checked", "transitions": "moved", "body": "read", "answers": "read", "release": "released",
 	"dump": "dumped", "erase": "erased", "erasures": "erased", "pause": "paused", "resume": "resumed",
-	"cancel": "cancelled", "end": "ended", "reopen": "reopened",
+	"cancel": "cancelled", "end": "ended", "reopen": "reopened", "choose": "chose",
 }
 
 // worded returns the routes with the words of the log.

@@ -27,7 +27,7 @@ const (
 func routes() []rest.Route {
 	return worded(slices.Concat(
 		apiKeys.Routes(), tenants.Routes(), integrations.Routes(), allIntegrations.Routes(), candidates.Routes(),
-		jobs.Routes(), applications.Routes(), applicationDocuments.Routes(), transitions.Routes(), exports.Routes(),
+		jobs.Routes(), applications.Routes(), applicationDocuments.Routes(), applicationVersions.Routes(), transitions.Routes(), exports.Routes(),
 		allExports.Routes(), redeliveries.Routes(), allRedeliveries.Routes(), apiUsers.Routes(), users.Routes(),
 		upstreamAccounts.Routes(), clients.Routes(), signIns.Routes(), refusals.Routes(), audit.Routes(), actions(),
 	))
@@ -108,6 +108,8 @@ func actions() []rest.Route {
 
 		{Method: post, Path: anApplication + "/end", Role: model.Operator, Action: "end", Status: ok, Serve: endApplication,
 			Repeat: endedBefore},
+		{Method: post, Path: anApplication + "/choose", Role: model.Operator, Action: "choose", Status: ok,
+			Serve: chooseVersion, Repeat: chosenBefore, Bodiless: true},
 		{Method: post, Path: anApplication + "/reopen", Role: model.Operator, Action: "reopen", Status: ok,
 			Serve: reopenApplication, Repeat: endedBefore, Bodiless: true},
 

@@ -26,8 +26,8 @@ has one enter a step of the hiring workflow.`,
   hiregate application answers initech/a-zoe
   hiregate application enter initech/a-zoe hired
   hiregate application end initech/a-zoe rejected --reason "no licence yet"`,
-	}, applications.list, applications.show, applicationAnswers, applications.set, applicationEnter,
-		applicationEnd, applicationReopen, applications.remove)
+	}, applications.list, applications.show, applicationAnswers, applicationVersions,
+		applications.set, applicationEnter, applicationEnd, applicationReopen, applicationChoose, applications.remove)
 }
 
 var applications = noun[model.JobApplication]{
@@ -41,7 +41,7 @@ var applications = noun[model.JobApplication]{
 		{flag: "step", help: "those that stand at the step with this id only"},
 		{flag: "source", help: "those whose applicants found the job there only"},
 		{flag: "api-user", parameter: "apiUser", help: "those that this user of the Apply API sent only"},
-		{flag: "state", help: "open, ended, hired, rejected or withdrawn: those only"},
+		{flag: "state", help: "open, unentered, ended, hired, rejected or withdrawn: those only"},
 		{flag: "since", time: true, help: "those that arrived at this time or later only, such as 2h or 2026-11-20T12:00:00Z"},
 		{flag: "until", time: true, help: "those that arrived before this time only"},
 		{flag: "updated-since", parameter: "updatedSince", time: true, help: "by their last changes, those since then only"},
@@ -70,6 +70,9 @@ var applications = noun[model.JobApplication]{
 			{"step", terminal.State(j.Status.Step)},
 			{"status", strings.TrimSpace(j.Status.Name + " " + j.Status.Category)},
 			{"entered", j.Status.EnteredAt},
+			{"version of", terminal.ID(j.VersionOf)},
+			{"exported version", terminal.ID(j.Chosen)},
+			{"entered no step", terminal.Reason(j.Status.Unentered)},
 			{"ended", terminal.State(j.State())},
 			{"ended at", endedAt},
 			{"reason", reason},
@@ -129,6 +132,41 @@ func applicationReopen(a *Client) *cobra.Command {
 			return err
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s is open\n", terminal.Printable(args[0]))
+		return nil
+	})
+}
+
+func applicationVersions(a *Client) *cobra.Command {
+	return applications.verb(a, &cobra.Command{
+		Use:   "versions",
+		Short: "Lists what was sent again for the same job within a day, under the same e-mail address",
+		Long: `Lists what was sent again for the same job within a day, under the same e-mail address. It replaces
+nothing; "application answers" and "document list" show it, "application choose" has exports have
+its files.`,
+	}, func(ctx context.Context, cmd *cobra.Command, path string, _ []string) error {
+		var all api.List[api.JobApplicationVersion]
+		if shown, err := a.ask(ctx, cmd, http.MethodGet, path+"/versions?limit=500", nil, &all); shown || err != nil {
+			return err
+		}
+		table := terminal.NewTable(cmd.OutOrStdout(), "version", "received")
+		for _, v := range all.Items {
+			table.Row(v.ID, v.CreatedAt)
+		}
+		return table.Flush()
+	})
+}
+
+func applicationChoose(a *Client) *cobra.Command {
+	return applications.verb(a, &cobra.Command{
+		Use:   "choose",
+		Short: "Has exports have the files of this version of a job application",
+	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
+		var first model.JobApplication
+		if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/choose", nil, &first); shown || err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "exports of %s have the files of %s\n", terminal.Printable(first.ID),
+			terminal.Printable(args[0]))
 		return nil
 	})
 }

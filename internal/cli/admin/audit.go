@@ -40,6 +40,7 @@ jobs and job applications are only in the log, except their deletion.`},
 			{"did", terminal.State(e.Action)},
 			{"tenant", e.Tenant},
 			{"object", terminal.ID(e.Object)},
+			{"detail", terminal.Reason(e.Detail)},
 		}
 	},
 }

@@ -114,7 +114,7 @@ var words = map[string][]string{
 	"redeliver outcome": {"delivered", "failed", "expired"},
 	"class":             textsOf(model.Faults),
 	"order":             {"oldest", "changed"},
-	"state":             {"open", "closed", "ended", "hired", "rejected", "withdrawn"},
+	"state":             {"open", "closed", "unentered", "ended", "hired", "rejected", "withdrawn"},
 	"mode":              {"failed", "missing", "all"},
 	"role":              {"viewer", "operator", "compliance", "admin"},
 	"documents":         {"rehost", "passthrough", "inline"},
@@ -122,7 +122,7 @@ var words = map[string][]string{
 	"deviations":        {"accept", "refuse", "quarantine"},
 	"algorithm":         {"RS256", "ES256"},
 	"format":            {"json", "csv"},
-	"action": {"add", "cancel", "disable", "download", "dump", "enable", "end", "erase", "export", "open-portal", "pause",
+	"action": {"add", "cancel", "choose", "disable", "download", "dump", "enable", "end", "erase", "export", "open-portal", "pause",
 		"redeliver", "release", "remove", "reopen", "require-totp", "reset", "resume", "retry", "set", "show-answers",
 		"show-body"},
 }

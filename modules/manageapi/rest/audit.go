@@ -16,7 +16,8 @@ func (r *Request) Audit(tx *store.Tx) error {
 		return nil
 	}
 	return tx.InsertAudit(model.AuditEntry{At: r.Now(), Author: r.Caller.Author(), Action: r.route.Action,
-		Tenant: cmp.Or(r.PathValue("tenant"), r.Caller.Tenant), Object: cmp.Or(r.Object, r.named())})
+		Tenant: cmp.Or(r.PathValue("tenant"), r.Caller.Tenant), Object: cmp.Or(r.Object, r.named()),
+		Detail: r.Detail})
 }
 
 // AuditAlone writes the entry of the audit for a request that writes nothing else, or whose writes follow in other

@@ -29,6 +29,7 @@ type Request struct {
 	Tenant  *model.Tenant // that the path names; see Scope
 	Logged  []zap.Field   // more fields for the log entry of the request
 	Object  string        // what it changes, in the audit; empty: what its path names
+	Detail  string        // a sentence for the entry in the audit
 
 	route  Route
 	once   *store.Once // nil: it has no Idempotency-Key
