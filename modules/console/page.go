@@ -9,14 +9,15 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 )
 
 //go:embed pages/*.html
 var markup embed.FS
 
-// pages are the templates, by name: each within the layout.
-var pages = func() map[string]*template.Template {
+// pages are the templates, by name: each within the layout. They are parsed when the first page is shown: most processes show none.
+var pages = sync.OnceValue(func() map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Option("missingkey=error").ParseFS(markup, "pages/layout.html",
 		"pages/parts.html", "pages/sprite.html"))
 	all := map[string]*template.Template{}
@@ -31,7 +32,7 @@ var pages = func() map[string]*template.Template {
 		}
 	}
 	return all
-}()
+})
 
 // policy is the Content-Security-Policy: our style sheet, our icon and our forms, nothing else.
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
@@ -87,7 +88,7 @@ func (v *visitor) page(status int, name, title string, data any) error {
 		shown.Done = done
 	}
 	var b bytes.Buffer
-	if err := pages[name].ExecuteTemplate(&b, "layout.html", shown); err != nil {
+	if err := pages()[name].ExecuteTemplate(&b, "layout.html", shown); err != nil {
 		return fmt.Errorf("making a page: %w", err)
 	}
 	h := v.w.Header()
