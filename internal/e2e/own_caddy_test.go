@@ -50,8 +50,8 @@ func main() { caddycmd.Main() }
 	require.NoError(t, err)
 	for _, setting := range gateway.Settings {
 		switch setting.Key {
-		case "-tags":
-			build.Args = append(build.Args, "-tags="+setting.Value)
+		case "-tags", "-trimpath":
+			build.Args = append(build.Args, setting.Key+"="+setting.Value)
 		case "CGO_ENABLED", "CGO_CFLAGS":
 			build.Env = append(build.Env, setting.Key+"="+setting.Value)
 		}
