@@ -172,7 +172,7 @@ func startLoadBalancer(t *testing.T, pods []*pod, ports network) int {
 	return port
 }
 
-// traffic sends a POST and a GET in turn until the test ends, each on a connection of its own.
+// traffic sends a POST and a GET in turn until the test ends, each on a connection of its own, some hundred a second.
 func traffic(t *testing.T, port int) (lost, sent *atomic.Int64) {
 	lost, sent = new(atomic.Int64), new(atomic.Int64)
 	ctx, stop := context.WithCancel(context.Background())
@@ -209,6 +209,7 @@ func traffic(t *testing.T, port int) (lost, sent *atomic.Int64) {
 				answer.Body.Close()
 				sent.Add(1)
 			}
+			time.Sleep(5 * time.Millisecond)
 		}
 	}()
 	return lost, sent

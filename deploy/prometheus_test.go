@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -17,7 +18,9 @@ func TestPrometheus(t *testing.T) {
 		{"check", "rules", "--lint=all", "--lint-fatal", "prometheus/alerts.yml"},
 		{"test", "rules", "prometheus/tests/alerts.yml", "prometheus/tests/six_hours.yml"},
 	} {
-		out, err := exec.Command(program(t, "promtool"), args...).CombinedOutput()
+		cmd := exec.Command(program(t, "promtool"), args...)
+		cmd.Env = append(os.Environ(), "GOGC=800") // a third less work
+		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "promtool %s:\n%s", args, out)
 		require.Contains(t, string(out), "SUCCESS")
 	}
