@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/hex"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
@@ -21,6 +22,15 @@ type Document struct {
 	// asked
 	Scan    string `json:"scan,omitempty" schema:"enum=pending|clean|refused"`
 	Finding string `json:"finding,omitempty"` // why it was refused, in the scanner's words
+}
+
+// DocumentOf returns a document as it is shown.
+func DocumentOf(d *model.ApplicationDocument) Document {
+	return Document{
+		ID: d.ID, Tenant: d.Tenant, Application: d.Application, FileName: d.FileName, MediaType: d.MediaType,
+		Descriptions: d.Descriptions, Size: d.Size, SHA256: hex.EncodeToString(d.SHA256), CreatedAt: d.CreatedAt,
+		Scan: string(d.Scan), Finding: d.Finding,
+	}
 }
 
 // Answers is the content of a job application as it was asked and given, but for the questions of compliance groups:

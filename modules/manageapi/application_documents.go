@@ -3,7 +3,6 @@ package manageapi
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"io"
 	"mime"
@@ -27,19 +26,11 @@ import (
 // maxDocuments is the most documents that a job application has.
 const maxDocuments = 100
 
-func applicationDocumentOf(d *model.ApplicationDocument) api.Document {
-	return api.Document{
-		ID: d.ID, Tenant: d.Tenant, Application: d.Application, FileName: d.FileName, MediaType: d.MediaType,
-		Descriptions: d.Descriptions, Size: d.Size, SHA256: hex.EncodeToString(d.SHA256), CreatedAt: d.CreatedAt,
-		Scan: string(d.Scan), Finding: d.Finding,
-	}
-}
-
 // applicationDocuments serves the documents of a job application, in the order they were added. Exports that offer a
 // deleted document still do until their time is over; the next sweep removes a file that no export offers.
 var applicationDocuments = rest.Resource[*model.ApplicationDocument]{
 	Path: anApplication + "/documents", ID: "document", Kind: "document", Reader: model.Viewer, Writer: model.Operator,
-	Personal: true, List: listDocuments, Find: findDocument, View: rest.ViewAs(applicationDocumentOf),
+	Personal: true, List: listDocuments, Find: findDocument, View: rest.ViewAs(api.DocumentOf),
 	Drop: deleteDocument,
 }
 
@@ -225,7 +216,7 @@ func keepDocument(r *rest.Request, d *model.ApplicationDocument) (any, error) {
 		}
 		return r.Note(tx, r.Location)
 	})
-	return applicationDocumentOf(d), err
+	return api.DocumentOf(d), err
 }
 
 // documentAddedBefore answers the repeat of a request that added a document.
@@ -234,7 +225,7 @@ func documentAddedBefore(r *rest.Request, location string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return applicationDocumentOf(d), nil
+	return api.DocumentOf(d), nil
 }
 
 func listDocuments(r *rest.Request) ([]*model.ApplicationDocument, string, error) {

@@ -208,7 +208,7 @@ func (d *dump) writeApplicationDocuments(folder string, a *model.JobApplication)
 			if err != nil {
 				return err
 			}
-			all = append(all, api.DumpedUpload{Document: applicationDocumentOf(one), File: file})
+			all = append(all, api.DumpedUpload{Document: api.DocumentOf(one), File: file})
 		}
 		if after = next; next == 0 {
 			break

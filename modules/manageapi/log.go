@@ -19,12 +19,14 @@ var things = map[string]string{
 	"job-applications": "job application", "documents": "document", "content": "document content",
 	"files": "file", "answers": "job application answers", "transitions": "job application", "versions": "version",
 	"exports": "export", "body": "export body", "erasures": "exports of a candidate",
+	"takeout": "takeout", "import": "import", "job-applications.csv": "table of job applications",
 	"redeliveries": "redelivery", "redeliver": "redelivery", "strays": "stray workflow",
 }
 
 // verbs say in the log what was done, by the last segment of a POST, or else by the method.
 var verbs = map[string]string{
 	http.MethodGet: "read", http.MethodPost: "created", http.MethodPut: "changed", http.MethodDelete: "removed",
+	http.MethodPatch: "changed in part", "import": "begun",
 	"disable": "disabled", "enable": "enabled", "test": "tested", "retry": "retried", "reset": "reset", "totp": "required",
 	"check": "checked", "transitions": "moved", "body": "read", "answers": "read", "release": "released",
 	"dump": "dumped", "erase": "erased", "erasures": "erased", "pause": "paused", "resume": "resumed",

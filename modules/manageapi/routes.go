@@ -85,6 +85,10 @@ func actions() []rest.Route {
 		{Method: put, Path: aJob + "/questions", Role: model.Operator, Action: "set",
 			Status: ok, Serve: importQuestions},
 
+		{Method: get, Path: inTenant + "/takeout", Role: model.Admin, Action: "take-out", Status: ok, Serve: takeOut,
+			Personal: true},
+		{Method: post, Path: inTenant + "/import", Role: model.Admin, Action: "import", Status: ok, Serve: importArchive,
+			Streamed: true},
 		{Method: get, Path: inTenant + "/received", Role: model.Viewer, Status: ok, Serve: countReceived},
 		{Method: get, Path: inTenant + "/signatures", Role: model.Viewer, Status: ok, Serve: showSignatures},
 
@@ -97,6 +101,8 @@ func actions() []rest.Route {
 		{Method: put, Path: aHelper, Role: model.Operator, Action: "set", Status: ok, Serve: putHelper},
 		{Method: del, Path: aHelper, Role: model.Operator, Action: "remove", Status: nothing, Serve: deleteHelper},
 
+		{Method: get, Path: inTenant + "/job-applications.csv", Role: model.Operator, Action: "show-answers", Status: ok,
+			Serve: applicationTable, Query: applicationFilters, Personal: true},
 		{Method: post, Path: anApplication + "/documents", Role: model.Operator, Status: created, Serve: addDocument,
 			Streamed: true},
 		{Method: get, Path: aDocument + "/content", Role: model.Operator, Action: "download", Status: ok,

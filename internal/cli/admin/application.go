@@ -22,6 +22,7 @@ func Application() *cobra.Command {
 		Long: `Lists, shows, sets, ends and removes the job applications of a tenant, shows what an applicant sent, and
 has one enter a step of the hiring workflow.`,
 		Example: `  hiregate application list initech --job NURSE-1
+  hiregate application list initech --job NURSE-1 --csv > nurses.csv
   hiregate application show initech/a-zoe
   hiregate application answers initech/a-zoe
   hiregate application enter initech/a-zoe hired
@@ -48,6 +49,7 @@ var applications = noun[model.JobApplication]{
 		{flag: "order", help: "oldest: the oldest first; changed: by their last changes (default: the newest first)"},
 		{flag: "answers", boolean: true, help: "with what the applicants sent, in --json; the audit notes it"},
 	},
+	table:   true,
 	columns: []string{"application", "candidate", "job board code", "step", "entered", "ended", "updated"},
 	fields: func(j *model.JobApplication) []field {
 		start := ""

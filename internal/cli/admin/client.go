@@ -85,6 +85,9 @@ func (a *Client) Call(ctx context.Context, method, path string, in, out any) err
 // verbatim is a body that is sent as it is.
 type verbatim []byte
 
+// streamed is a body that is sent as it is read.
+type streamed struct{ io.Reader }
+
 // Send is Call with a header, and returns the answer's header; with a nil out it drops the answer's body. When the
 // gateway refuses, the error is a *Refusal.
 func (a *Client) Send(ctx context.Context, method, path string, header http.Header, in, out any) (http.Header, error) {
@@ -120,6 +123,8 @@ func (a *Client) open(ctx context.Context, method, path string, header http.Head
 	case nil:
 	case verbatim:
 		body = bytes.NewReader(in)
+	case streamed:
+		body = in
 	default:
 		raw := new(bytes.Buffer)
 		encode := json.NewEncoder(raw)

@@ -122,9 +122,10 @@ var words = map[string][]string{
 	"deviations":        {"accept", "refuse", "quarantine"},
 	"algorithm":         {"RS256", "ES256"},
 	"format":            {"json", "csv"},
-	"action": {"add", "cancel", "choose", "disable", "download", "dump", "enable", "end", "erase", "export", "open-portal", "pause",
+	"action": {"add", "cancel", "choose", "disable", "download", "dump", "enable", "end", "erase", "export", "import",
+		"open-portal", "pause",
 		"redeliver", "release", "remove", "reopen", "require-totp", "reset", "resume", "retry", "set", "show-answers",
-		"show-body"},
+		"show-body", "take-out"},
 }
 
 func textsOf[T ~string](all []T) []string {

@@ -21,6 +21,7 @@ type noun[T any] struct {
 	fields  func(*T) []field                 // of one, in the order in which show has them
 	columns []string                         // names of the fields that list has
 	filters []filter                         // flags of list
+	table   bool                             // list has the flag --csv
 	below   func(w io.Writer, item *T) error // prints what show has below the fields; nil: there is no more
 
 	listHelp, showHelp, removeHelp help
@@ -43,6 +44,7 @@ type inList struct{ any }
 func (n *noun[T]) list(a *Client) *cobra.Command {
 	use, args := n.listUsage()
 	var p pages
+	asTable := false
 	cmd := &cobra.Command{Use: use, Short: n.listHelp.short, Long: n.listHelp.long, Args: args}
 	cmd.RunE = interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) (err error) {
 		p.query = url.Values{}
@@ -53,6 +55,9 @@ func (n *noun[T]) list(a *Client) *cobra.Command {
 			if err := f.apply(cmd.Flags(), p.query, len(args) > 0); err != nil {
 				return err
 			}
+		}
+		if asTable {
+			return a.printTable(ctx, cmd, p.path+".csv?"+p.query.Encode())
 		}
 		table := terminal.NewTable(cmd.OutOrStdout(), n.columns...)
 		return p.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
@@ -68,7 +73,21 @@ func (n *noun[T]) list(a *Client) *cobra.Command {
 		f.add(cmd.Flags())
 	}
 	p.flags(cmd)
+	if n.table {
+		cmd.Flags().BoolVar(&asTable, "csv", false, "all of them as CSV for a spreadsheet, with names and answers; the audit notes it")
+	}
 	return cmd
+}
+
+// printTable prints a list as the gateway writes it for spreadsheets.
+func (a *Client) printTable(ctx context.Context, cmd *cobra.Command, path string) error {
+	answer, err := a.open(ctx, http.MethodGet, path, nil, nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	_, err = io.Copy(cmd.OutOrStdout(), answer.Body)
+	return brokenOff(err)
 }
 
 // row returns the cells of one in a list.

@@ -22,7 +22,8 @@ func (k *kind) set(a *Client) *cobra.Command {
 	byID.email = ""
 	byID.arg, _, _ = strings.Cut(k.arg, "|")
 	one := indefinite(k.noun())
-	return byID.verb(a, &cobra.Command{
+	merge := false
+	cmd := byID.verb(a, &cobra.Command{
 		Use:   "set FILE",
 		Short: "Makes " + one + ", or puts another in its place, as the JSON of a file says",
 		Long: "Makes " + one + ", or puts another in its place. The file holds the JSON that the\n" +
@@ -42,12 +43,18 @@ func (k *kind) set(a *Client) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if shown, err := a.askWith(ctx, cmd, http.MethodPut, path, unchanged, verbatim(raw), nil); shown || err != nil {
+		method := http.MethodPut
+		if merge {
+			method = http.MethodPatch
+		}
+		if shown, err := a.askWith(ctx, cmd, method, path, unchanged, verbatim(raw), nil); shown || err != nil {
 			return err
 		}
 		fmt.Fprintln(cmd.OutOrStdout(), terminal.Printable(args[0]), "is set")
 		return nil
 	})
+	cmd.Flags().BoolVar(&merge, "merge", false, "change only what the file has, and leave the rest as it is (RFC 7396)")
+	return cmd
 }
 
 // unchanged returns the header of a PUT that is refused if the version in the JSON of a resource, which only answers

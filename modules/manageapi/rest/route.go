@@ -95,7 +95,8 @@ type Resource[T any] struct {
 	Tag        func(T) string // its entity tag; nil: it has none
 	Add        Handler        // POST to the list
 	Put        Handler        // PUT
-	MaxBody    int64          // bytes of the body of a PUT; 0: 1 MiB
+	Patch      Handler        // PATCH
+	MaxBody    int64          // bytes of the body of a PUT or PATCH; 0: 1 MiB
 	Drop       Handler        // DELETE; it answers 204, or 200 with what it returns
 	// Repeat answers a repeated POST, see Route.
 	Repeat func(r *Request, location string) (any, error)
@@ -127,6 +128,10 @@ func (k Resource[T]) Routes() (all []Route) {
 	if k.Put != nil {
 		all = append(all, Route{Method: http.MethodPut, Path: item, Role: k.Writer, Status: http.StatusOK, Scope: k.Scope,
 			MaxBody: k.MaxBody, Serve: k.Put, Action: set})
+	}
+	if k.Patch != nil {
+		all = append(all, Route{Method: http.MethodPatch, Path: item, Role: k.Writer, Status: http.StatusOK, Scope: k.Scope,
+			MaxBody: k.MaxBody, Serve: k.Patch, Action: set})
 	}
 	if k.Drop != nil {
 		all = append(all, Route{Method: http.MethodDelete, Path: item, Role: k.Writer, Status: http.StatusNoContent,

@@ -52,7 +52,7 @@ func (k Stored[T]) Routes() []Route {
 		Path: InTenant + "/" + k.Path, ID: "id", Kind: k.List, Reader: model.Viewer, Writer: model.Operator,
 		Personal: k.Personal, Data: true, Filters: k.Filters,
 		List: k.Rows, Page: k.Page, PageAction: k.PageAction, Find: k.Named, View: Identity[*T],
-		Tag: func(v *T) string { return Tag(k.Row(v)) }, Put: k.save, MaxBody: k.MaxBody, Drop: k.drop,
+		Tag: func(v *T) string { return Tag(k.Row(v)) }, Put: k.save, Patch: k.patch, MaxBody: k.MaxBody, Drop: k.drop,
 	}.Routes()
 }
 
@@ -68,29 +68,63 @@ func (k Stored[T]) save(r *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := r.PathValue("id")
-	if given := *k.ID(&in); given != "" && given != id {
-		return nil, problem.Newf(http.StatusUnprocessableEntity,
-			"the body is of another %s than the address: leave its id out, or send it to its own address", k.Word)
-	}
-	*k.ID(&in) = id
-	if err := Invalid(k.Check(&in)); err != nil {
+	if err := k.check(r, &in); err != nil {
 		return nil, err
 	}
+	return k.put(r, func(*T) (T, error) { return in, nil })
+}
+
+// patch changes members of a resource (JSON Merge Patch, RFC 7396), and leaves the others as they are.
+func (k Stored[T]) patch(r *Request) (any, error) {
+	changes, err := mergePatchOf(r)
+	if err != nil {
+		return nil, err
+	}
+	return k.put(r, func(before *T) (v T, err error) {
+		if before == nil {
+			return v, k.Missing
+		}
+		if err := patched(&v, before, changes); err != nil {
+			return v, err
+		}
+		return v, k.check(r, &v)
+	})
+}
+
+// check gives a resource the id of the address, and checks it.
+func (k Stored[T]) check(r *Request, v *T) error {
+	id := r.PathValue("id")
+	if given := *k.ID(v); given != "" && given != id {
+		return problem.Newf(http.StatusUnprocessableEntity,
+			"the body is of another %s than the address: leave its id out, or send it to its own address", k.Word)
+	}
+	*k.ID(v) = id
+	return Invalid(k.Check(v))
+}
+
+// put stores what is made of the resource that is there; of nil, where there is none.
+func (k Stored[T]) put(r *Request, made func(before *T) (T, error)) (any, error) {
+	id := r.PathValue("id")
 	var saved T
-	err = r.Update(func(tx *store.Tx) error {
-		v := in
+	err := r.Update(func(tx *store.Tx) error {
 		before, ok, err := k.Find(tx, r.Tenant.Name, id)
 		if err != nil {
 			return err
 		}
-		*k.Row(&v) = model.Row{Tenant: r.Tenant.Name}
+		row := model.Row{Tenant: r.Tenant.Name}
 		if ok {
-			*k.Row(&v) = *k.Row(before)
+			row = *k.Row(before)
+		} else {
+			before = nil
 		}
-		if err := r.Expect(Tag(k.Row(&v))); err != nil {
+		if err := r.Expect(Tag(&row)); err != nil {
 			return err
 		}
+		v, err := made(before)
+		if err != nil {
+			return err
+		}
+		*k.Row(&v) = row
 		if k.Settle != nil {
 			if err := k.Settle(tx, &v, before); err != nil {
 				return err
