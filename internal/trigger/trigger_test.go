@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,6 +36,9 @@ type fixture struct {
 // ada is who enters steps.
 var ada = model.Author{Actor: "console:7", Name: "Ada Lovelace", Email: "ada@example.com"}
 
+// compiled is the validator, which the tests share.
+var compiled = sync.OnceValues(func() (*schemas.Validator, error) { return schemas.New("Service") })
+
 func setup(t *testing.T) *fixture {
 	t.Helper()
 	db, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{})
@@ -42,7 +46,7 @@ func setup(t *testing.T) *fixture {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	names, err := webhook.NamesFor("Service")
 	require.NoError(t, err)
-	validator, err := schemas.New("Service")
+	validator, err := compiled()
 	require.NoError(t, err)
 	b := &fixture{Store: db, t: t, now: noon}
 	b.Trigger = &trigger.Trigger{Validator: validator, Now: func() time.Time { return b.now },

@@ -435,6 +435,9 @@ func TestSizes(t *testing.T) {
 		content := append([]byte("%PDF-1.4\n"), make([]byte, size-9)...)
 		return base64.StdEncoding.EncodeToString(content)
 	}
+	answering := func(board, question, plain string) string { // which the detector would watch being escaped
+		return strings.Replace(application(t, board, []answered{{question, "PLAIN"}}), "PLAIN", plain, 1)
+	}
 	const mega = 1 << 20
 	b.requireTaken(b.apply(application(t, code, with(fine(t), "resume", pdf(2*mega-1))), me...))
 	w := b.apply(application(t, code, with(fine(t), "resume", pdf(2*mega))), me...)
@@ -445,25 +448,25 @@ func TestSizes(t *testing.T) {
 	b.job("acme", &model.Job{BoardCode: "FILES", ID: "job-5",
 		Questions: []model.Question{{ID: "letter", Format: model.File, Label: "Letter"},
 			{ID: "why", Format: model.Textarea, Label: "Why"}}})
-	b.requireTaken(b.apply(application(t, "FILES", []answered{{"letter", pdf(10*mega - 1)}}), me...))
-	require.Contains(t, b.apply(application(t, "FILES", []answered{{"letter", pdf(10 * mega)}}), me...).Body.String(),
+	b.requireTaken(b.apply(answering("FILES", "letter", pdf(10*mega-1)), me...))
+	require.Contains(t, b.apply(answering("FILES", "letter", pdf(10*mega)), me...).Body.String(),
 		`"questionId":"letter"`)
-	b.requireTaken(b.apply(application(t, "FILES", []answered{{"why", strings.Repeat("x", mega)}}), me...))
-	require.Contains(t, b.apply(application(t, "FILES", []answered{{"why", strings.Repeat("x", mega+1)}}),
-		me...).Body.String(), `"questionId":"why"`)
+	b.requireTaken(b.apply(answering("FILES", "why", strings.Repeat("x", mega)), me...))
+	require.Contains(t, b.apply(answering("FILES", "why", strings.Repeat("x", mega+1)), me...).Body.String(),
+		`"questionId":"why"`)
 
 	const tooLarge = "the application is larger than any job here asks for"
-	b.requireError(b.apply(application(t, "FILES", []answered{{"nobody", strings.Repeat("x", 64*mega)}}), me...),
+	b.requireError(b.apply(answering("FILES", "nobody", strings.Repeat("x", 64*mega)), me...),
 		http.StatusRequestEntityTooLarge, tooLarge, "null")
 	many := make([]model.Question, 6)
 	for n := range many {
 		many[n] = model.Question{ID: fmt.Sprint("f-", n), Format: model.File, Label: "File"}
 	}
 	b.job("acme", &model.Job{BoardCode: "MANY", ID: "job-6", Questions: many})
-	w = b.apply(application(t, "FILES", []answered{{"nobody", strings.Repeat("x", 64*mega)}}), me...)
+	w = b.apply(answering("FILES", "nobody", strings.Repeat("x", 64*mega)), me...)
 	require.Equal(t, http.StatusBadRequest, w.Code, "6 files of 14 MiB and 2 MiB more make 86")
 	require.Contains(t, w.Body.String(), "nobody")
-	b.requireError(b.apply(application(t, "FILES", []answered{{"nobody", strings.Repeat("x", 86*mega)}}), me...),
+	b.requireError(b.apply(answering("FILES", "nobody", strings.Repeat("x", 86*mega)), me...),
 		http.StatusRequestEntityTooLarge, tooLarge, "null")
 	require.Len(t, b.files(), 2)
 }

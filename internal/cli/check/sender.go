@@ -64,10 +64,9 @@ type playedReceiver struct {
 	waiting   int // events that are answered later
 }
 
-func newPlayedReceiver(names webhook.Names, secret string) (*playedReceiver, error) {
-	validator, err := schemas.New(names.Service)
+func newPlayedReceiver(names webhook.Names, secret string, validator *schemas.Validator) *playedReceiver {
 	return &playedReceiver{names: names, secret: secret, validator: validator, slow: slowTime, quiet: quietTime, away: awayTime,
-		client: documentClient(), finished: make(chan struct{}), each: func(*event, string) {}}, err
+		client: documentClient(), finished: make(chan struct{}), each: func(*event, string) {}}
 }
 
 // ServeHTTP implements http.Handler.

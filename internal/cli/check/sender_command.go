@@ -14,6 +14,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/schemas"
 )
 
 type senderFlags struct {
@@ -78,7 +79,7 @@ func (f *senderFlags) run(ctx context.Context, cmd *cobra.Command, _ []string) e
 		}
 		shown = "in " + terminal.Printable(f.secretFile)
 	}
-	p, err := newPlayedReceiver(names, key)
+	validator, err := schemas.New(names.Service)
 	if err != nil {
 		return err
 	}
@@ -86,6 +87,7 @@ func (f *senderFlags) run(ctx context.Context, cmd *cobra.Command, _ []string) e
 	if err != nil {
 		return err
 	}
+	p := newPlayedReceiver(names, key, validator)
 	out, said := cmd.ErrOrStderr(), ""
 	p.each = func(e *event, next string) {
 		note := ""

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/schemas"
 )
 
 // recruiter is a sound service, which saves an integration, and exports two candidates; a fault replaces one of its parts.
@@ -52,11 +54,18 @@ type recruiter struct {
 	documentURL     func(address string) string
 }
 
+// compiled is the validator of most services.
+var compiled = sync.OnceValues(func() (*schemas.Validator, error) { return schemas.New("Service") })
+
 func newRecruiter(t *testing.T, service string) *recruiter {
 	names, err := webhook.NamesFor(service)
 	require.NoError(t, err)
-	p, err := newPlayedReceiver(names, "check-sender-secret")
+	validator, err := compiled()
+	if service != "Service" {
+		validator, err = schemas.New(service)
+	}
 	require.NoError(t, err)
+	p := newPlayedReceiver(names, "check-sender-secret", validator)
 	p.slow, p.quiet, p.away = time.Millisecond, time.Millisecond, time.Millisecond
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
