@@ -7,6 +7,7 @@ type ExportInput struct {
 	Integration string `json:"integration,omitzero"` // the one it goes to; left out: all of the tenant's
 	// the one that the export is about; needed when the candidate has several
 	JobApplication string `json:"jobApplication,omitzero"`
+	NoWait         bool   `json:"noWait,omitzero"` // answer before the first attempts
 }
 
 // Exported answers the export of a candidate. It says where the deliveries stand after the first attempt.

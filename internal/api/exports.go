@@ -12,14 +12,19 @@ type Export struct {
 	ID     string `json:"id"` // its X-Service-UUID, or what stands in for it
 	Tenant string `json:"tenant" schema:"ref=ShortName"`
 	// no tenant of that name is configured any more: it can be read, and what is left of its way waits
-	Removed     bool      `json:"tenantRemoved,omitzero"`
-	ReceivedAt  time.Time `json:"receivedAt"`
-	Candidate   string    `json:"candidate"` // the id of the candidate: person.id.value
-	Attachments int       `json:"attachments"`
-	Fetched     int       `json:"fetched"` // how many of the attachments are stored here
-	Size        int64     `json:"size"`    // of the body, in bytes
-	SHA256      string    `json:"sha256" schema:"pattern=^[0-9a-f]{64}$"`
-	Round       int       `json:"round"` // 0 at first; each redelivery or release begins the next
+	Removed    bool         `json:"tenantRemoved,omitzero"`
+	ReceivedAt time.Time    `json:"receivedAt"`
+	Origin     model.Origin `json:"origin"`    // received from a service, or triggered here
+	Candidate  string       `json:"candidate"` // the id of the candidate: person.id.value
+	// of one that was triggered here: the id of the job application that it is about, and of the step that this entered;
+	// absent: there is none, or it was erased
+	JobApplication string `json:"jobApplication,omitempty"`
+	Step           string `json:"step,omitempty"`
+	Attachments    int    `json:"attachments"`
+	Fetched        int    `json:"fetched"` // how many of the attachments are stored here
+	Size           int64  `json:"size"`    // of the body, in bytes
+	SHA256         string `json:"sha256" schema:"pattern=^[0-9a-f]{64}$"`
+	Round          int    `json:"round"` // 0 at first; each redelivery or release begins the next
 	// the id of its workflow in Temporal, or of the workflow of its group
 	Workflow string `json:"workflow"`
 	// its trace in OpenTelemetry; absent: it has none

@@ -75,6 +75,12 @@ type Export struct {
 	ErasedAt time.Time // when what it held of its candidate was removed; zero: it is there
 }
 
+// ExportTrigger names the job application, and the step that it entered, for which an export was triggered.
+type ExportTrigger struct {
+	Application string // the id of the job application that it is about
+	Step        string // the id of the step that this entered; empty: a person exported the candidate
+}
+
 // LeftOutSentence says how many job applications the body has no room for; empty: it has all.
 func (e *Export) LeftOutSentence() string {
 	if e.LeftOut == 0 {

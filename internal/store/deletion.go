@@ -42,6 +42,7 @@ func deletions(in string) []string {
 		`DELETE FROM documents WHERE export_id IN ` + in,
 		`DELETE FROM attempts WHERE delivery_id IN (SELECT id FROM deliveries WHERE export_id IN ` + in + `)`,
 		`DELETE FROM deliveries WHERE export_id IN ` + in,
+		`DELETE FROM export_triggers WHERE export_id IN ` + in,
 		`DELETE FROM exports WHERE id IN ` + in,
 	}
 }

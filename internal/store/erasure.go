@@ -122,6 +122,7 @@ func (tx *Tx) erase(ids []int64, now time.Time) error {
 	return tx.sql.RunAll([]string{
 		`DELETE FROM export_bodies WHERE export_id IN (` + in + `)`,
 		`DELETE FROM outgoing_bodies WHERE export_id IN (` + in + `)`,
+		`DELETE FROM export_triggers WHERE export_id IN (` + in + `)`,
 		`DELETE FROM document_links WHERE document_id IN (SELECT id FROM documents WHERE export_id IN (` + in + `))`,
 		`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id IN (SELECT id FROM deliveries
 			WHERE export_id IN (` + in + `))`,

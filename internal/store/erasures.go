@@ -154,6 +154,9 @@ func (tx *Tx) clearJobApplication(a *model.JobApplication, now time.Time, erased
 		}
 		*one.n += n
 	}
+	if err := tx.sql.Run(`DELETE FROM export_triggers WHERE tenant = $1 AND application = $2`, a.Tenant, a.ID); err != nil {
+		return err
+	}
 	for {
 		all, err := tx.ListApplicationDocuments(a.Tenant, a.ID, MaxPage)
 		if err != nil || len(all) == 0 {

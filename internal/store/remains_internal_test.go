@@ -26,7 +26,7 @@ func TestRemainsLooksAtAllThatBelongsToATenant(t *testing.T) {
 	}
 	require.ElementsMatch(t, append(looked,
 		// none without an export
-		"deliveries", "documents", "unkeyed_bodies", "waiting",
+		"deliveries", "documents", "unkeyed_bodies", "waiting", "export_triggers",
 		// none without a job
 		"answer_refusals",
 		// none without a candidate or a job

@@ -53,7 +53,7 @@ func (t *Trigger) EnterStep(tx *store.Tx, tenant, application, step string, by m
 	in := &Entry{Application: a, Transition: model.Transition{ID: model.NewID(now), Tenant: tenant, Application: a.ID,
 		Status: a.Status}}
 	if s.Helper != nil {
-		if in.Export, err = t.help(tx, a, s.Helper); err != nil {
+		if in.Export, err = t.help(tx, a, s); err != nil {
 			return nil, err
 		}
 		in.Transition.Export = in.Export.Key
@@ -69,12 +69,13 @@ const nobody = "the tenant had no integration when the job application entered t
 	"candidate again"
 
 // help exports for a helper. An integration that it names and that is gone has a delivery as well, which says so.
-func (t *Trigger) help(tx *store.Tx, a *model.JobApplication, h *model.Helper) (*model.Export, error) {
-	to := h.Integrations
+func (t *Trigger) help(tx *store.Tx, a *model.JobApplication, s *model.Step) (*model.Export, error) {
+	to := s.Helper.Integrations
 	if tenant, ok := t.Config.Tenant(a.Tenant); ok && len(to) == 0 {
 		to = tenant.IntegrationNames()
 	}
-	e, err := t.Export(tx, Request{Tenant: a.Tenant, Candidate: a.Candidate, Integrations: to, Application: a.ID})
+	e, err := t.Export(tx, Request{Tenant: a.Tenant, Candidate: a.Candidate, Integrations: to, Application: a.ID,
+		Step: s.ID})
 	if err != nil || len(to) > 0 {
 		return e, err
 	}

@@ -125,6 +125,14 @@ func (p *payload) context(about string) (string, error) {
 		Reason: "the candidate has several job applications: name the one that the export is about"}
 }
 
+// about returns the id of the job application that the export is about: the named or the only one; empty: there is none.
+func (p *payload) about(named string) string {
+	if named == "" && len(p.applications) == 1 {
+		return p.applications[0].ID
+	}
+	return named
+}
+
 // build makes the body of as many job applications as it has room for, and makes sure that it is what we would accept.
 // The payload keeps those, the oldest first.
 func (t *Trigger) build(candidate *model.Candidate, p *payload) ([]byte, error) {

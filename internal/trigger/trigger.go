@@ -58,6 +58,7 @@ type Request struct {
 	// goes out if that ends before the document URLs do. A name that is repeated counts once.
 	Integrations []string
 	Application  string // the job application it is about; empty: the only one
+	Step         string // that this entered; empty: a person asks
 }
 
 // Export exports a candidate. It may run more than once for the same request, as what Write runs may. Offer the export
@@ -105,6 +106,11 @@ func (t *Trigger) Export(tx *store.Tx, r Request) (*model.Export, error) {
 	}
 	if res.Verdict != inbox.Accepted {
 		return nil, fmt.Errorf("the door did not take a triggered export: verdict %d", res.Verdict)
+	}
+	if about := p.about(r.Application); about != "" {
+		if err := tx.InsertExportTrigger(e, model.ExportTrigger{Application: about, Step: r.Step}); err != nil {
+			return nil, err
+		}
 	}
 	for n, d := range documents {
 		if err := tx.InsertOfferedDocument(d.ApplicationDocument, e, n, d.hash); err != nil {

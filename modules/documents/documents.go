@@ -49,6 +49,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		unread.Write(w)
 	case err != nil:
 		problem.Unavailable(w)
+	case !now.Before(till) && len(d.SourceURL) == 0: // such an export is not redelivered
+		problem.New(http.StatusGone, "this document's address has ended: ask for the candidate to be exported again").Write(w)
 	case !now.Before(till):
 		problem.New(http.StatusGone, "this document's address has ended: ask for the export to be redelivered, or for "+
 			"the candidate to be exported again").Write(w)

@@ -75,7 +75,7 @@ func TestDocumentsOfATriggeredExportEndAfterTwoAndAHalfHours(t *testing.T) {
 	}
 	for _, at := range []time.Duration{2*time.Hour + 30*time.Minute, 100 * time.Hour} {
 		b.Clock.Advance(event.Add(at).Sub(b.Clock.Now()))
-		require.Equal(t, http.StatusGone, b.ask(http.MethodGet, path).Code, at)
+		b.requireProblem(t, path, http.StatusGone, "this document's address has ended: ask for the candidate to be exported again")
 		require.Equal(t, http.StatusGone, b.ask(http.MethodHead, path).Code, at)
 	}
 }

@@ -47,7 +47,20 @@ func exportCandidate(r *rest.Request) (any, error) {
 	if e.Fault == "" {
 		r.Gateway.Runtime.Dispatcher.Offer(e)
 	}
+	if in.NoWait {
+		return exported(r, e)
+	}
 	return tried(r, e)
+}
+
+// exported returns how an export stands.
+func exported(r *rest.Request, e *model.Export) (any, error) {
+	r.Location = exportPath(e)
+	all, err := r.DB.ListDeliveries(r.Context(), e.ID)
+	if err != nil {
+		return nil, err
+	}
+	return exportedOf(r, e, all)
 }
 
 // exportedBefore answers the repeat of a request that exported a candidate.

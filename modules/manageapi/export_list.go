@@ -52,6 +52,10 @@ func listExports(r *rest.Request) ([]any, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	triggers, err := r.DB.ListExportTriggers(r.Context(), ids)
+	if err != nil {
+		return nil, "", err
+	}
 	waits, err := r.Gateway.Runtime.Waits(r.Context(), r.Gateway.Config, r.Now(), rows...)
 	if err != nil {
 		return nil, "", err
@@ -64,6 +68,7 @@ func listExports(r *rest.Request) ([]any, string, error) {
 	for n, e := range rows {
 		item := itemOf(r, e)
 		item.Fetched = documents[e.ID].Fetched
+		item.JobApplication, item.Step = triggers[e.ID].Application, triggers[e.ID].Step
 		of := deliveries[e.ID]
 		of = append(of, e.Pending(of)...)
 		for _, d := range of {

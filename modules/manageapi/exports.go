@@ -29,7 +29,7 @@ func stateOf(e *model.Export) api.ExportState {
 func itemOf(r *rest.Request, e *model.Export) api.Export {
 	_, configured := r.Gateway.Config.Tenant(e.Tenant)
 	item := api.Export{
-		ID: e.Key, Tenant: e.Tenant, Removed: !configured, ReceivedAt: e.ReceivedAt, Candidate: e.CandidateID,
+		ID: e.Key, Tenant: e.Tenant, Removed: !configured, ReceivedAt: e.ReceivedAt, Origin: e.Origin, Candidate: e.CandidateID,
 		Attachments: e.Attachments, Size: e.Size,
 		SHA256: hex.EncodeToString(e.SHA256[:]), Round: e.Round, Workflow: e.WorkflowID, TraceID: e.TraceID(),
 		State:        stateOf(e),
@@ -124,6 +124,11 @@ func detailOf(r *rest.Request, e *model.Export) (detail api.ExportDetail, err er
 	}
 	detail = api.ExportDetail{Export: itemOf(r, e), Deliveries: []api.DeliveryDetail{},
 		Documents: []api.ExportDocument{}, DocumentsTill: e.DocumentsTill}
+	triggers, err := r.DB.ListExportTriggers(r.Context(), []int64{e.ID})
+	if err != nil {
+		return detail, err
+	}
+	detail.JobApplication, detail.Step = triggers[e.ID].Application, triggers[e.ID].Step
 	if at := r.Gateway.Config.Workflows; at != "" && !e.DispatchedAt.IsZero() {
 		detail.WorkflowURL = at + url.PathEscape(e.WorkflowID)
 	}

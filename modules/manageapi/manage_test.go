@@ -26,7 +26,7 @@ func TestListShowsAllOfAnItem(t *testing.T) {
 	require.NotContains(t, answer, answered)
 	sum := sha256.Sum256([]byte(`{"candidate":{}}u-1`))
 	require.JSONEq(t, fmt.Sprintf(`{"items":[{
-		"id":"u-1","tenant":"acme","receivedAt":"2026-11-20T12:00:00Z","candidate":"c-u-1",
+		"id":"u-1","tenant":"acme","receivedAt":"2026-11-20T12:00:00Z","origin":"received","candidate":"c-u-1",
 		"attachments":1,"fetched":0,"size":19,"sha256":"%x","round":0,
 		"workflow":"export/acme/u-1","state":"dispatched","quarantined":false,"dispatchedAt":"2026-11-20T12:00:01Z","deliveries":[
 			{"integration":"crm","round":0,"current":true,"outcome":"retrying","class":"retrying","attempts":1,"updatedAt":"2026-11-20T12:00:02Z","nextAt":"2026-11-20T12:01:00Z"},

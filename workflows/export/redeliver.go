@@ -61,7 +61,8 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 		return Redelivery{}, &RefusedError{fmt.Sprintf("this export is in quarantine, because its body breaks the schema: "+
 			"release it with hiregate export release %s/%s", tenant, key)}
 	case e.Origin == model.Triggered && !r.Now().Before(e.DocumentsTill):
-		return Redelivery{}, &RefusedError{"the addresses of this export's documents have ended: export the candidate again"}
+		return Redelivery{}, &RefusedError{"the addresses of this export's documents have ended: export the candidate again, " +
+			"with hiregate candidate export"}
 	case e.DispatchedAt.IsZero() && e.Fault == "":
 		return Redelivery{}, &RefusedError{"this export was not delivered yet: " +
 			"it waits for Temporal, and is delivered as soon as Temporal answers"}

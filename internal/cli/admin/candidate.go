@@ -64,11 +64,17 @@ var candidates = noun[model.Candidate]{
 
 func candidateExport(a *Client) *cobra.Command {
 	var in api.ExportInput
+	var again exportAgainFlags
 	cmd := candidates.verb(a, &cobra.Command{
 		Use:   "export",
 		Short: "Exports a candidate, and shows what came of the first attempt",
 		Long: `Exports a candidate, and shows what came of the first attempt. It exits with 1 if that was made and not
-received; the next attempts follow by themselves.`,
+received; the next attempts follow by themselves.
+
+With --since it exports those of a range again, as new events, to one integration: what was triggered
+here can't be redelivered once its document URLs have ended.`,
+		Example: `  hiregate candidate export initech/c-zoe
+  hiregate candidate export --tenant initech --integration hris --since 24h --step hired --dry-run`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
 		var e api.Exported
 		shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/exports", in, &e)
@@ -97,5 +103,21 @@ received; the next attempts follow by themselves.`,
 	cmd.Flags().StringVar(&in.Integration, "integration", "", "integration to export to (default: all of them)")
 	cmd.Flags().StringVar(&in.JobApplication, "application", "",
 		"the job application that the export is about, when there are several")
+	again.add(cmd)
+	one, exportOne := cmd.Args, cmd.RunE
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if again.since != "" && len(args) == 0 {
+			return nil
+		}
+		return one(cmd, args)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return exportOne(cmd, args)
+		}
+		return interruptible(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+			return a.exportRange(ctx, cmd, &again, in.Integration)
+		})(cmd, args)
+	}
 	return cmd
 }
