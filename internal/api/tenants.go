@@ -17,6 +17,7 @@ type Tenant struct {
 	// what becomes of exports with listed deviations from the schema, and no other fault
 	Deviations   string    `json:"deviations" schema:"enum=accept|refuse|quarantine"`
 	Rate         *Rate     `json:"rate,omitempty"` // absent: there is no limit
+	Zone         string    `json:"zone,omitempty"` // IANA name of the zone in which its days begin; absent: UTC
 	Integrations []string  `json:"integrations" schema:"items.ref=ShortName"`
 	Version      int64     `json:"version,omitzero" schema:"minimum=1"`
 	CreatedAt    time.Time `json:"createdAt,omitzero"`
@@ -46,6 +47,7 @@ type TenantInput struct {
 	// what becomes of exports with listed deviations from the schema, and no other fault; empty or left out: accept
 	Deviations string `json:"deviations,omitzero" schema:"enum=|accept|refuse|quarantine"`
 	Rate       *Rate  `json:"rate,omitzero"` // null or left out: there is no limit
+	Zone       string `json:"zone,omitzero"` // IANA name of the zone in which its days begin; empty or left out: UTC
 	// the tenant was removed before and gets back what is kept of it; without it, a new tenant whose name something is
 	// kept under is refused (409)
 	Restore bool `json:"restore,omitzero"`

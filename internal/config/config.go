@@ -20,7 +20,7 @@ type Config struct {
 	Names     webhook.Names
 	Egress    *egress.Guard
 	PublicURL string // where the world reaches us, without a slash at the end
-	// CandidateURL is a candidate's profile in the service, with {candidate} in the place of their id.
+	// CandidateURL is a candidate's profile in the service, with {candidate} in the place of their id, and maybe {tenant}.
 	CandidateURL string
 	// Workflows is the URL of Temporal's UI to which a workflow's escaped ID is appended. Empty: unknown.
 	Workflows string

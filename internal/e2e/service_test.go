@@ -244,7 +244,7 @@ func TestSampleExportIsBuiltFromWhatWasPutIn(t *testing.T) {
 	raw := <-p.requests
 	requireHeaders(t, raw, p.Addr().String(), map[string]string{
 		"X-Service-Event": "CANDIDATE-EXPORT", "X-Service-UUID": made.UUID, "X-Service-Export-Context": "NURSE-1",
-		"Link": s.url("/candidates/" + url.PathEscape(candidate)),
+		"Link": s.url("/console/candidates/initech/" + url.PathEscape(candidate)),
 	})
 	_, body, _ := bytes.Cut(raw, []byte("\r\n\r\n"))
 	urls := attachmentURLs(t, body)

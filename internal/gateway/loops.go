@@ -24,6 +24,8 @@ func (r *Runtime) table() []loop.Loop {
 			{Name: "arrivals", Every: time.Second, Round: r.tellArrivals},
 			{Name: "lists", First: loop.AtOnce, Every: time.Minute, Round: r.lists, Level: gravely,
 				Failed: "some stored candidates, jobs or job applications are not found in lists; it is tried again"},
+			{Name: "closings", First: loop.AtOnce, Every: time.Minute, Round: r.closeJobs,
+				Failed: "jobs could not be closed; the Apply API takes nothing for them, and it is tried again"},
 			{Name: "database", First: loop.AtOnce, Every: tendEvery, Round: r.watch},
 			r.watchDamage(), r.Directory.Loop(), r.Signatures.Loop(), r.scans.Loop(), r.Retention.Loop(),
 		},

@@ -80,6 +80,15 @@ func (r *Runtime) lists(ctx context.Context) error {
 	return err
 }
 
+// closeJobs closes the jobs whose time has come.
+func (r *Runtime) closeJobs(ctx context.Context) error {
+	n, err := r.Store().CloseJobs(ctx, r.now())
+	if n > 0 {
+		r.log.Info("jobs were closed, as their time had come", zap.Int("jobs", n))
+	}
+	return err
+}
+
 // renew seals the content of exports from the first reload with a key on, and makes another data key each month.
 func (r *Runtime) renew(ctx context.Context) error {
 	made, err := r.database.renew(ctx, r.now())

@@ -1,6 +1,7 @@
 package hropen
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -72,7 +73,7 @@ func (b *builder) person(c *model.Candidate) person {
 	}
 	return person{
 		ID:          b.id(candidateID, c.ID),
-		Name:        name(c.Name),
+		Name:        writeName(c.Name),
 		Gender:      c.Gender,
 		CitizenShip: c.CitizenShip,
 		ApplyDate:   c.ApplyDate,
@@ -84,6 +85,12 @@ func (b *builder) person(c *model.Candidate) person {
 		},
 		CustomFields: each(c.CustomFields, b.customField),
 	}
+}
+
+// writeName writes a name; without a formatted one, that is made of the others.
+func writeName(n model.Name) name {
+	n.Formatted = cmp.Or(n.Formatted, model.FormattedName(n.Given, n.Family))
+	return name(n)
 }
 
 func writeAddress(a model.Address) address {

@@ -281,3 +281,15 @@ func TestAtTheLimits(t *testing.T) {
 	require.NoError(t, err)
 	requireValid(t, validatorFor(t, "Service"), got)
 }
+
+// A name that is missing is made of the others.
+func TestFormattedNameIsMade(t *testing.T) {
+	t.Parallel()
+	for want, n := range map[string]model.Name{
+		`"formattedName":"Zoë Park"`: {Given: "Zoë", Family: "Park"}, `"formattedName":"Dr. Z"`: {Formatted: "Dr. Z", Given: "Zoë"},
+	} {
+		got, err := hropen.Build(namesFor(t, "Service"), &model.Candidate{ID: "c-1", Name: n}, nil)
+		require.NoError(t, err)
+		require.Contains(t, string(got), want)
+	}
+}

@@ -1,6 +1,7 @@
 package hropen_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,7 @@ func TestWhatIsBuiltIsValidAndReadsBack(t *testing.T) {
 
 		got, gotApps, err := hropen.Read(n, body)
 		require.NoError(t, err)
+		c.Name.Formatted = cmp.Or(c.Name.Formatted, model.FormattedName(c.Name.Given, c.Name.Family))
 		require.Equal(t, c, got)
 		require.Equal(t, apps, gotApps)
 

@@ -1,8 +1,10 @@
 package model
 
 import (
+	"encoding/json"
 	"errors"
 	"regexp"
+	"strings"
 	"time"
 
 	"golang.org/x/text/language"
@@ -39,6 +41,14 @@ func (j *Job) Validate() error {
 	k.idOrNone("legacyId", j.LegacyID)
 	k.text("title", j.Title)
 	k.text("uri", j.URI)
+	k.text("place", j.Place)
+	k.textUpTo("description", j.Description, maxDescription)
+	if j.LanguageCode != "" {
+		k.language("languageCode", j.LanguageCode)
+	}
+	if !IsTime(j.ClosesAt) {
+		k.fault("closesAt", "is not in the years 1 to 9999: write the time from which on nobody can apply, with its zone")
+	}
 	entries(&k, "customFields", j.CustomFields, k.customField)
 	k.questions(j.Questions)
 	return k.err()
@@ -111,6 +121,21 @@ func (k *checker) customField(member string, f CustomField) {
 	k.required(member+".name", f.Name)
 	k.required(member+".type", f.Type)
 	k.text(member+".value", f.Value)
+	if f.Value == "" {
+		return
+	}
+	switch f.Type { // users may configure further ones
+	case "number":
+		if !json.Valid([]byte(f.Value)) || strings.ContainsAny(f.Value[:1], `"{[tfn `) {
+			k.fault(member+".value", "is no number: write one such as 4 or 2.5")
+		}
+	case "date":
+		k.date(member+".value", f.Value)
+	case "boolean":
+		if f.Value != "true" && f.Value != "false" {
+			k.fault(member+".value", "is neither true nor false: write one of them")
+		}
+	}
 }
 
 func (k *checker) addresses(list []Address) {

@@ -359,3 +359,21 @@ func numbered(n int) (all []string) {
 	}
 	return all
 }
+
+// A custom field of a type that we know has a value of it; users may configure further types.
+func TestCustomFieldsHaveValuesOfTheirType(t *testing.T) {
+	t.Parallel()
+	for kind, values := range map[string]struct{ right, wrong []string }{
+		"number":  {[]string{"", "4", "-2.5", "1e3"}, []string{"four", "4,5", "true", `"4"`, "4 5", " 4"}},
+		"date":    {[]string{"", "2026-11-20"}, []string{"20.11.2026", "2026-02-30"}},
+		"boolean": {[]string{"", "true", "false"}, []string{"yes", "True"}},
+		"colour":  {[]string{"", "red"}, nil},
+	} {
+		for right, all := range map[bool][]string{true: values.right, false: values.wrong} {
+			for _, value := range all {
+				c := &model.Candidate{ID: "c-1", CustomFields: []model.CustomField{{ID: "f", Name: "n", Type: kind, Value: value}}}
+				require.Equal(t, right, c.Validate() == nil, "%s %q", kind, value)
+			}
+		}
+	}
+}

@@ -13,7 +13,10 @@ const (
 	maxID      = 255      // characters of an id
 	maxText    = 4 << 10  // bytes of a text
 	maxWeb     = 64 << 10 // bytes of the HTML template
-	maxFaults  = 20       // that are told at once
+
+	maxDescription = 16 << 10 // bytes of a job's description
+
+	maxFaults = 20 // that are told at once
 )
 
 // InvalidError says what is wrong with a resource.

@@ -1,6 +1,9 @@
 package model
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Job is a position opening. Within its tenant it is known by its job board code.
 type Job struct {
@@ -12,16 +15,27 @@ type Job struct {
 	LegacyID     string        `json:"legacyId,omitempty" schema:"maxLength=255"`
 	Title        string        `json:"title,omitempty"`
 	URI          string        `json:"uri,omitempty"`
+	Place        string        `json:"place,omitempty"`       // where one works, for people
+	Description  string        `json:"description,omitempty"` // for people, without markup; at most 16 KiB
 	CustomFields []CustomField `json:"customFields" schema:"maxItems=100"`
+	// a language tag, that of the job applications that come by the Apply API; absent: en-US
+	LanguageCode string `json:"languageCode,omitempty"`
 
 	// nobody can apply any more
 	Closed bool `json:"closed"`
+	// from then on nobody can apply, and it becomes closed by itself; absent: it does not
+	ClosesAt time.Time `json:"closesAt,omitzero"`
 	// while it is open, the public feed has it
 	Syndicate bool `json:"syndicate"`
 	// of the job itself, without those of the compliance groups
 	Questions []Question `json:"questions"`
 	// whose questions are asked after the others
 	ComplianceGroups []string `json:"complianceGroups" schema:"items.enum=complianceEeo|complianceOfccp|complianceVevraa"`
+}
+
+// IsOpen reports whether one can apply at a time.
+func (j *Job) IsOpen(now time.Time) bool {
+	return !j.Closed && (j.ClosesAt.IsZero() || now.Before(j.ClosesAt))
 }
 
 // Files returns how many of the job's questions ask for a file.

@@ -39,9 +39,27 @@ type Tenant struct {
 	Quarantine   bool     // exports that break the schema are kept and held, not refused
 	Deviations   DeviationPolicy
 	Integrations []Integration
+	Zone         string // IANA name of the zone in which its days begin; empty: UTC
 	// OpenApplications is how many open job applications a candidate has at most that enter steps by themselves; 0: the
 	// default.
 	OpenApplications int
+}
+
+// ValidateZone says what is wrong with the name of a time zone, or nil. It is empty for UTC.
+func ValidateZone(name string) error {
+	if _, err := time.LoadLocation(name); err != nil || name == "Local" {
+		return fmt.Errorf("zone %.40q is unknown: write the IANA name of a time zone, such as America/Los_Angeles", name)
+	}
+	return nil
+}
+
+// Day returns the day that a time is in for the tenant, as YYYY-MM-DD.
+func (t *Tenant) Day(at time.Time) string {
+	zone, err := time.LoadLocation(t.Zone)
+	if err != nil {
+		zone = time.UTC
+	}
+	return at.In(zone).Format(time.DateOnly)
 }
 
 // DefaultOpenApplications is how many open job applications a candidate has at most that enter steps by themselves:

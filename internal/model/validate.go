@@ -34,6 +34,9 @@ func (t *Tenant) Validate() error {
 			return err
 		}
 	}
+	if err := ValidateZone(t.Zone); err != nil {
+		return err
+	}
 	if t.Rate == nil {
 		return nil
 	}

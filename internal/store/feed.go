@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store/rows"
@@ -15,9 +16,12 @@ const inFeed = "yes"
 // thousand times as large.
 type Position struct {
 	model.Row
-	BoardCode string `json:"jobBoardCode"`
-	Title     string `json:"title"`
-	URI       string `json:"uri"`
+	BoardCode   string    `json:"jobBoardCode"`
+	Title       string    `json:"title"`
+	URI         string    `json:"uri"`
+	Place       string    `json:"place"`
+	Description string    `json:"description"`
+	ClosesAt    time.Time `json:"closesAt"`
 }
 
 var positions = collection[Position]{table: "positions",

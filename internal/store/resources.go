@@ -21,16 +21,19 @@ var candidates = collection[model.Candidate]{"candidates", candidateData, []stri
 		return c.ID, &c.Row, []any{searchWord{emailWord, email}, true}
 	}, wordsOfCandidate, candidateKinds}
 
-var jobs = collection[model.Job]{"jobs", "", []string{"job", "feed", "files", "position", "worded"},
+var jobs = collection[model.Job]{"jobs", "", []string{"job", "feed", "files", "position", "worded", "closes_at"},
 	func(j *model.Job) (string, *model.Row, []any) {
-		feed, files := "", 0
+		feed, files, closesAt := "", 0, any(int64(0))
 		if !j.Closed {
+			if !j.ClosesAt.IsZero() {
+				closesAt = rows.Micros(j.ClosesAt)
+			}
 			files = j.Files()
 			if j.Syndicate {
 				feed = inFeed
 			}
 		}
-		return j.BoardCode, &j.Row, []any{j.ID, feed, files, position{j}, true}
+		return j.BoardCode, &j.Row, []any{j.ID, feed, files, position{j}, true, closesAt}
 	}, wordsOfJob, jobKinds}
 
 var steps = collection[model.Step]{"steps", "", nil, func(s *model.Step) (string, *model.Row, []any) {
@@ -252,6 +255,13 @@ func (tx *Tx) CountApplicationsOf(tenant, candidate string) (n int, err error) {
 func (tx *Tx) CountOpenApplicationsOf(tenant, candidate string, most int) (n int, err error) {
 	_, err = tx.sql.Scan([]any{&n}, `SELECT count(*) FROM (SELECT 1 FROM job_applications WHERE tenant = $1
 		AND candidate = $2 AND ended = '' AND version_of = '' LIMIT $3) counted`, tenant, candidate, most)
+	return n, err
+}
+
+// CountOpenApplicationsIn counts the open job applications that are in a step.
+func (tx *Tx) CountOpenApplicationsIn(tenant, step string) (n int64, err error) {
+	_, err = tx.sql.Scan([]any{&n}, `SELECT count(*) FROM application_list WHERE tenant = $1 AND step = $2 AND ended = ''`,
+		tenant, step)
 	return n, err
 }
 

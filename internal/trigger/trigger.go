@@ -122,7 +122,8 @@ func (t *Trigger) Export(tx *store.Tx, r Request) (*model.Export, error) {
 
 // link is the header that leads to a candidate, no longer than a receiver of ours takes.
 func (t *Trigger) link(candidate *model.Candidate) ([]byte, error) {
-	link := strings.ReplaceAll(t.Config.CandidateURL, "{candidate}", url.PathEscape(candidate.ID))
+	link := strings.NewReplacer("{candidate}", url.PathEscape(candidate.ID), "{tenant}", candidate.Tenant).
+		Replace(t.Config.CandidateURL)
 	if len(link) > webhook.HeaderBound {
 		return nil, &RefusedError{Reason: fmt.Sprintf("the candidate's id makes a Link header of %d bytes, "+
 			"and %d are the most: "+

@@ -208,6 +208,15 @@ func TestContextIsTheJobOfTheApplicationItIsAbout(t *testing.T) {
 	}
 }
 
+func TestTheLinkNamesTheTenant(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Config.CandidateURL = "https://gate.example.com/console/candidates/{tenant}/{candidate}"
+	e, err := b.export(trigger.Request{Candidate: "c-1/é", Integrations: []string{"hris"}})
+	require.NoError(t, err)
+	require.Equal(t, "https://gate.example.com/console/candidates/initech/c-1%2F%C3%A9", string(e.Link))
+}
+
 // A receiver of ours takes 1 KiB. An id has 255 characters at most, a job board code too, which goes out as it is.
 func TestHeadersAreNoLongerThanAReceiverTakes(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,8 @@ type App struct {
 	// PublicURL is the address of this gateway for the world, such as https://gate.example.com. Required.
 	PublicURL string `json:"public_url,omitempty"`
 	// CandidateURL is a candidate's profile in the service, for the Link header of the exports triggered here;
-	// {candidate} stands for their id. Default: <public_url>/candidates/{candidate}.
+	// {candidate} stands for their id, {tenant} for the tenant's name. Default: their page in the console,
+	// <public_url>/console/candidates/{tenant}/{candidate}.
 	CandidateURL string `json:"candidate_url,omitempty"`
 	// Database is the address of the database: sqlite:///absolute/path, or postgres://user@host/name; with a password
 	// in it, a placeholder. Required.

@@ -242,7 +242,7 @@ func (p *parser) line() (err error) {
 		p.app.PublicURL, err = p.text(examplePublicURL, p.inMode(checkWrittenPublicURL))
 	case "candidate_url":
 		p.app.CandidateURL, err = p.word(exampleCandidateURL, func(s string) error {
-			if strings.Contains(strings.ReplaceAll(s, candidatePlace, ""), "{") {
+			if strings.Contains(strings.NewReplacer(candidatePlace, "", tenantPlace, "").Replace(s), "{") {
 				return nil // see text
 			}
 			return checkCandidateURL(s)

@@ -67,12 +67,17 @@ func (p *parser) tenantLine(t *Tenant) (err error) {
 			return err
 		}
 		return p.noBlock("open_applications")
+	case "zone":
+		if t.Zone, err = p.word("America/Los_Angeles", model.ValidateZone); err != nil {
+			return err
+		}
+		return p.noBlock("zone")
 	case "notify":
 		return p.notify(&t.Notify)
 	case "integration":
 		return p.integration(t)
 	}
-	return p.unknown("secret, rate, invalid, deviations, open_applications, notify or integration")
+	return p.unknown("secret, rate, invalid, deviations, open_applications, zone, notify or integration")
 }
 
 func (p *parser) integration(t *Tenant) (err error) {

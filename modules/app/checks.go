@@ -141,12 +141,20 @@ func validPort(u *url.URL) bool {
 	return err == nil && n > 0 || u.Port() == "" && !strings.HasSuffix(u.Host, ":")
 }
 
-// candidatePlace stands for a candidate's id in candidate_url.
-const candidatePlace = "{candidate}"
+// candidatePlace stands for a candidate's id in candidate_url, tenantPlace for the name of the tenant.
+const (
+	candidatePlace = "{candidate}"
+	tenantPlace    = "{tenant}"
+)
+
+// defaultCandidateURL returns the address of a candidate's page in the console.
+func defaultCandidateURL(publicURL string) string {
+	return publicURL + "/console/candidates/" + tenantPlace + "/" + candidatePlace
+}
 
 // checkCandidateURL checks candidate_url.
 func checkCandidateURL(s string) error {
-	u, err := url.Parse(strings.ReplaceAll(s, candidatePlace, "id"))
+	u, err := url.Parse(strings.NewReplacer(candidatePlace, "id", tenantPlace, "tenant").Replace(s))
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil:
 		return fmt.Errorf("candidate_url %q: write the address of a candidate's profile in the service, such as %s", s,

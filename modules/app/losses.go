@@ -100,6 +100,28 @@ func (a *App) noteShortSecrets() {
 	}
 }
 
+// noteProfiles logs that the Link header of exports that are triggered here leads to a page that nobody serves: by
+// default that is the candidate's page in the console.
+func (a *App) noteProfiles(ctx caddy.Context) {
+	c := a.gateway.Config
+	app, err := ctx.AppIfConfigured("http")
+	public, noURL := url.Parse(c.PublicURL)
+	if err != nil || noURL != nil || c.CandidateURL != defaultCandidateURL(c.PublicURL) {
+		return
+	}
+	triggers, shown := false, false
+	for _, server := range app.(*caddyhttp.App).Servers {
+		for _, route := range server.Routes {
+			triggers = triggers || slices.Contains(namesOf(route), "apply_api")
+		}
+		shown = shown || nameOf(answering(server, public.JoinPath("console", "candidates", "tenant", "id"))) == "console"
+	}
+	if triggers && !shown {
+		a.log.Info("the Link header of exports leads to " + c.CandidateURL + ", and nobody can sign in there: serve the console " +
+			"at " + c.PublicURL + "/console, or write `candidate_url " + exampleCandidateURL + "`")
+	}
+}
+
 var lastLosses atomic.Pointer[[]string]
 
 // Losses returns the sentences that warnOfLosses logged last.
@@ -136,6 +158,7 @@ func (a *App) warnAfterValidation(ctx caddy.Context) {
 	a.warnOfLosses(ctx)
 	a.noteSharedURLs()
 	a.noteShortSecrets()
+	a.noteProfiles(ctx)
 	for _, t := range a.Tenants {
 		if t.Invalid == "quarantine" && t.Deviations == "" {
 			a.log.Info("exports with listed deviations from the schema, and no other fault, are delivered and not held: write "+

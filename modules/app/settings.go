@@ -57,6 +57,8 @@ type Tenant struct {
 	Deviations string `json:"deviations,omitempty"`
 	// OpenApplications is how many open job applications a candidate has at most that enter steps by themselves. Default: 100.
 	OpenApplications int `json:"open_applications,omitempty"`
+	// Zone is the IANA name of the time zone in which the tenant's days begin. Default: UTC.
+	Zone string `json:"zone,omitempty"`
 	// Notify lists the addresses that are notified of events of this tenant's integrations and exports.
 	Notify       []Notify      `json:"notify,omitempty"`
 	Integrations []Integration `json:"integrations,omitempty"`
@@ -127,7 +129,7 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 		}
 		*one.text = text
 	}
-	candidateURL, err := resolveAround(candidatePlace, a.CandidateURL, resolve)
+	candidateURL, err := resolveAround([]string{candidatePlace, tenantPlace}, a.CandidateURL, resolve)
 	if err != nil {
 		return nil, Unset("candidate_url", err)
 	}
@@ -154,7 +156,7 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	if a.bucket, err = a.Bucket.build(a.Documents, resolve, a.Dev); err != nil {
 		return nil, err
 	}
-	orDefault(&a.CandidateURL, trimSlash(a.PublicURL)+"/candidates/"+candidatePlace)
+	orDefault(&a.CandidateURL, defaultCandidateURL(trimSlash(a.PublicURL)))
 	if err := checkCandidateURL(a.CandidateURL); err != nil {
 		return nil, err
 	}
@@ -257,15 +259,18 @@ func Unset(option string, err error) error {
 }
 
 // resolveAround resolves the placeholders of a text except ours.
-func resolveAround(ours, text string, resolve resolve) (string, error) {
-	parts := strings.Split(text, ours)
+func resolveAround(ours []string, text string, resolve resolve) (string, error) {
+	if len(ours) == 0 {
+		return resolve(text)
+	}
+	parts := strings.Split(text, ours[0])
 	for n, part := range parts {
 		var err error
-		if parts[n], err = resolve(part); err != nil {
+		if parts[n], err = resolveAround(ours[1:], part, resolve); err != nil {
 			return "", err
 		}
 	}
-	return strings.Join(parts, ours), nil
+	return strings.Join(parts, ours[0]), nil
 }
 
 func orDefault(s *string, value string) {
@@ -292,7 +297,7 @@ func (t Tenant) build(resolve resolve, dev bool, c *config.Config) (*model.Tenan
 		}
 	}
 	tenant := &model.Tenant{Name: t.Name, Quarantine: quarantine, Deviations: deviations, Rate: t.Rate.limit(),
-		OpenApplications: t.OpenApplications}
+		OpenApplications: t.OpenApplications, Zone: t.Zone}
 	for _, written := range t.Secrets {
 		secret, err := secretFrom(written, dev, resolve)
 		if err != nil {

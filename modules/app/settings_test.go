@@ -269,11 +269,11 @@ func TestCandidateURLKeepsItsPlace(t *testing.T) {
 	a := app()
 	c, err := build(a)
 	require.NoError(t, err)
-	require.Equal(t, "https://gate.example.com/candidates/{candidate}", c.CandidateURL)
-	a.CandidateURL = "https://{env.GATEWAY_TEST_HOST}/c/{candidate}?from=export"
+	require.Equal(t, "https://gate.example.com/console/candidates/{tenant}/{candidate}", c.CandidateURL)
+	a.CandidateURL = "https://{env.GATEWAY_TEST_HOST}/{tenant}/{candidate}?from=export"
 	c, err = build(a)
 	require.NoError(t, err)
-	require.Equal(t, "https://recruiting.example.com/c/{candidate}?from=export", c.CandidateURL)
+	require.Equal(t, "https://recruiting.example.com/{tenant}/{candidate}?from=export", c.CandidateURL)
 	a.CandidateURL = "https://recruiting.example.com/{id}"
 	_, err = build(a)
 	require.ErrorContains(t, err, "candidate_url")

@@ -482,6 +482,53 @@ func TestAJobThatClosesMeanwhile(t *testing.T) {
 	require.Empty(t, b.files())
 }
 
+// The day of an application is that of the tenant's zone.
+func TestTheDayIsThatOfTheTenant(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tenant, _ := b.API.Gateway.Config.Tenant("acme")
+	tenant.Zone = "Pacific/Kiritimati" // 14 hours ahead of UTC
+	b.requireTaken(b.apply(application(t, code, fine(t)), b.bearer(partner)...))
+	c, err := b.Runtime.Store().Candidate(t.Context(), "acme", b.applications("acme")[0].Candidate)
+	require.NoError(t, err)
+	require.Equal(t, b.Clock.Now().UTC().Add(14*time.Hour).Format(time.DateOnly), c.ApplyDate)
+	require.NotEqual(t, b.Clock.Now().UTC().Format(time.DateOnly), c.ApplyDate)
+}
+
+// A job with a time closes by itself: from then on nobody applies, and the feed does not have it.
+func TestAJobClosesByItself(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	me := b.bearer(partner)
+	b.job("acme", &model.Job{BoardCode: "SOON", ID: "soon", Questions: sampleQuestions(t), Syndicate: true, LanguageCode: "de",
+		ClosesAt: b.Clock.Now().Add(time.Hour).In(time.FixedZone("", -8*60*60))})
+	body := application(t, "SOON", with(fine(t), "eeocDisability", without, "eeocDisabilitySignature", without,
+		"eeocDisabilitySignatureDate", without))
+	id := b.requireTaken(b.apply(body, me...))
+	taken, err := b.Runtime.Store().JobApplication(t.Context(), "acme", id)
+	require.NoError(t, err)
+	require.Equal(t, "de", taken.LanguageCode)
+	feed := func() string { return b.ask(http.MethodGet, "/feed/jobs.json?tenant=acme", "").Body.String() }
+	require.Contains(t, feed(), "SOON")
+	db := b.Runtime.Store()
+	n, err := db.CloseJobs(t.Context(), b.Clock.Now())
+	require.NoError(t, err)
+	require.Zero(t, n)
+
+	b.Clock.Advance(time.Hour)
+	b.requireError(b.apply(body, me...), http.StatusBadRequest, noJob, "null")
+	require.NotContains(t, feed(), "SOON")
+	n, err = db.CloseJobs(t.Context(), b.Clock.Now())
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	j, err := db.Job(t.Context(), "acme", "SOON")
+	require.NoError(t, err)
+	require.True(t, j.Closed)
+	n, err = db.CloseJobs(t.Context(), b.Clock.Now())
+	require.NoError(t, err)
+	require.Zero(t, n)
+}
+
 // Who applied is in the log, by ids alone.
 func TestTheLogTellsWhoApplied(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -32,7 +33,7 @@ type shown struct {
 
 // questions answers with the questions of a job.
 func (a *API) questions(w http.ResponseWriter, r *http.Request, c *caller) error {
-	job, err := openJob(r.Context(), a.db().Job, c.user.Tenant, r.PathValue("code"))
+	job, err := a.openJob(r.Context(), a.db().Job, c.user.Tenant, r.PathValue("code"))
 	if err != nil {
 		return err
 	}
@@ -93,6 +94,9 @@ type profile struct {
 	PositionID    identifier `json:"positionId"`
 	PositionTitle string     `json:"positionTitle"`
 	PositionURI   string     `json:"positionUri"`
+	Place         string     `json:"place,omitempty"`
+	Description   string     `json:"description,omitempty"`
+	UpdatedAt     time.Time  `json:"updatedAt"`
 }
 
 type identifier struct {
@@ -140,14 +144,18 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 func (a *API) writeFeed(ctx context.Context, w io.Writer, tenant string, page []*store.Position, next string) error {
 	out := bufio.NewWriter(w)
 	out.WriteString(`{"positionProfiles":[`)
-	agency := a.Gateway.Config.Names.Service
+	agency, now := a.Gateway.Config.Names.Service, a.Gateway.Now()
 	for first := true; ; {
 		for _, j := range page {
+			if !j.ClosesAt.IsZero() && !now.Before(j.ClosesAt) {
+				continue
+			}
 			if !first {
 				out.WriteByte(',')
 			}
 			first = false
-			raw, err := encode(profile{identifier{j.BoardCode, agency + " Job Board Code", agency}, j.Title, j.URI})
+			raw, err := encode(profile{identifier{j.BoardCode, agency + " Job Board Code", agency}, j.Title, j.URI, j.Place,
+				j.Description, j.UpdatedAt})
 			if err != nil {
 				return err
 			}

@@ -31,7 +31,7 @@ func TestFeed(t *testing.T) {
 	status, tag, body := feed()
 	require.Equal(t, http.StatusOK, status)
 	require.JSONEq(t, `{"positionProfiles":[{"positionId":{"value":"NURSE-1","schemeId":"Service Job Board Code","schemeAgencyId":"Service"},
-		"positionTitle":"Nurse","positionUri":"https://jobs.example.com/1"}]}`, body, "open jobs that are syndicated")
+		"positionTitle":"Nurse","positionUri":"https://jobs.example.com/1","updatedAt":"2026-11-20T12:00:00Z"}]}`, body, "open jobs that are syndicated")
 	for _, sent := range []string{tag, "W/" + tag, `"x", ` + tag, "*"} {
 		status, again, body := feed("If-None-Match", sent)
 		require.Equal(t, http.StatusNotModified, status, sent)
@@ -41,8 +41,10 @@ func TestFeed(t *testing.T) {
 	status, _, _ = feed("If-None-Match", `"x"`)
 	require.Equal(t, http.StatusOK, status)
 	b.Clock.Advance(time.Second)
-	b.job("acme", &model.Job{BoardCode: code, ID: "job-1", Title: "Registered Nurse", Syndicate: true})
-	_, renamed, _ := feed()
+	b.job("acme", &model.Job{BoardCode: code, ID: "job-1", Title: "Registered Nurse", Syndicate: true, Place: "Portland",
+		Description: "Nights"})
+	_, renamed, body := feed()
+	require.Contains(t, body, `"place":"Portland","description":"Nights","updatedAt":"2026-11-20T12:00:01Z"`)
 	require.NotEqual(t, tag, renamed)
 	for n := range store.MaxPage + 1 { // more than a page of the store
 		b.job("acme", &model.Job{BoardCode: fmt.Sprint("J-", n), ID: fmt.Sprint("j-", n), Title: "<b>", Syndicate: true})

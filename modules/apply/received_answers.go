@@ -328,18 +328,18 @@ func (s *receivedAnswers) write(tx *store.Tx, sheet *sheet, of *model.Tenant, t 
 	}
 	tenant := s.caller.user.Tenant
 	job, ok, err := tx.LockJob(tenant, sheet.job.BoardCode)
-	if err == nil && (!ok || job.Closed) {
+	if err == nil && (!ok || !job.IsOpen(s.began)) {
 		err = errNoJob
 	}
 	if err != nil {
 		return before, nil, nil, err
 	}
-	candidate, err := s.writeCandidate(tx, sheet.candidate)
+	candidate, err := s.writeCandidate(tx, sheet.candidate, of)
 	if err != nil {
 		return before, nil, nil, err
 	}
 	a = &model.JobApplication{Row: model.Row{Tenant: tenant}, ID: s.id, Candidate: candidate, Job: job.BoardCode,
-		LanguageCode: model.DefaultLanguage}
+		LanguageCode: cmp.Or(job.LanguageCode, model.DefaultLanguage)}
 	if a.VersionOf, err = s.versionOf(tx, a); err != nil {
 		return before, nil, nil, err
 	}
@@ -389,7 +389,7 @@ func (s *receivedAnswers) hindrance(tx *store.Tx, a *model.JobApplication, of *m
 }
 
 // writeCandidate returns the candidate with the applicant's e-mail address, unchanged, or inserts one.
-func (s *receivedAnswers) writeCandidate(tx *store.Tx, c model.Candidate) (id string, err error) {
+func (s *receivedAnswers) writeCandidate(tx *store.Tx, c model.Candidate, of *model.Tenant) (id string, err error) {
 	tenant := s.caller.user.Tenant
 	if len(c.Email) > 0 {
 		known, ok, err := tx.LockCandidateByEmail(tenant, c.Email[0])
@@ -400,7 +400,7 @@ func (s *receivedAnswers) writeCandidate(tx *store.Tx, c model.Candidate) (id st
 			return known.ID, nil
 		}
 	}
-	c.Row, c.ID, c.ApplyDate = model.Row{Tenant: tenant}, uuid.NewString(), s.began.Format(time.DateOnly)
+	c.Row, c.ID, c.ApplyDate = model.Row{Tenant: tenant}, uuid.NewString(), of.Day(s.began)
 	return c.ID, tx.UpsertCandidate(&c, s.began)
 }
 

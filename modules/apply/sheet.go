@@ -22,13 +22,13 @@ import (
 var jobs = schemas.NewJobs()
 
 // openJob returns an open job, read by read; nil if there is none, it is closed or it is another tenant's.
-func openJob(ctx context.Context, read func(ctx context.Context, tenant, code string) (*model.Job, error), tenant,
+func (a *API) openJob(ctx context.Context, read func(ctx context.Context, tenant, code string) (*model.Job, error), tenant,
 	code string) (*model.Job, error) {
 	if code == "" || !utf8.ValidString(code) || strings.ContainsRune(code, 0) {
 		return nil, nil
 	}
 	job, err := read(ctx, tenant, code)
-	if errors.Is(err, store.ErrNotFound) || err == nil && job.Closed {
+	if errors.Is(err, store.ErrNotFound) || err == nil && !job.IsOpen(a.Gateway.Now()) {
 		return nil, nil
 	}
 	return job, err
@@ -48,7 +48,7 @@ type sheet struct {
 // newSheet makes the sheet of an open job; nil if there is no such job. What the job asks, which may be 4 MiB, is read and
 // compiled once for all applications to it, and for few jobs of a tenant at once.
 func (a *API) newSheet(ctx context.Context, tenant, code string) (*sheet, error) {
-	job, err := openJob(ctx, a.db().JobWithoutQuestions, tenant, code)
+	job, err := a.openJob(ctx, a.db().JobWithoutQuestions, tenant, code)
 	if job == nil || err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (a *API) newSheet(ctx context.Context, tenant, code string) (*sheet, error)
 	defer release()
 	schema := jobs.Known(job) // by now
 	if schema == nil {
-		whole, err := openJob(ctx, a.db().Job, tenant, code)
+		whole, err := a.openJob(ctx, a.db().Job, tenant, code)
 		if whole == nil || err != nil {
 			return nil, err
 		}

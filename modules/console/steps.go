@@ -94,7 +94,7 @@ func changeStep(v *visitor) error {
 	return v.putSteps(slices.Insert(all, min(max(place-1, 0), len(all)), s), "step-saved")
 }
 
-// removeStep removes a step with its helper. Job applications that are in it keep its name as their status.
+// removeStep removes a step with its helper. Job applications that ended in it keep its name as their status.
 func removeStep(v *visitor) error {
 	all, n, err := v.stepOfPath()
 	if err != nil {

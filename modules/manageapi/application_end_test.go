@@ -62,3 +62,15 @@ func TestAJobApplicationEnds(t *testing.T) {
 	require.Contains(t, out, "acme/a-1 is open")
 	b.must(http.StatusCreated, http.MethodPost, application+"/transitions", `{"step":"applied"}`)
 }
+
+// A step that open job applications are in stays, and says how many they are.
+func TestAStepInUseIsNotRemoved(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	b.must(http.StatusCreated, http.MethodPost, application+"/transitions", `{"step":"applied"}`)
+	const without = `{"items":[{"id":"hired","name":"Hired"}]}`
+	require.Contains(t, b.refused(http.StatusConflict, http.MethodPut, acme+"/steps", without), "1 open job applications")
+	b.must(http.StatusOK, http.MethodPost, application+"/end", `{"as":"withdrawn"}`)
+	b.must(http.StatusOK, http.MethodPut, acme+"/steps", without)
+}

@@ -154,6 +154,14 @@ func replaceSteps(r *rest.Request, tx *store.Tx, t *model.Tenant, items []model.
 		}
 	}
 	for _, s := range gone {
+		in, err := tx.CountOpenApplicationsIn(t.Name, s.ID)
+		switch {
+		case err != nil:
+			return nil, err
+		case in > 0:
+			return nil, problem.Newf(http.StatusConflict, "the step %s is the one of %d open job applications: move or end them first",
+				s.ID, in)
+		}
 		if err := tx.DeleteStep(s); err != nil {
 			return nil, err
 		}

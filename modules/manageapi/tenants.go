@@ -16,8 +16,8 @@ import (
 func tenantOf(t *model.Tenant) api.Tenant {
 	shown := api.Tenant{
 		ID: t.Name, Name: t.Title, Declared: t.Row.Version == 0, Secrets: len(t.Secrets), Invalid: api.RefuseInvalid,
-		Deviations: t.Deviations.Word(),
-		Version:    t.Row.Version, CreatedAt: t.Row.CreatedAt, UpdatedAt: t.Row.UpdatedAt,
+		Deviations: t.Deviations.Word(), Zone: t.Zone,
+		Version: t.Row.Version, CreatedAt: t.Row.CreatedAt, UpdatedAt: t.Row.UpdatedAt,
 	}
 	if t.Quarantine {
 		shown.Invalid = api.QuarantineInvalid
@@ -56,7 +56,7 @@ var tenants = rest.Resource[*model.Tenant]{
 // describedTenant returns the tenant that a request describes. Secrets that it leaves out stay. The error says which
 // rule the tenant breaks.
 func describedTenant(in *api.TenantInput, name string, before *model.Tenant) (t *model.Tenant, err error) {
-	t = &model.Tenant{Name: name, Title: in.Name}
+	t = &model.Tenant{Name: name, Title: in.Name, Zone: in.Zone}
 	if before != nil {
 		t.Row, t.Secrets = before.Row, before.Secrets
 	}

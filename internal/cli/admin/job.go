@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +58,10 @@ var jobs = noun[model.Job]{
 			{"legacy id", j.LegacyID},
 			{"title", j.Title},
 			{"uri", j.URI},
+			{"place", j.Place},
+			{"description", terminal.Reason(j.Description)},
 			{"state", terminal.State(state)},
+			{"closes", j.ClosesAt},
 			{"questions", inList{len(j.Questions)}},
 			{"compliance groups", strings.Join(j.ComplianceGroups, ", ")},
 			{"updated", j.UpdatedAt},
@@ -102,6 +106,10 @@ func jobClosed(a *Client, closed bool, verb, short, done string) *cobra.Command 
 				return err
 			}
 			all["closed"] = json.RawMessage(fmt.Sprint(closed))
+			var at time.Time
+			if json.Unmarshal(all["closesAt"], &at) == nil && !closed && !at.After(time.Now()) {
+				delete(all, "closesAt") // it would close at once
+			}
 			unchanged := http.Header{"If-Match": {before.Get("ETag")}}
 			if shown, err := a.askWith(ctx, cmd, http.MethodPut, path, unchanged, all, nil); shown || err != nil {
 				return err

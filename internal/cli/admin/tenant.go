@@ -52,6 +52,7 @@ var tenants = noun[shownTenant]{
 			{"secrets", inList{t.Secrets}},
 			{"invalid exports", t.Invalid},
 			{"deviations", t.Deviations},
+			{"zone", t.Zone},
 			{"rate", rateOf(t.Rate)},
 			{"integrations", strings.Join(t.Integrations, ", ")},
 			{"updated", t.UpdatedAt},
@@ -121,12 +122,14 @@ Uses are stored once a minute. A rotation can end when the old secret is used no
 
 var tenantSettings = settings[api.Tenant, api.TenantInput]{
 	kept: func(t *api.Tenant) api.TenantInput {
-		return api.TenantInput{Name: t.Name, Invalid: t.Invalid, Deviations: t.Deviations, Rate: t.Rate}
+		return api.TenantInput{Name: t.Name, Invalid: t.Invalid, Deviations: t.Deviations, Rate: t.Rate, Zone: t.Zone}
 	},
 	flags: []setting[api.TenantInput]{
 		{"name", func(t *api.TenantInput) any { return &t.Name }, "name for people"},
 		{"invalid", func(t *api.TenantInput) any { return &t.Invalid },
 			"what becomes of exports that break the schema: refuse (default) or quarantine"},
+		{"zone", func(t *api.TenantInput) any { return &t.Zone },
+			"time zone in which the tenant's days begin, such as America/Los_Angeles (default: UTC)"},
 		{"deviations", func(t *api.TenantInput) any { return &t.Deviations },
 			"what becomes of exports with listed deviations from the schema only: accept (default), refuse or quarantine"},
 		{"restore", func(t *api.TenantInput) any { return &t.Restore },
