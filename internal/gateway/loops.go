@@ -29,7 +29,7 @@ func (r *Runtime) table() []loop.Loop {
 			{Name: "database", First: loop.AtOnce, Every: tendEvery, Round: r.watch},
 			r.watchDamage(), r.Directory.Loop(), r.Signatures.Loop(), r.scans.Loop(), r.Retention.Loop(),
 		},
-		r.Archive.Loops(), r.notifier.Loops(), r.sealing())
+		r.Archive.Loops(), r.notifier.Loops(), []loop.Loop{r.changes.Loop()}, r.sealing())
 }
 
 // tended is a loop whose rounds come every ten seconds while the workers are up.

@@ -16,7 +16,8 @@ type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]model.Ne
 
 // needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
 var needSources = []needSource{damaged, unstorable, foreignNamespace, failingWorkflows, unreadable, unreadableDocuments, faulty, unaddressed,
-	undispatched, refused, unservedHelpers, unentered, quarantined, hangingLoops}
+	undispatched, refused, unservedHelpers, unentered, quarantined, disabledSubscriptions,
+	hangingLoops}
 
 // Needs returns what needs a person, apart from what single integrations need. Where the database is damaged, what can't
 // be read of it is left out.
@@ -130,6 +131,22 @@ func refused(r *Runtime, ctx context.Context, now time.Time) (needs []model.Need
 			"(%s: %s%s); have them sent again once that is mended", need.Tenant, need.Since.UTC().Format(time.RFC3339),
 			need.Count, last.Last.UTC().Format(time.RFC3339), last.Name, last.Rule, where)
 		needs = append(needs, need)
+	}
+	return needs, err
+}
+
+// disabledSubscriptions finds systems of a tenant's service that are not told any more what changes.
+func disabledSubscriptions(r *Runtime, ctx context.Context, _ time.Time) (needs []model.Need, err error) {
+	all, err := r.Store().ListDisabledSubscriptions(ctx)
+	for _, s := range all {
+		why := ""
+		if s.Reason != "" {
+			why = " (" + s.Reason + ")"
+		}
+		needs = append(needs, model.Need{Kind: model.NeedSubscription, Tenant: s.Tenant, Since: s.UpdatedAt,
+			Sentence: fmt.Sprintf("%s: the subscription %s to events is disabled since %s%s: enable it, or remove it", s.Tenant, s.ID,
+				s.UpdatedAt.UTC().Format(time.RFC3339), why),
+			Action: fmt.Sprintf("hiregate subscription show %s/%s", s.Tenant, s.ID)})
 	}
 	return needs, err
 }

@@ -83,6 +83,7 @@ type Runtime struct {
 	Retention    *retention.Retention
 	Again        retention.Again // what was erased again at the start
 	notifier     *notify.Notifier
+	changes      *notify.ChangeSender
 	exports      *export.Activities
 	verification *verification.Activities
 	scans        *scan.Activities
@@ -163,6 +164,7 @@ func (r *Runtime) build(db *store.DB, list *erasure.List) {
 	r.Retention = &retention.Retention{Store: db, InForce: inForce, Now: r.now, Log: log.Named("retention"),
 		Archive: r.Archive, List: list}
 	r.notifier = &notify.Notifier{Store: db, InForce: inForce, Now: r.now, Log: log.Named("notify")}
+	r.changes = &notify.ChangeSender{Store: db, InForce: inForce, Now: r.now, Log: log.Named("events")}
 	r.exports = &export.Activities{
 		Store: db, Client: r.client, Archive: r.Archive, InForce: inForce, Capacity: export.NewCapacity(export.AttemptsAtOnce, export.BytesAtOnce),
 		Now: r.now, Log: log.Named("export"), IsLost: r.Redeliverer.IsLost, Undispatched: r.Dispatcher.Undispatched,

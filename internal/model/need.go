@@ -28,6 +28,7 @@ const (
 	NeedUnstorable    NeedKind = "documents_unstorable"   // it concerns all tenants
 	NeedDocuments     NeedKind = "documents_unreadable"   // what is stored of them is damaged or gone
 	NeedLoop          NeedKind = "loop_hanging"           // of the background work of this gateway; it concerns all tenants
+	NeedSubscription  NeedKind = "subscription_disabled"  // the service's own system is not told what changes
 	NeedDamaged       NeedKind = "database_damaged"       // it said so; it concerns all tenants
 )
 

@@ -32,6 +32,9 @@ const (
 	// erasedListed is for how long lists have the ids of erased job applications.
 	erasedListed = 90 * day
 
+	// eventsKept is for how long a system that was away may read what changed.
+	eventsKept = 30 * day
+
 	// DefaultRows is for how long rows are kept by default, or for as long as content, if that is longer.
 	DefaultRows = 400 * day
 	// Forever is written for rows that are never deleted.
@@ -123,8 +126,8 @@ func (r *Retention) DeleteExports(ctx context.Context) (deleted int, err error) 
 }
 
 // DeleteOld deletes the other rows that end by themselves, hundreds at a time, and returns how many: the counts of
-// attempts, of what waited and of refused answers and the ids of erased job applications after 90 days, the sessions of
-// the console that have ended, and, as the configuration in force says, the entries of the audit and the redeliveries of
+// attempts, of what waited and of refused answers and the ids of erased job applications after 90 days, events after 30,
+// the sessions of the console that have ended, and, as the configuration in force says, the entries of the audit and the redeliveries of
 // ranges.
 func (r *Retention) DeleteOld(ctx context.Context) (deleted int, err error) {
 	c, now := r.InForce.Current(), r.Now()
@@ -135,6 +138,7 @@ func (r *Retention) DeleteOld(ctx context.Context) (deleted int, err error) {
 		func(tx *store.Tx) (int64, error) { return tx.DeleteRefusedAnswers(counted) },
 		func(tx *store.Tx) (int64, error) { return tx.DeleteExpiredConsoleSessions(now, 500) },
 		func(tx *store.Tx) (int64, error) { return tx.ForgetErased(now.Add(-erasedListed)) },
+		func(tx *store.Tx) (int64, error) { return tx.DeleteEvents(now.Add(-eventsKept)) },
 	}
 	if c != nil && c.RetentionRows > 0 {
 		kept := now.Add(-c.RetentionRows)

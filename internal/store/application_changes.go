@@ -23,7 +23,8 @@ import (
 type applicationChange struct {
 	at              time.Time
 	erased          bool
-	source, apiUser any // as they are stored; empty: unchanged, nil: they are read later
+	imported        bool // nobody is told
+	source, apiUser any  // as they are stored; empty: unchanged, nil: they are read later
 }
 
 // applicationChanges collects what the closures of a transaction change: by the tenant, in the order of the changes.
@@ -34,6 +35,7 @@ type applicationChanges struct {
 type tenantChanges struct {
 	ids       []string
 	changes   map[string]*applicationChange
+	events    []*model.ChangeEvent
 	forgotten int64 // the position of the last erased id that is not listed any more; 0: none
 }
 
@@ -102,7 +104,12 @@ func (of *tenantChanges) write(tx *database.Tx, tenant string) error {
 			at = c.at
 		}
 	}
-	first, count := int64(1), int64(len(of.ids))
+	for _, e := range of.events {
+		if e.At.After(at) {
+			at = e.At
+		}
+	}
+	first, count := int64(1), int64(len(of.ids)+len(of.events))
 	if !at.IsZero() {
 		first = model.FirstID(at)
 	}
@@ -122,7 +129,7 @@ func (of *tenantChanges) write(tx *database.Tx, tenant string) error {
 			return err
 		}
 	}
-	return nil
+	return of.writeEvents(tx, tenant, last-int64(len(of.events))+1)
 }
 
 // Words by which job applications are found, beside plain ids.

@@ -17,6 +17,7 @@ func (tx *Tx) InsertApplicationDocument(d *model.ApplicationDocument) (bool, err
 		return false, err
 	}
 	tx.applicationChanged(d.Tenant, d.Application, d.CreatedAt)
+	tx.change(d.Tenant, model.ApplicationChanged, d.Application, d.CreatedAt)
 	return tx.sql.Changed(`
 		INSERT INTO application_documents (key, tenant, application, id, descriptions, file_name, media_type, blob,
 		sha256, size, created_at, scan, scan_at, sealed)
@@ -65,6 +66,7 @@ func (tx *Tx) DeleteApplicationDocument(tenant, application, id string, now time
 		return false, err
 	}
 	tx.applicationChanged(tenant, application, now)
+	tx.change(tenant, model.ApplicationChanged, application, now)
 	// Only now: the deletion waited for those on other nodes who were putting the document into an export.
 	return true, tx.releaseFile(blob, now)
 }

@@ -51,11 +51,12 @@ const (
 // DB is an open database. Make it with Open; it is safe for concurrent use.
 type DB struct {
 	access.DB
-	sql      *database.DB
-	reads    rows.Reader // sql
-	vaults   *vault.Shared
-	dataKeys dataKeys
-	node     string // the owner of leases; empty: no other process can use the database
+	sql        *database.DB
+	reads      rows.Reader // sql
+	vaults     *vault.Shared
+	dataKeys   dataKeys
+	subscribed subscribed
+	node       string // the owner of leases; empty: no other process can use the database
 }
 
 // Tx is the open transaction that a closure given to Write writes with. It must not be used after the closure returns.
@@ -91,6 +92,9 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	db := &DB{DB: access.Reading(opened), sql: opened, reads: opened, vaults: o.Vaults}
 	if !db.Exclusive() {
 		db.node = rand.Text()
+	}
+	if err := db.ReadSubscribed(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("reading the subscriptions of the database %s: %w", opened, err), db.Close())
 	}
 	if err := db.resumeSealing(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("reading the data keys of the database %s: %w", opened, err), db.Close())

@@ -105,6 +105,7 @@ func (tx *Tx) EraseCandidate(tenant, id string, stored, now time.Time) (erased E
 	if err := tx.DeleteCandidate(c); err != nil {
 		return erased, err
 	}
+	tx.TellCandidateErased(c, now)
 	// Only now: the deletion waited for those on other nodes who were adding a job application.
 	if left, err := tx.ListJobApplicationsOf(tenant, id, 1); err != nil || len(left) > 0 {
 		return erased, cmp.Or(err, ErrStale)
@@ -143,6 +144,11 @@ func (tx *Tx) ClearJobApplication(a *model.JobApplication, now time.Time) error 
 
 func (tx *Tx) clearJobApplication(a *model.JobApplication, now time.Time, erased *ErasedCandidate) error {
 	tx.applicationChanged(a.Tenant, a.ID, now)
+	if a.VersionOf == "" {
+		tx.change(a.Tenant, model.ApplicationErased, a.ID, now)
+	} else {
+		tx.change(a.Tenant, model.ApplicationChanged, a.VersionOf, now)
+	}
 	for _, one := range []struct {
 		table string
 		n     *int64

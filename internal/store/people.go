@@ -17,6 +17,7 @@ const (
 	applicationData  = "job application"
 	answersData      = "answers of a job application"
 	complianceAnswer = "answer to a question of a compliance group"
+	subscriptionData = "event subscription" // which is of nobody, and has a secret
 	documentsNames   = "names of a document of a job application"
 )
 

@@ -27,6 +27,7 @@ type peopleTable struct {
 var peopleTables = []peopleTable{
 	{candidates.plain(), afterID, candidates.sealPlain},
 	{applications.plain(), afterID, applications.sealPlain},
+	{subscriptions.plain(), afterID, subscriptions.sealPlain},
 	{`SELECT tenant, application, '', CASE WHEN substr(data, 1, 1) <> $3 THEN data END, '', '' FROM application_answers
 		WHERE (tenant, application) > ($1, $2) ORDER BY tenant, application LIMIT $4`, afterID, sealAnswers},
 	{`SELECT tenant, application, question, CASE WHEN substr(value, 1, 1) <> $4 THEN value END, '', ''

@@ -70,7 +70,11 @@ func hasEmail(all []string, email string) bool {
 // UpsertCandidate writes a candidate if its version is still the one it was read with; version 0: if there is none.
 // ErrStale otherwise. The other methods that write resources are alike.
 func (tx *Tx) UpsertCandidate(c *model.Candidate, now time.Time) error {
-	return candidates.upsert(tx, c, now)
+	err := candidates.upsert(tx, c, now)
+	if err == nil {
+		tx.change(c.Tenant, model.CandidateChanged, c.ID, now)
+	}
+	return err
 }
 
 // Candidate finds a candidate within a transaction.
@@ -132,7 +136,10 @@ func (tx *Tx) UpsertJob(j *model.Job, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	return jobs.upsert(tx, j, now)
+	if err = jobs.upsert(tx, j, now); err == nil {
+		tx.change(j.Tenant, model.JobChanged, j.BoardCode, now)
+	}
+	return err
 }
 
 // Job finds a job by its job board code within a transaction.
@@ -217,6 +224,9 @@ func listHelpers(ctx context.Context, db rows.Reader) ([]*model.Step, error) {
 
 // UpsertJobApplication writes a job application. Its status is changed with InsertTransition as well.
 func (tx *Tx) UpsertJobApplication(a *model.JobApplication, now time.Time) error {
+	if err := tx.moved(a, now); err != nil {
+		return err
+	}
 	if err := applications.upsert(tx, a, now); err != nil {
 		return err
 	}

@@ -48,8 +48,9 @@ func (tx *Tx) RestoreStep(s *model.Step) (bool, error) { return steps.restore(tx
 // RestoreJobApplication inserts a job application. In lists it comes last: cursors have passed its time.
 func (tx *Tx) RestoreJobApplication(a *model.JobApplication) (bool, error) {
 	added, err := applications.restore(tx, a)
-	if added && a.VersionOf == "" {
-		tx.applicationChanged(a.Tenant, a.ID, a.UpdatedAt).erased = false
+	if added {
+		c := tx.applicationChanged(a.Tenant, a.ID, a.UpdatedAt)
+		c.erased, c.imported = false, true
 	}
 	return added, err
 }

@@ -112,6 +112,8 @@ var routes = []route{
 	{"POST /tenants/{tenant}/integrations/{name}/disable", administers, actOnIntegration("disable")},
 	{"POST /tenants/{tenant}/integrations/{name}/retry", operates, actOnIntegration("retry")},
 	{"POST /tenants/{tenant}/integrations/{name}/test", administers, testIntegration},
+	{"POST /tenants/{tenant}/subscriptions", administers, addSubscription},
+	{"POST /tenants/{tenant}/subscriptions/{name}/{action}", administers, actOnSubscription},
 	{"GET /redeliveries", oversees, listRedeliveries},
 	{"POST /redeliveries", operates, startRedelivery},
 	{"GET /redeliveries/{tenant}/{id}", oversees, showRedelivery},

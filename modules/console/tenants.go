@@ -28,6 +28,8 @@ func showTenant(v *visitor) error {
 		Integrations []api.IntegrationHealth
 		Signatures   *api.Signatures // nil: the visitor came by a link
 		Requests     api.ReceivedCounts
+		// of systems of the service's own; nil: the visitor does not administer them
+		Subscriptions []api.EventSubscription
 	}
 	if err := v.get(at("tenants", v.PathValue("tenant")), nil, &shown.Tenant); err != nil {
 		return err
@@ -44,6 +46,12 @@ func showTenant(v *visitor) error {
 			return err
 		}
 		if err := v.get(at("tenants", shown.Tenant.ID, "received"), nil, &shown.Requests); err != nil {
+			return err
+		}
+	}
+	if v.duties&administers != 0 {
+		var err error
+		if shown.Subscriptions, err = v.subscriptionsOf(shown.Tenant.ID); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,8 @@ var candidates = rest.Stored[model.Candidate]{
 	Enter: func(r *rest.Request, id string) func(*store.Tx) error {
 		return r.Gateway.Runtime.Retention.Enter(erasure.Candidate, r.Tenant.Name, id)
 	},
-	Clear: func(tx *store.Tx, c *model.Candidate, _ time.Time) error {
+	Clear: func(tx *store.Tx, c *model.Candidate, now time.Time) error {
+		tx.TellCandidateErased(c, now)
 		all, err := tx.ListJobApplicationsOf(c.Tenant, c.ID, 1)
 		if err != nil || len(all) == 0 {
 			return err

@@ -36,7 +36,8 @@ var jobs = rest.Stored[model.Job]{
 	Put:    (*store.Tx).UpsertJob,
 	Remove: (*store.Tx).DeleteJob,
 	Check:  checkJob,
-	Clear: func(tx *store.Tx, j *model.Job, _ time.Time) error {
+	Clear: func(tx *store.Tx, j *model.Job, now time.Time) error {
+		tx.TellJobRemoved(j, now)
 		used, err := tx.IsJobUsed(j.Tenant, j.BoardCode)
 		if err != nil || !used {
 			return err

@@ -19,6 +19,7 @@ var things = map[string]string{
 	"job-applications": "job application", "documents": "document", "content": "document content",
 	"files": "file", "answers": "job application answers", "transitions": "job application", "versions": "version",
 	"exports": "export", "body": "export body", "erasures": "exports of a candidate",
+	"event-subscriptions": "event subscription", "events": "event",
 	"takeout": "takeout", "import": "import", "job-applications.csv": "table of job applications",
 	"redeliveries": "redelivery", "redeliver": "redelivery", "strays": "stray workflow",
 }

@@ -18,6 +18,7 @@ const (
 	aHelper       = inTenant + "/steps/{step}/helper"
 	anExport      = inTenant + "/exports/{uuid}"
 	aRedelivery   = inTenant + "/redeliveries/{id}"
+	aSubscription = inTenant + "/event-subscriptions/{id}"
 	anAPIUser     = inTenant + "/api-users/{id}"
 	aUser         = "/v1/users/{id}"
 	aClient       = "/v1/oauth-clients/{id}"
@@ -27,7 +28,8 @@ const (
 func routes() []rest.Route {
 	return worded(slices.Concat(
 		apiKeys.Routes(), tenants.Routes(), integrations.Routes(), allIntegrations.Routes(), candidates.Routes(),
-		jobs.Routes(), applications.Routes(), applicationDocuments.Routes(), applicationVersions.Routes(), transitions.Routes(), exports.Routes(),
+		jobs.Routes(), applications.Routes(), applicationDocuments.Routes(), applicationVersions.Routes(), transitions.Routes(), subscriptions.Routes(),
+		exports.Routes(),
 		allExports.Routes(), redeliveries.Routes(), allRedeliveries.Routes(), apiUsers.Routes(), users.Routes(),
 		upstreamAccounts.Routes(), clients.Routes(), signIns.Routes(), refusals.Routes(), audit.Routes(), actions(),
 	))
@@ -85,6 +87,8 @@ func actions() []rest.Route {
 		{Method: put, Path: aJob + "/questions", Role: model.Operator, Action: "set",
 			Status: ok, Serve: importQuestions},
 
+		{Method: get, Path: aSubscription, Role: model.Viewer, Status: ok, Serve: showSubscription},
+		{Method: get, Path: inTenant + "/events", Role: model.Viewer, Status: ok, Serve: listEvents, List: "event"},
 		{Method: get, Path: inTenant + "/takeout", Role: model.Admin, Action: "take-out", Status: ok, Serve: takeOut,
 			Personal: true},
 		{Method: post, Path: inTenant + "/import", Role: model.Admin, Action: "import", Status: ok, Serve: importArchive,

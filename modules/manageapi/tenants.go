@@ -153,6 +153,9 @@ func deleteTenant(r *rest.Request) (any, error) {
 		if err := tx.DeleteTenant(t); err != nil {
 			return err
 		}
+		if err := tx.DeleteSubscriptionsOfTenant(t.Name); err != nil {
+			return err
+		}
 		if err := tx.DeleteAPIUsersOfTenant(t.Name); err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ const mostCompletions = 200
 
 // completed are the kinds of things whose names a shell completes.
 var completed = []*kind{&tenants.kind, &integrations.kind, &exports.kind, &redeliveries.kind, &candidates.kind, &jobs.kind,
-	&applications.kind, &steps.kind, &apiUsers.kind, &users.kind, &oauthClients.kind, &apiKeys.kind}
+	&applications.kind, &steps.kind, &apiUsers.kind, &subscriptions.kind, &users.kind, &oauthClients.kind, &apiKeys.kind}
 
 // ofTenant has the kinds of which flags, or an argument that is not the first one, name one within a tenant.
 var ofTenant = map[string]*kind{"integration": &integrations.kind, "helper": &integrations.kind,
