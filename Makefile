@@ -60,27 +60,32 @@ test: export HIREGATE_FAILPOINTS_BIN := $(CURDIR)/bin/hiregate-failpoints
 test: export HIREGATE_FORMER_BIN := $(CURDIR)/bin/hiregate-former
 test: export TEMPORAL_DEV_BIN := $(CURDIR)/bin/temporal-dev
 test: export S3_DEV_BIN := $(CURDIR)/bin/s3-dev
+# A schedule that failed does not run again: another order of goroutines may hide it.
 # Otherwise each process with the race detector sleeps for a second when it ends.
 test: export GORACE := atexit_sleep_ms=50
 test: deps build bin/hiregate-failpoints bin/hiregate-former bin/s3-dev bin/tools ## run every test; each that failed runs again, alone
-	@echo "Testing cmd/temporal-dev"
-	@cd cmd/temporal-dev && CGO_ENABLED=0 ../../scripts/gotest.sh ./... -timeout 5m $(TESTFLAGS)
-	@echo "Testing cmd/release"
-	@cd cmd/release && CGO_ENABLED=0 ../../scripts/gotest.sh ./... -timeout 20m $(TESTFLAGS)
-	@echo "Testing deploy/kubernetes"
-	@cd deploy/kubernetes && CGO_ENABLED=0 ../../scripts/gotest.sh ./... -timeout 5m $(TESTFLAGS)
-	@echo "Testing hiregate: internal/schedules" # not again where one fails: another order of goroutines may hide it
-	@TMPDIR=$$(scripts/testfolder.sh) CGO_ENABLED=0 go test ./internal/schedules -vet=off -timeout 20m $(TESTFLAGS)
-	@echo "Testing hiregate: internal/e2e, and beside it the other packages with the race detector"
+	@echo "Testing internal/e2e; beside it internal/schedules and other modules; and all else with the race detector, what takes long first"
 	@export GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(scripts/testfolder.sh); \
 		CGO_ENABLED=0 scripts/gotest.sh ./internal/e2e -timeout 30m $(TESTFLAGS) & e2e=$$!; \
-		scripts/gotest.sh "$$(go list ./... | grep -v /internal/e2e$$)" -race $(unwatched) -p 2 -timeout 20m $(TESTFLAGS) || failed=1; \
-		wait $$e2e && [[ -z $${failed:-} ]]
+		( export CGO_ENABLED=0; \
+			go test ./internal/schedules -vet=off -timeout 20m $(TESTFLAGS); \
+			export TMPDIR=$$GOTMPDIR; \
+			cd cmd/temporal-dev; ../../scripts/gotest.sh ./... -timeout 5m $(TESTFLAGS); \
+			cd ../release; ../../scripts/gotest.sh ./... -timeout 20m $(TESTFLAGS); \
+			cd ../../deploy/kubernetes; ../../scripts/gotest.sh ./... -timeout 5m $(TESTFLAGS) ) & others=$$!; \
+		scripts/gotest.sh "$$(go list ./workflows/export ./modules/... ./... | grep -v /internal/e2e$$)" \
+			-race $(unwatched) -p 2 -timeout 20m $(TESTFLAGS) || failed=1; \
+		wait $$e2e || failed=1; wait $$others || failed=1; [[ -z $${failed:-} ]]
 
 .PHONY: schedules
 schedules: ## try random schedules: how many with N=10000, from which seed on with SEED=1
 	@TMPDIR=$$(scripts/testfolder.sh) CGO_ENABLED=0 go test ./internal/schedules -vet=off -count=1 -timeout 0 -v \
 		-schedules $(or $(N),1000) -seed $(or $(SEED),$$(date +%s))
+
+.PHONY: kills
+kills: build bin/hiregate-failpoints bin/s3-dev ## kill gateways at each step and at random, on each database: how often with N=100
+	@TMPDIR=$$(scripts/testfolder.sh) CGO_ENABLED=0 go test ./internal/e2e -vet=off -count=$(or $(N),10) -timeout 0 -v \
+		-run 'TestKilled(AtEachStepOfAGroup|InABurst)$$' -everywhere
 
 .PHONY: bitflips
 bitflips: bin/s3-dev ## flip bits of what is stored, one at a time: how many of each kind with N=500, from which seed on with SEED=1

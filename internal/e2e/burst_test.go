@@ -20,12 +20,12 @@ import (
 // mostUnderWay is how many deliveries to one integration a gateway is about to make, makes, or notes at a time.
 const mostUnderWay = 64 + 16
 
-// TestKilledInABurst sends 2,000 exports as fast as they are accepted, so that they are delivered in groups. Meanwhile
-// gateways are killed at random, and Temporal once. Each export arrives, and what arrives twice is only what was under
+// TestKilledInABurst sends 1,000 exports as fast as they are accepted, so that they are delivered in groups. Meanwhile
+// gateways are killed at random, and Temporal once; -count=100 does so for hours. Each export arrives, and what arrives twice is only what was under
 // way when a gateway was killed. Nodes keep documents, of each tenth export, in a bucket that is killed as well: none is
 // lost.
 func TestKilledInABurst(t *testing.T) {
-	const exports, kills, senders = 2000, 3, 16
+	const exports, kills, senders = 1000, 3, 16
 	document := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		_, _ = io.WriteString(w, "the document of "+r.URL.Path)
@@ -128,6 +128,8 @@ func TestKilledInABurst(t *testing.T) {
 		t.Logf("%d exports arrived, %d more than once; of %d, %d were in groups", len(arrived), twice, final, grouped)
 	}
 	t.Run("sqlite", func(t *testing.T) { burst(t, "", 1) })
-	t.Run("postgres", func(t *testing.T) { burst(t, storetest.EmptyPostgres(t), 1) })
+	if *everywhere {
+		t.Run("postgres", func(t *testing.T) { burst(t, storetest.EmptyPostgres(t), 1) })
+	}
 	t.Run("nodes", func(t *testing.T) { burst(t, storetest.EmptyPostgres(t), 2) })
 }

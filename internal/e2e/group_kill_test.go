@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	goflag "flag"
 	"fmt"
 	"io"
 	"net"
@@ -44,6 +45,9 @@ var groupKills = []groupKill{
 	{failpoint.GroupDelivered, inGroup, inGroup, inGroup},
 }
 
+// everywhere asks for what differs from another test by its database alone.
+var everywhere = goflag.Bool("everywhere", false, "kill gateways that are alone on a PostgreSQL too, not only beside others")
+
 // TestKilledAtEachStepOfAGroup kills a gateway at each step of the delivery of a group. The next one, or another one on
 // the same database, delivers the rest. What the partner gets twice was sent when the gateway was killed, and not
 // stored.
@@ -53,7 +57,10 @@ func TestKilledAtEachStepOfAGroup(t *testing.T) {
 	var tests []groupKillTest
 	for _, kill := range groupKills {
 		tests = append(tests, groupKillTest{kill, "sqlite", "sqlite://" + filepath.Join(t.TempDir(), "hiregate.db")},
-			groupKillTest{kill, "postgres", storetest.Postgres(t)}, groupKillTest{kill, "nodes", storetest.Postgres(t)})
+			groupKillTest{kill, "nodes", storetest.Postgres(t)})
+		if *everywhere {
+			tests = append(tests, groupKillTest{kill, "postgres", storetest.Postgres(t)})
+		}
 	}
 	for _, test := range tests {
 		temporal.namespaces = append(temporal.namespaces, test.name())
