@@ -59,7 +59,7 @@ func (b *bench) askStore(address string) error {
 		name string
 		ask  func() error
 	}{
-		{"exports settled, a page", func() error { _, _, err := db.ListSettled(ctx, 0); return err }},
+		{"exports settled, a page", func() error { _, err := db.LookUnsettled(ctx, 0); return err }},
 		{"deliveries that wait", func() error { _, err := db.CountUndelivered(ctx, time.Now()); return err }},
 		{"integrations with held deliveries", func() error { _, err := db.ListHeldPlaces(ctx); return err }},
 		{"backlog", func() error { _, _, err := db.Backlog(ctx); return err }},

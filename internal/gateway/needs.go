@@ -217,7 +217,7 @@ func unaddressed(r *Runtime, ctx context.Context, _ time.Time) (needs []model.Ne
 	counts, err := r.Store().CountUnaddressed(ctx)
 	for tenant, found := range counts {
 		need := model.Need{Kind: model.NeedUnaddressed, Tenant: tenant, Since: found.Since, Count: found.Count,
-			Action: "hiregate export list --undelivered --tenant " + tenant}
+			Action: "hiregate export list --outcome failed --tenant " + tenant}
 		advice := "add one, then redeliver them"
 		if t, ok := r.InForce.Current().Tenant(tenant); ok && len(t.Integrations) > 0 {
 			advice = "redeliver them to the one that it has now"

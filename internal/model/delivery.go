@@ -188,20 +188,25 @@ func LatestDeliveries(of []*Delivery) (latest []*Delivery) {
 	return latest
 }
 
-// Pending are the deliveries of the current round, once dispatched, that are not among the stored ones: a delivery is
-// stored with its first attempt, or when it is held.
-func (e *Export) Pending(stored []*Delivery) (pending []*Delivery) {
-	if e.DispatchedAt.IsZero() {
-		return nil
-	}
-	return e.Missing(stored)
-}
+// NoIntegration is why a received export of a tenant without an integration has failed.
+const NoIntegration = "it was not delivered, because its tenant had no integration when it came: add one, then redeliver it"
 
-// Missing are the deliveries of the current round that are not stored yet, also while its workflow is being started.
+// Missing are the deliveries of the current round that are not among the stored ones: all of a new export, and those that a
+// gateway of an earlier version did not insert. One that is for nobody has one to the integration of no name, which has
+// failed.
 func (e *Export) Missing(stored []*Delivery) (missing []*Delivery) {
+	at := e.DispatchedAt
+	if e.Round == 0 {
+		at = e.ReceivedAt
+	}
+	if e.ForNobody {
+		d := NewDelivery(e, "", 0, at)
+		d.Fail(ClassOurFault, NoIntegration)
+		return []*Delivery{d}
+	}
 	for _, name := range e.Integrations {
 		if !slices.ContainsFunc(stored, func(d *Delivery) bool { return d.Integration == name && d.Round == e.Round }) {
-			missing = append(missing, NewDelivery(e, name, e.Round, e.DispatchedAt))
+			missing = append(missing, NewDelivery(e, name, e.Round, at))
 		}
 	}
 	return missing

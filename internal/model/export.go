@@ -60,7 +60,8 @@ type Export struct {
 	Sealed []byte
 
 	Round        int      // 0 for the acceptance; each redelivery or release starts the next
-	Integrations []string // whom the current round is for; empty before its workflow is started: every integration of the tenant
+	Integrations []string // whom the current round is for
+	ForNobody    bool     // its tenant had no integration when it came; known while it is accepted, not stored
 	WorkflowID   string   // of the current round
 	Group        int64    // ID of the first member of the group that carries round 0; 0: none does, or none yet
 	Alone        bool     // a workflow of its own carries round 0, and no group may

@@ -64,7 +64,7 @@ var Reasons = []struct{ Code, Sentence string }{
 	{"temporal_away", "it waits for Temporal, which does not answer, and goes out once that is back"},
 	{"temporal_barred", "it waits for Temporal: {detail}"},
 	{"temporal_starts", "it waits for Temporal to start its workflow, which happens in a moment"},
-	{"unaddressed", "it was not delivered, because its tenant had no integration when it came: add one, then redeliver it"},
+	{"no_integration", NoIntegration},
 	{"unreadable", "what is stored of this export can't be read: {detail}"},
 	{"erased", "what the export held was erased, as somebody asked"},
 

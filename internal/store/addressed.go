@@ -14,9 +14,38 @@ import (
 // transaction, in one statement with those of the exports beside it.
 func (tx *Tx) InsertDeliveries(e *model.Export) {
 	batch := tx.sql.Collect("deliveries", func() database.Collection { return &newDeliveries{} }).(*newDeliveries)
-	for _, name := range e.Integrations {
-		batch.all = append(batch.all, model.NewDelivery(e, name, e.Round, e.ReceivedAt))
+	for _, d := range e.Missing(nil) {
+		batch.all = append(batch.all, d)
+		if d.Outcome == model.Failed { // it had no integration
+			tx.CountEvent(model.ExportsFailed, d.Tenant, d.Integration, d.UpdatedAt)
+		}
 	}
+}
+
+// Address gives an undispatched export that a gateway of an earlier version accepted the deliveries that others have from
+// acceptance: to integrations, or one that failed for want of any. It leaves alone what has some.
+func (tx *Tx) Address(e *model.Export, integrations []string) error {
+	if len(e.Integrations) > 0 {
+		return nil
+	}
+	changed, err := tx.sql.Changed(`UPDATE exports SET integrations = $1 WHERE id = $2 AND integrations = '' AND round = 0
+		AND dispatched_at IS NULL AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = exports.id)`,
+		joined(integrations), e.ID)
+	if changed {
+		e.Integrations = model.Distinct(integrations)
+		e.ForNobody = len(e.Integrations) == 0
+		tx.InsertDeliveries(e)
+	}
+	return err
+}
+
+// CompleteRound inserts the deliveries that the round of an export lacks: a gateway of an earlier version inserts each
+// with its first attempt.
+func (tx *Tx) CompleteRound(e *model.Export) error {
+	if err := insertPending(tx.sql, e.Missing(nil)); err != nil {
+		return err
+	}
+	return tx.sql.Run(`UPDATE exports SET unsettled = $1 WHERE id = $2 AND NOT unsettled`, true, e.ID)
 }
 
 // newDeliveries gathers the deliveries of the exports that a transaction accepts.
@@ -38,9 +67,12 @@ func (b *newDeliveries) Writes() (all []func(*database.Tx) error) {
 	return all
 }
 
-// insertPending inserts deliveries that were not attempted, but for those that are there. The list is filled up with its
+// insertPending inserts deliveries that were not attempted, at most 128, but for those that are there. The list is filled up with its
 // last one to a power of two, so that lists of any length are few statements.
 func insertPending(tx *database.Tx, all []*model.Delivery) error {
+	if len(all) == 0 {
+		return nil
+	}
 	n := 1
 	for n < len(all) {
 		n *= 2

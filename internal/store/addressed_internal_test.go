@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store/rows"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
@@ -40,7 +41,8 @@ func TestMigrationGivesDeliveries(t *testing.T) {
 			if err := tx.UpsertDelivery(d); err != nil {
 				return err
 			}
-			if err := tx.MarkDispatched(dispatched.ID, 0, now.Add(time.Minute), "crm", "hris"); err != nil {
+			if err := tx.sql.Run(`UPDATE exports SET dispatched_at = $1, integrations = 'crm hris' WHERE id = $2`,
+				rows.Micros(now.Add(time.Minute)), dispatched.ID); err != nil {
 				return err
 			}
 			return tx.sql.Run(`UPDATE exports SET unsettled = FALSE WHERE id = $1`, settled.ID)

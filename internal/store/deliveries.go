@@ -43,6 +43,7 @@ func (tx *Tx) insertDelivery(d *model.Delivery) (bool, error) {
 			next_at = excluded.next_at, updated_at = excluded.updated_at,
 			documents = excluded.documents, asked_at = excluded.asked_at
 			WHERE excluded.outcome = 'delivered' AND deliveries.outcome <> 'delivered'
+				OR deliveries.outcome = 'pending' AND deliveries.attempts = 0
 		RETURNING id`,
 		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), string(d.Fault), d.Reason, d.Attempts,
 		d.Parked,
@@ -83,12 +84,8 @@ func (tx *Tx) InsertPendingDelivery(d *model.Delivery) error {
 	return insertPending(tx.sql, []*model.Delivery{d})
 }
 
-// AskDelivery notes that somebody asked for the next attempt of a delivery, which may not be stored yet. Nothing is
-// noted of one that is final.
+// AskDelivery notes that somebody asked for the next attempt of a delivery. Nothing is noted of one that is final.
 func (tx *Tx) AskDelivery(d *model.Delivery, now time.Time) error {
-	if err := tx.InsertPendingDelivery(d); err != nil {
-		return err
-	}
 	return tx.sql.Run(`UPDATE deliveries SET asked_at = $1 WHERE export_id = $2 AND integration = $3 AND round = $4
 		AND outcome IN ('pending', 'retrying', 'held')`, rows.Micros(now), d.ExportID, d.Integration, d.Round)
 }
@@ -357,18 +354,18 @@ func (db *DB) CountQuarantined(ctx context.Context) (map[string]Counted, error) 
 		`SELECT tenant, count(*), min(received_at) FROM exports WHERE quarantined GROUP BY tenant`)
 }
 
-// CountFaulty counts the exports of each tenant that have another fault than Unaddressed, without those that were erased,
-// and without triggered ones that ended before a time.
+// CountFaulty counts the exports of each tenant that have a fault, without those that were erased, and without triggered
+// ones that ended before a time.
 func (db *DB) CountFaulty(ctx context.Context, since time.Time) (map[string]Counted, error) {
 	return rows.QueryMap(ctx, db.reads, scanCounted, `SELECT tenant, count(*), min(received_at) FROM exports
-		WHERE fault <> '' AND fault <> $2 AND erased_at IS NULL AND (origin <> 'triggered' OR documents_till > $1) GROUP BY tenant`,
-		rows.Micros(since), Unaddressed)
+		WHERE fault <> '' AND erased_at IS NULL AND (origin <> 'triggered' OR documents_till > $1) GROUP BY tenant`,
+		rows.Micros(since))
 }
 
-// CountUnaddressed counts the exports of each tenant that are Unaddressed, without those that were erased.
+// CountUnaddressed counts the exports of each tenant that it had no integration for, without those that were erased.
 func (db *DB) CountUnaddressed(ctx context.Context) (map[string]Counted, error) {
-	return rows.QueryMap(ctx, db.reads, scanCounted, `SELECT tenant, count(*), min(received_at) FROM exports
-		WHERE fault <> '' AND fault = $1 AND erased_at IS NULL GROUP BY tenant`, Unaddressed)
+	return rows.QueryMap(ctx, db.reads, scanCounted, `SELECT d.tenant, count(*), min(d.created_at) FROM deliveries d
+		JOIN exports e ON e.id = d.export_id WHERE d.integration = '' AND e.erased_at IS NULL GROUP BY d.tenant`)
 }
 
 // CountUnreadable counts the exports of each tenant that were found since a time to be unreadable, and were neither

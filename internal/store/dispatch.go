@@ -50,8 +50,7 @@ func (db *DB) ListUndispatched(
 		WHERE `+undispatched+` AND e.tenant = $1 AND e.dispatch_after <= $2 ORDER BY e.dispatch_after LIMIT $3`, tenant, rows.Micros(before), limit)
 }
 
-// Group makes a group of those of the exports that still wait for a workflow of their own, each for the integrations
-// that it names, and returns its members by ID, as they then are. The first one's ID is the group's. Exports that
+// Group makes a group of those of the exports that still wait for a workflow of their own, and returns its members by ID, as they then are. The first one's ID is the group's. Exports that
 // another node is just dispatching are left to it. The sweep passes over the group for as long as over an export that
 // comes at that time.
 func (tx *Tx) Group(exports []*model.Export, at time.Time) ([]*model.Export, error) {
@@ -69,8 +68,8 @@ func (tx *Tx) Group(exports []*model.Export, at time.Time) ([]*model.Export, err
 	alike := map[string][]int64{} // IDs, by the integrations
 	for _, e := range members {
 		e.Group, e.WorkflowID = members[0].ID, model.GroupWorkflowID(members[0].ID)
-		if len(e.Integrations) == 0 {
-			e.Integrations = model.Distinct(named[e.ID])
+		if err := tx.Address(e, named[e.ID]); err != nil {
+			return nil, err
 		}
 		to := strings.Join(e.Integrations, " ")
 		alike[to] = append(alike[to], e.ID)
@@ -129,8 +128,7 @@ func idsOf(exports []*model.Export) []int64 {
 
 // MarkGroupDispatched notes that Temporal has the workflow of a group.
 func (tx *Tx) MarkGroupDispatched(group int64, at time.Time) error {
-	return tx.sql.Run(`UPDATE exports AS e SET dispatched_at = $2, fault = CASE WHEN e.integrations = '' THEN $3 ELSE e.fault END
-		WHERE `+memberOf, group, rows.Micros(at), Unaddressed)
+	return tx.sql.Run(`UPDATE exports AS e SET dispatched_at = $2 WHERE `+memberOf, group, rows.Micros(at))
 }
 
 // Redispatch has exports in their first round wait for a workflow of their own, or for a group, again: their workflow,
@@ -140,7 +138,7 @@ func (tx *Tx) Redispatch(exports []*model.Export, before time.Time) (left []int6
 	for _, e := range exports {
 		changed, err := tx.sql.Changed(`UPDATE exports SET dispatched_at = NULL, group_id = NULL, workflow_id = $1
 			WHERE id IN (SELECT e.id FROM exports e WHERE e.id = $2 AND e.round = 0 AND e.dispatched_at < $3
-				AND e.erased_at IS NULL AND `+tx.db.undelivered("")+`)`,
+				AND e.erased_at IS NULL AND `+undelivered("")+`)`,
 			model.WorkflowID(e.Tenant, e.Key, 0), e.ID, rows.Micros(before))
 		if err != nil {
 			return nil, err

@@ -56,7 +56,7 @@ func TestRedeliveryIsDispatchedAtOnce(t *testing.T) {
 			if err := tx.PostponeDispatch(postponed, noon.Add(time.Hour)); err != nil {
 				return err
 			}
-			return tx.MarkFault(refused.ID, "invalid id")
+			return tx.MarkFault(refused.ID, "invalid id", noon)
 		})
 		waiting, err := db.ListUndispatched(t.Context(), "acme", noon, 10)
 		require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestWhatIsUndocumented(t *testing.T) {
 			if err := tx.MarkDispatched(dispatched.ID, 0, noon, "hris"); err != nil {
 				return err
 			}
-			if err := tx.MarkFault(refused.ID, "invalid id"); err != nil {
+			if err := tx.MarkFault(refused.ID, "invalid id", noon); err != nil {
 				return err
 			}
 			return tx.InsertDocument(model.Document{ExportID: here.ID, Tenant: "acme", SourceURL: []byte{}, CreatedAt: noon})

@@ -12,12 +12,10 @@ import (
 // ErrErased says that the content of an export was erased, so that it can't be delivered again.
 var ErrErased = errors.New("the content of this export was erased")
 
-// finished is the condition on an export e that every delivery of its current round is there, that it was dispatched
-// before $1, and that every document is fetched or given up. An export that is in quarantine, waits for Temporal or was
-// rejected by it is not finished: it was accepted, and an operator has to look at it. One that had no integration is.
-const finished = `e.dispatched_at < $1 AND e.fault IN ('', '` + Unaddressed + `') AND NOT e.quarantined AND e.deliver_till <= $2
-	AND (e.integrations = '' OR length(e.integrations) - length(replace(e.integrations, ' ', '')) + 1 <=
-		(SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND d.round = e.round))
+// finished is the condition on an export e that it was dispatched before $1, and that every document is fetched or given
+// up. An export that is in quarantine, waits for Temporal or was rejected by it is not finished: it was accepted, and an
+// operator has to look at it.
+const finished = `e.dispatched_at < $1 AND e.fault = '' AND NOT e.quarantined AND e.deliver_till <= $2
 	AND e.attachments <= (SELECT count(*) FROM documents o WHERE o.export_id = e.id
 	AND o.state IN ('fetched', 'given_up'))`
 
@@ -150,7 +148,7 @@ func (tx *Tx) LockRemainder(id int64) (e *model.Export, left Remainder, err erro
 	if err != nil {
 		return nil, left, err
 	}
-	for _, d := range append(all, e.Pending(all)...) {
+	for _, d := range all {
 		if !d.Outcome.Final() {
 			left.Deliveries = append(left.Deliveries, d)
 		}
@@ -165,11 +163,6 @@ func (tx *Tx) LockRemainder(id int64) (e *model.Export, left Remainder, err erro
 // EraseNow ends what of an export is still to come, and removes what Erase removes. The export and its remainder are
 // those that the transaction read. Its workflow then finds everything ended.
 func (tx *Tx) EraseNow(e *model.Export, left Remainder, now time.Time) error {
-	for _, d := range left.Deliveries {
-		if err := tx.InsertPendingDelivery(d); err != nil { // it may not have been written yet
-			return err
-		}
-	}
 	if left.Documents > 0 { // insert the missing ones, so that no attempt follows
 		err := tx.sql.Run(`
 			WITH RECURSIVE n (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n + 1 < $1)

@@ -188,7 +188,7 @@ func TestWhatIsNotErased(t *testing.T) {
 			{"in quarantine", func() *model.Export { return dispatch(fresh(true, 0), noon) }, false},
 			{"refused by Temporal", func() *model.Export {
 				e := dispatch(fresh(false, 0), noon)
-				write(t, db, func(tx *store.Tx) error { return tx.MarkFault(e.ID, "invalid id") })
+				write(t, db, func(tx *store.Tx) error { return tx.MarkFault(e.ID, "invalid id", noon) })
 				return e
 			}, false},
 			{"delivered lately", func() *model.Export {

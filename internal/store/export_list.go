@@ -138,7 +138,7 @@ func (f ExportFilter) ofExports(c *conditions, db *DB, ofDelivery bool) {
 		c.where = append(c.where, "e.quarantined")
 	}
 	if f.Undelivered {
-		c.undelivered(db, f.Integration)
+		c.undelivered(f.Integration)
 	}
 	if ofDelivery {
 		f.ofDeliveries(c, "EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id AND "+latest, ")")

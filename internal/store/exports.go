@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -88,23 +89,13 @@ func (tx *Tx) UpsertUnkeyedBody(tenant string, sum [sha256.Size]byte, proposed s
 	return key, err
 }
 
-// Unaddressed is the fault of an export that was delivered to nobody: its tenant had no integration.
-const Unaddressed = "it was not delivered, because its tenant had no integration when it came: add one, then redeliver it"
-
 // MarkDispatched stores that Temporal has the workflow of a round, and the integrations that it delivers to.
 // Integrations that a redelivery added to the round while its workflow was being started get the next round. Without
-// any, the export is Unaddressed; its workflow fetches the documents alone.
+// any, its workflow fetches the documents alone.
 func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...string) error {
-	if len(integrations) == 0 {
-		err := tx.sql.Run(`UPDATE exports SET fault = $1 WHERE id = $2 AND round = $3 AND integrations = '' AND `+
-			`dispatched_at IS NULL AND fault = ''`, Unaddressed, id, round)
-		if err != nil {
-			return err
-		}
-	}
 	const mark = `UPDATE exports SET dispatched_at = $1, integrations = $2 WHERE id = $3 AND round = $4`
 	args := []any{rows.Micros(at), joined(integrations), id, round}
-	n, err := tx.sql.Exec(mark+` AND integrations IN ('', $2)`, args...)
+	n, err := tx.sql.Exec(mark+` AND integrations = $2`, args...)
 	if err != nil || n == 1 {
 		return err
 	}
@@ -118,22 +109,23 @@ func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...
 	if err := tx.sql.Run(mark, args...); err != nil {
 		return err
 	}
+	if len(e.Integrations) == 0 { // a gateway of an earlier version accepted it
+		e.Integrations, e.DispatchedAt = integrations, at
+		return tx.CompleteRound(e)
+	}
 	added := slices.DeleteFunc(e.Integrations, func(name string) bool { return slices.Contains(integrations, name) })
 	if len(added) == 0 || !e.DispatchedAt.IsZero() {
 		return nil
 	}
-	next, err := tx.BeginRound(id, added, at, e.DeliverTill)
-	if err != nil {
-		return err
-	}
-	for _, name := range added { // a delivery that was moved into the round moves on with its integration
+	for _, name := range added { // a delivery moves on with its integration
 		err := tx.sql.Run(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND integration = $3 AND round = $4`,
-			next.Round, id, name, round)
+			round+1, id, name, round)
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err = tx.BeginRound(id, added, at, e.DeliverTill)
+	return err
 }
 
 // lockExport locks an export's row until the transaction ends: two nodes must not begin the same round.
@@ -152,15 +144,20 @@ func (tx *Tx) PostponeDispatch(e *model.Export, until time.Time) error {
 	return tx.sql.Run(`UPDATE exports SET dispatch_after = $1 WHERE id = $2`, rows.Micros(until), e.ID)
 }
 
-// MarkFault stores why Temporal will never start this export's workflow.
-func (tx *Tx) MarkFault(id int64, reason string) error {
-	return tx.sql.Run(`UPDATE exports SET fault = $1 WHERE id = $2`, reason, id)
+// MarkFault stores why Temporal will never start this export's workflow: what it was to deliver has failed.
+func (tx *Tx) MarkFault(id int64, reason string, now time.Time) error {
+	if err := tx.sql.Run(`UPDATE exports SET fault = $1 WHERE id = $2`, reason, id); err != nil {
+		return err
+	}
+	return tx.sql.Run(`UPDATE deliveries SET outcome = 'failed', fault = 'our_fault', reason = $1, updated_at = $2
+		WHERE export_id = $3 AND outcome = 'pending'`, reason, rows.Micros(now), id)
 }
 
 // BeginRound has an export delivered to integrations again: a redelivery, or a release of held deliveries. It adds them
-// to the present round if no workflow was started for that yet, and begins the next round otherwise. It returns the
-// updated export. The error is ErrErased when the content was erased.
-func (tx *Tx) BeginRound(id int64, integrations []string, now, deliverTill time.Time) (*model.Export, error) {
+// to the present round if no workflow was started for that yet, and begins the next round otherwise. The moved deliveries
+// go on in it, with the attempts they had. It returns the updated export. The error is ErrErased when the content was
+// erased, and ErrStale when a moved delivery is not what it was.
+func (tx *Tx) BeginRound(id int64, integrations []string, now, deliverTill time.Time, moved ...*model.Delivery) (*model.Export, error) {
 	if err := tx.lockExport(id); err != nil {
 		return nil, err
 	}
@@ -171,17 +168,19 @@ func (tx *Tx) BeginRound(id int64, integrations []string, now, deliverTill time.
 	if !e.ErasedAt.IsZero() {
 		return nil, ErrErased
 	}
-	if e.DispatchedAt.IsZero() && e.Fault == "" {
-		if len(e.Integrations) > 0 {
-			e.Integrations = model.Distinct(append(e.Integrations, integrations...))
+	if len(e.Integrations) == 0 && len(integrations) > 0 { // it has somewhere to go now
+		if err := tx.sql.Run(`DELETE FROM deliveries WHERE export_id = $1 AND integration = ''`, id); err != nil {
+			return nil, err
 		}
+	}
+	if e.DispatchedAt.IsZero() && e.Fault == "" {
+		e.Integrations = model.Distinct(append(e.Integrations, integrations...))
 	} else {
-		// Only the present round's integrations are known: what it did not tell of yet must be known to be on its way.
-		for _, d := range e.Pending(nil) {
-			if slices.Contains(integrations, d.Integration) {
-				continue
-			}
-			if err := tx.InsertPendingDelivery(d); err != nil {
+		if !e.DispatchedAt.IsZero() { // what a gateway of an earlier version did not insert must be known to be on its way
+			others := slices.DeleteFunc(e.Missing(nil), func(d *model.Delivery) bool {
+				return d.Integration == "" || slices.Contains(integrations, d.Integration)
+			})
+			if err := insertPending(tx.sql, others); err != nil {
 				return nil, err
 			}
 		}
@@ -193,7 +192,19 @@ func (tx *Tx) BeginRound(id int64, integrations []string, now, deliverTill time.
 	err = tx.sql.Run(`UPDATE exports SET round = $1, integrations = $2, workflow_id = $3, dispatched_at = NULL,
 		dispatch_after = $4, deliver_till = $5, fault = '', unsettled = $6 WHERE id = $7`,
 		e.Round, joined(e.Integrations), e.WorkflowID, rows.Micros(now), rows.Micros(deliverTill), true, id)
-	return e, err
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range moved {
+		if ok, err := tx.UpdateDeliveryRound(d, e.Round, now); err != nil || !ok {
+			return nil, cmp.Or(err, ErrStale)
+		}
+	}
+	begun := make([]*model.Delivery, len(integrations))
+	for n, name := range integrations {
+		begun[n] = model.NewDelivery(e, name, e.Round, now)
+	}
+	return e, insertPending(tx.sql, begun)
 }
 
 // joined formats names of integrations for the column: sorted, each once, separated by spaces.

@@ -53,7 +53,7 @@ func TestGroupHoldsWhatStillWaits(t *testing.T) {
 			if err := tx.MarkDispatched(all[0].ID, 0, noon, "hris"); err != nil {
 				return err
 			}
-			if err := tx.MarkFault(all[1].ID, "invalid id"); err != nil {
+			if err := tx.MarkFault(all[1].ID, "invalid id", noon); err != nil {
 				return err
 			}
 			return tx.SkipRound(all[2])

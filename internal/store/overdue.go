@@ -28,9 +28,8 @@ func (db *DB) ListOverdue(ctx context.Context, outcome model.Outcome, before tim
 // unfinishedPage is how many exports are looked at for those that are not finished: few of them, or none, are.
 const unfinishedPage = 1000
 
-// ListUnfinished lists those of the next thousand exports after an ID that were dispatched before a time, and have an
-// integration without a delivery in the current round, or documents that are neither fetched nor given up. next is the
-// ID to continue after, 0 at the end.
+// ListUnfinished lists those of the next thousand exports after an ID that were dispatched before a time, and have
+// documents that are neither fetched nor given up. next is the ID to continue after, 0 at the end.
 func (db *DB) ListUnfinished(ctx context.Context, after int64, before time.Time) (found []int64, next int64, err error) {
 	last, err := rows.Query(ctx, db.reads, rows.Value[int64],
 		`SELECT id FROM exports WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2`, after, unfinishedPage-1)
@@ -43,10 +42,8 @@ func (db *DB) ListUnfinished(ctx context.Context, after int64, before time.Time)
 	}
 	found, err = rows.Query(ctx, db.reads, rows.Value[int64], `SELECT e.id FROM exports e
 		WHERE e.id > $1 AND e.id <= $2 AND e.dispatched_at < $3
-			AND (e.integrations <> '' AND length(e.integrations) - length(replace(e.integrations, ' ', '')) + 1 >
-					(SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND d.round = e.round)
-				OR e.attachments > 0 AND e.origin = 'received' AND e.attachments >
-					(SELECT count(*) FROM documents d WHERE d.export_id = e.id AND d.state <> 'fetching'))
+			AND e.attachments > 0 AND e.origin = 'received' AND e.attachments >
+				(SELECT count(*) FROM documents d WHERE d.export_id = e.id AND d.state <> 'fetching')
 		ORDER BY e.id`, after, until, rows.Micros(before))
 	return found, next, err
 }

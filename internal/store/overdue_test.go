@@ -116,8 +116,6 @@ func TestWhatIsUnfinished(t *testing.T) {
 		attached := func(e *model.Export) { e.Attachments = 1 }
 		lookedFor := noon.Add(time.Hour) // the IDs are of the present, which is later
 
-		first := dispatch(put("one of two has a row", asIs), noon, "crm", "hris")
-		deliver(first, "hris")
 		deliver(dispatch(put("both have", asIs), noon, "crm", "hris"), "crm", "hris")
 		dispatch(put("nobody to go to", asIs), noon)
 		put("not dispatched", asIs)
@@ -130,7 +128,8 @@ func TestWhatIsUnfinished(t *testing.T) {
 		})
 		again.Round = 1
 		dispatch(again, noon, "hris")
-		deliver(dispatch(put("documents not entered", attached), noon, "hris"), "hris")
+		first := dispatch(put("documents not entered", attached), noon, "hris")
+		deliver(first, "hris")
 		fetching := dispatch(put("document on its way", attached), noon, "hris")
 		document(fetching, model.Fetching)
 		deliver(fetching, "hris")
@@ -148,8 +147,7 @@ func TestWhatIsUnfinished(t *testing.T) {
 			}
 			return all
 		}
-		want := []string{"one of two has a row", "redelivered", "documents not entered", "document on its way"}
-		require.Equal(t, want, found(0))
-		require.Equal(t, want[1:], found(first.ID))
+		require.Equal(t, []string{"documents not entered", "document on its way"}, found(0))
+		require.Equal(t, []string{"document on its way"}, found(first.ID))
 	})
 }

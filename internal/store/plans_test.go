@@ -144,7 +144,7 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, err = db.ListDeletable(ctx, 7, at, at)
 	note(err)
-	_, _, err = db.ListSettled(ctx, 7)
+	_, err = db.LookUnsettled(ctx, 7)
 	note(err)
 	_, err = db.Health(ctx, model.Place{Tenant: "t", Integration: "i"})
 	note(err)

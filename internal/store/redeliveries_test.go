@@ -74,7 +74,7 @@ func TestSelections(t *testing.T) {
 			{"similar", to("crm", "hris-2", "my-hris")},
 			{"nobody", to()},
 			{"waiting", func(*store.Tx, *model.Export) error { return nil }},
-			{"refused", func(tx *store.Tx, e *model.Export) error { return tx.MarkFault(e.ID, "Temporal refuses it") }},
+			{"refused", func(tx *store.Tx, e *model.Export) error { return tx.MarkFault(e.ID, "Temporal refuses it", noon) }},
 			{"erased", func(tx *store.Tx, e *model.Export) error {
 				if err := to()(tx, e); err != nil {
 					return err

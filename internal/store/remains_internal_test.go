@@ -41,6 +41,7 @@ func TestRemainsLooksAtAllThatBelongsToATenant(t *testing.T) {
 		"audit",
 		// they are deleted with the tenant
 		"secret_uses", "refused_signatures", "remarks", "notification_counts", "notification_conditions", "quarters",
+		"event_subscriptions", "events",
 		// they are deleted with the integration
 		"integration_health", "integration_hours", "catch_ups",
 		// it is on its way, and ends within a day

@@ -25,9 +25,7 @@ func (db *DB) selected(s *model.Selection, after int64) conditions {
 	c.where = append(c.where, "e.erased_at IS NULL", "NOT e.quarantined")
 	c.args = append(c.args, s.Integration)
 	integration := fmt.Sprintf("$%d", len(c.args))
-	// One that waits for its workflow will be for all that its tenant has then.
-	missing := `(e.fault <> '' OR e.dispatched_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ` +
-		db.sql.Words("e.integrations", "w") + ` WHERE w.value = ` + integration + `))
+	missing := `(e.fault <> '' OR e.dispatched_at IS NOT NULL)
 		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id AND d.integration = ` + integration + `)`
 	outcomes := map[model.RedeliveryMode]string{
 		model.RedeliverFailed: "'failed', 'expired'", model.RedeliverAll: "'delivered', 'failed', 'expired'",
@@ -101,11 +99,9 @@ func (db *DB) countLeftOut(ctx context.Context, s *model.Selection) ([]model.Lef
 		return why, n, r.Scan(&why, &n)
 	}, `SELECT CASE WHEN erased THEN 'erased' WHEN quarantined THEN 'quarantined' WHEN stands = 'delivered' THEN 'received'
 			WHEN stands IN ('failed', 'expired') THEN 'failed' WHEN stands = 'held' THEN 'held'
-			WHEN stands IS NOT NULL THEN 'under_way' WHEN waits THEN 'waiting' WHEN addressed THEN 'under_way'
-			ELSE 'missing' END AS why, count(*) FROM (
+			WHEN stands IS NOT NULL THEN 'under_way' WHEN waits THEN 'waiting' ELSE 'missing' END AS why, count(*) FROM (
 		SELECT e.erased_at IS NOT NULL AS erased, e.quarantined AS quarantined, `+stands+` AS stands,
-			`+undispatched+` AS waits, e.fault = '' AND EXISTS (SELECT 1 FROM `+
-		db.sql.Words("e.integrations", "w")+` WHERE w.value = `+integration+`) AS addressed
+			`+undispatched+` AS waits
 		FROM exports e`+c.String()+`) left_out GROUP BY why`, c.args...)
 	if err != nil {
 		return nil, err

@@ -224,7 +224,7 @@ func TestRoundsAndDispatch(t *testing.T) {
 			return got
 		}
 		require.Zero(t, next("hris").Round, "a round that was not started takes the redelivery in")
-		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, noon) }))
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, noon, "hris") }))
 		n, _, err = db.Backlog(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, n)
@@ -252,7 +252,7 @@ func TestRoundsAndDispatch(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, n, "a workflow that was started is started once more")
 		require.Equal(t, 2, next("payroll").Round)
-		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkFault(e.ID, "Temporal refuses it") }))
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkFault(e.ID, "Temporal refuses it", noon) }))
 		n, _, err = db.Backlog(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, n)

@@ -10,57 +10,66 @@ import (
 // open is the condition on a delivery d that it is the last one at its integration, and not final.
 const open = `d.outcome IN ('pending', 'retrying', 'held') AND ` + latest
 
-// missing is the condition on an integration w of an export's round that no delivery to it is stored yet.
-const missing = `NOT EXISTS (SELECT 1 FROM deliveries m
-	WHERE m.export_id = e.id AND m.integration = w.value AND m.round = e.round)`
-
-// undelivered is the condition on an export e that it waits for Temporal, has a fault, has a delivery that is not final, or
-// has an integration without a delivery. integration is the argument that names the only one that counts; empty: all do.
-func (db *DB) undelivered(integration string) string {
-	named, ofDelivery, ofWord := "", "", ""
-	words := db.sql.Words("e.integrations", "w")
+// undelivered is the condition on an export e that it waits for Temporal, has a fault, or has a delivery that is not final.
+// integration is the argument that names the only one that counts; empty: all do.
+func undelivered(integration string) string {
+	waits, of := `e.dispatched_at IS NULL OR e.fault <> ''`, ""
 	if integration != "" {
-		ofDelivery, ofWord = " AND d.integration = "+integration, " AND w.value = "+integration
-		// one without integrations is for all that its tenant has when Temporal gets it
-		named = ` AND (e.integrations = '' OR EXISTS (SELECT 1 FROM ` + words + ` WHERE w.value = ` + integration + `))`
+		of = " AND d.integration = " + integration
+		waits = `e.fault <> '' AND EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id AND d.round = e.round` + of + `)`
 	}
 	// Counted, because PostgreSQL makes a hash table of all open deliveries for an EXISTS.
-	return `((e.dispatched_at IS NULL OR e.fault <> '') AND (e.fault = '' OR e.erased_at IS NULL)` + named + `
-		OR (SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND ` + open + ofDelivery + `) > 0
-		OR e.dispatched_at IS NOT NULL AND EXISTS (SELECT 1 FROM ` + words + ` WHERE ` + missing + ofWord + `))`
+	return `((` + waits + `) AND (e.fault = '' OR e.erased_at IS NULL)
+		OR (SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND ` + open + of + `) > 0)`
 }
 
 // undelivered adds the condition on an export e that it is not delivered yet, to an integration if that is named.
-func (c *conditions) undelivered(db *DB, integration string) {
+func (c *conditions) undelivered(integration string) {
 	if integration != "" {
 		c.args = append(c.args, integration)
 		integration = fmt.Sprintf("$%d", len(c.args))
 	}
-	c.where = append(c.where, "e.unsettled", db.undelivered(integration))
+	c.where = append(c.where, "e.unsettled", undelivered(integration))
 }
 
-// ListSettled lists those of the next MaxPage unsettled exports after an ID of which every delivery is final. next is
-// the ID to continue after, 0 at the end.
-func (db *DB) ListSettled(ctx context.Context, after int64) (settled []int64, next int64, err error) {
+// incomplete is the condition on an export e that deliveries of its round are not there: a gateway of an earlier version,
+// which inserts each with its first attempt, accepted it or began its round.
+const incomplete = `(e.erased_at IS NULL AND e.fault = '' AND (SELECT count(*) FROM deliveries d
+	WHERE d.export_id = e.id AND d.round = e.round) < length(e.integrations) - length(replace(e.integrations, ' ', '')) + 1
+	AND (e.integrations <> '' OR e.dispatched_at IS NULL))`
+
+// Unsettled is a page of the unsettled exports, as IDs.
+type Unsettled struct {
+	Settled    []int64 // of these every delivery is final
+	Incomplete []int64 // a gateway of an earlier version did not insert all of their deliveries
+	Next       int64   // the ID to continue after; 0 at the end
+}
+
+// LookUnsettled looks at the next MaxPage unsettled exports after an ID.
+func (db *DB) LookUnsettled(ctx context.Context, after int64) (u Unsettled, err error) {
 	type found struct {
-		id          int64
-		undelivered bool
+		id                      int64
+		undelivered, incomplete bool
 	}
 	// Materialized, because PostgreSQL would look at all unsettled exports for one page of them.
-	page, err := rows.Query(ctx, db.reads, func(r row) (f found, err error) { return f, r.Scan(&f.id, &f.undelivered) },
-		`WITH page AS MATERIALIZED (SELECT id, dispatched_at, fault, erased_at, round, integrations FROM exports
+	page, err := rows.Query(ctx, db.reads, func(r row) (f found, err error) {
+		return f, r.Scan(&f.id, &f.undelivered, &f.incomplete)
+	}, `WITH page AS MATERIALIZED (SELECT id, dispatched_at, fault, erased_at, origin, round, integrations FROM exports
 			WHERE unsettled AND id > $1 ORDER BY id LIMIT $2)
-		SELECT e.id, `+db.undelivered("")+` FROM page e ORDER BY e.id`,
+		SELECT e.id, `+undelivered("")+`, `+incomplete+` FROM page e ORDER BY e.id`,
 		after, MaxPage)
 	for _, f := range page {
-		if !f.undelivered {
-			settled = append(settled, f.id)
+		switch {
+		case f.incomplete:
+			u.Incomplete = append(u.Incomplete, f.id)
+		case !f.undelivered:
+			u.Settled = append(u.Settled, f.id)
 		}
 	}
 	if len(page) == MaxPage {
-		next = page[len(page)-1].id
+		u.Next = page[len(page)-1].id
 	}
-	return settled, next, err
+	return u, err
 }
 
 // SettleExports notes that every delivery of some exports, at most MaxPage, is final. It leaves out those of which that
@@ -77,6 +86,6 @@ func (tx *Tx) SettleExports(ids []int64) error {
 func (tx *Tx) settle(ids []int64) (statement string, args []any) {
 	in, args := oneOf(ids)
 	return fmt.Sprintf(`UPDATE exports SET unsettled = $%d WHERE id IN (SELECT e.id FROM exports e
-		WHERE e.id IN (%s) AND NOT %s ORDER BY e.id%s)`,
-		len(args)+1, in, tx.db.undelivered(""), tx.sql.SkipLocked()), append(args, false)
+		WHERE e.id IN (%s) AND NOT %s AND NOT %s ORDER BY e.id%s)`,
+		len(args)+1, in, undelivered(""), incomplete, tx.sql.SkipLocked()), append(args, false)
 }

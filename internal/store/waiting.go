@@ -29,9 +29,8 @@ const countedExports = 2000
 // overdueAfter is how long after its next step was due a delivery counts as overdue.
 const overdueAfter = time.Minute
 
-// CountUndelivered counts the deliveries to each integration that are not final. What waits for Temporal and is for all
-// integrations that its tenant has then is counted at the place without an integration. While more than 2,000 exports
-// are unsettled, it returns what UpdateWaiting stored last.
+// CountUndelivered counts the deliveries to each integration that are not final. While more than 2,000 exports are
+// unsettled, it returns what UpdateWaiting stored last.
 func (db *DB) CountUndelivered(ctx context.Context, now time.Time) (map[model.Place]Waiting, error) {
 	more, err := rows.Query(ctx, db.reads, rows.Value[int64],
 		`SELECT id FROM exports WHERE unsettled ORDER BY id LIMIT 1 OFFSET $1`, countedExports)
@@ -53,21 +52,15 @@ func scanWaiting(r row) (at model.Place, w Waiting, err error) {
 // at most until.
 func (db *DB) CountUndeliveredOf(ctx context.Context, after, until int64, now time.Time) (map[model.Place]Waiting, error) {
 	// A cross join has SQLite look up the deliveries of each export, rather than all open ones.
-	words := db.sql.Words("e.integrations", "w")
-	return rows.QueryMap(ctx, db.reads, scanWaiting, fmt.Sprintf(`WITH page AS MATERIALIZED (SELECT id, tenant, origin,
-			received_at, deliver_till, dispatched_at, dispatch_after, fault, quarantined, round, integrations, attachments,
-			documents_till FROM exports WHERE unsettled AND id > $1 AND id <= $2 ORDER BY id LIMIT %d)
+	return rows.QueryMap(ctx, db.reads, scanWaiting, fmt.Sprintf(`WITH page AS MATERIALIZED (SELECT id, origin, received_at, deliver_till, dispatched_at,
+			quarantined, attachments, documents_till FROM exports WHERE unsettled AND id > $1 AND id <= $2 ORDER BY id LIMIT %d)
 		SELECT tenant, integration, count(*), CAST(sum(held) AS BIGINT), CAST(sum(CASE WHEN due < $3 THEN 1 ELSE 0 END) AS BIGINT),
 			min(since), min(ends) FROM (
-		SELECT e.tenant, d.integration, CASE WHEN d.held_since IS NOT NULL AND NOT e.quarantined THEN 1 ELSE 0 END AS held,
+		SELECT d.tenant, d.integration, CASE WHEN d.held_since IS NOT NULL AND NOT e.quarantined THEN 1 ELSE 0 END AS held,
 			CASE WHEN d.outcome <> 'held' AND e.dispatched_at IS NOT NULL THEN coalesce(d.next_at, `+firstStep+`) END AS due,
 			CASE d.round WHEN 0 THEN e.received_at ELSE d.created_at END AS since,
-			CASE WHEN d.outcome <> 'held' OR e.origin <> 'received' THEN e.deliver_till END AS ends
+			CASE WHEN d.outcome <> 'held' AND NOT e.quarantined OR e.origin <> 'received' THEN e.deliver_till END AS ends
 			FROM page e CROSS JOIN deliveries d WHERE d.export_id = e.id AND `, countedExports)+open+`
-		UNION ALL SELECT e.tenant, w.value, 0, `+firstStep+`, `+roundSince+`, `+ends+` FROM page e, `+words+`
-			WHERE e.fault = '' AND `+missing+`
-		UNION ALL SELECT e.tenant, '', 0, NULL, `+roundSince+`, `+ends+` FROM page e
-			WHERE e.integrations = '' AND `+undispatched+`
 		) waiting GROUP BY tenant, integration`, after, until, rows.Micros(now.Add(-overdueAfter)))
 }
 
@@ -102,9 +95,6 @@ func (tx *Tx) UpdateWaiting(before, now map[model.Place]Waiting) error {
 	return nil
 }
 
-// roundSince is since when the current round of an export e waits.
-const roundSince = `CASE e.round WHEN 0 THEN e.received_at ELSE coalesce(e.dispatched_at, e.dispatch_after) END`
-
 // firstStep is when the first attempt of the current round of an export e should be made; null: it has no workflow yet. At
 // once or, where it waits for documents, when they are here, and at their end at the latest. When they came is not
 // stored: a workflow finds that within two minutes.
@@ -112,10 +102,6 @@ var firstStep = fmt.Sprintf(`CASE WHEN e.dispatched_at IS NULL OR e.attachments 
 	WHEN e.attachments > (SELECT count(*) FROM documents o WHERE o.export_id = e.id AND o.state IN ('fetched', 'given_up'))
 		THEN e.documents_till
 	ELSE e.dispatched_at + %d END`, (2 * time.Minute).Microseconds())
-
-// ends selects when deliveries of an export e that are not stored yet are given up; null: never, because deliveries in
-// quarantine are held.
-const ends = `CASE WHEN NOT e.quarantined THEN e.deliver_till END`
 
 // Add returns the sum of both.
 func (w Waiting) Add(other Waiting) Waiting {

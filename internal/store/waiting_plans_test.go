@@ -18,17 +18,17 @@ import (
 // row yet. The planner then knows how many there are.
 func fillWaiting(t *testing.T, db *DB) {
 	t.Helper()
-	const n = `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000) `
+	const n = `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 60000) `
 	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
 		return tx.sql.RunAll([]string{
 			`INSERT INTO exports (id, tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt,
 				received_at, documents_till, deliver_till, round, integrations, workflow_id, dispatched_at, dispatch_after,
 				fault, unsettled)
-			` + n + `SELECT n, 't', 'u-' || n, TRUE, 'received', $1, 0, '', 0, '', n, n, n, 0, 'i', '', n, n, '', n % 10 < 3 FROM n`,
+			` + n + `SELECT n, 't', 'u-' || n, TRUE, 'received', $1, 0, '', 0, '', n, n, n, 0, 'i', '', n, n, '', n % 30 < 3 FROM n`,
 			`INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
 				held_since, created_at, updated_at)
-			` + n + `SELECT n, 't', 'i', 0, CASE n % 10 WHEN 1 THEN 'held' WHEN 2 THEN 'retrying' ELSE 'delivered' END,
-				'', '', 0, n < 0, CASE n % 10 WHEN 1 THEN n END, n, n FROM n WHERE n % 10 > 0 AND length($1) = 0`,
+			` + n + `SELECT n, 't', 'i', 0, CASE n % 30 WHEN 0 THEN 'pending' WHEN 1 THEN 'held' WHEN 2 THEN 'retrying' ELSE 'delivered' END,
+				'', '', 0, n < 0, CASE n % 30 WHEN 1 THEN n END, n, n FROM n WHERE length($1) = 0`,
 		}, []byte{})
 	}))
 	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { return tx.sql.Run(`ANALYZE`) }))
@@ -67,11 +67,14 @@ func TestQuestionsAboutManyWaitingExportsReadNoTable(t *testing.T) {
 		fillWaiting(t, db)
 		var all []asked
 		observe(db, func(q string, args []any) { all = append(all, asked{q, args}) }, nil)
-		settled, next, err := db.ListSettled(t.Context(), 0)
+		page, err := db.LookUnsettled(t.Context(), 0)
 		require.NoError(t, err)
-		require.Empty(t, settled)
+		require.Empty(t, page.Settled)
 		for _, ask := range []func() error{
-			func() error { _, err := db.CountUndeliveredOf(t.Context(), 0, next, time.UnixMicro(0)); return err },
+			func() error {
+				_, err := db.CountUndeliveredOf(t.Context(), 0, page.Next, time.UnixMicro(0))
+				return err
+			},
 			func() error { _, err := db.CountUndelivered(t.Context(), time.UnixMicro(0)); return err },
 			func() error { _, err := db.ListHeldPlaces(t.Context()); return err },
 			func() error { _, err := db.OldestWaiting(t.Context()); return err },
@@ -120,8 +123,9 @@ func TestWhatManyExportsWaitForIsStored(t *testing.T) {
 		update(nil, before)
 		counted := map[model.Place]Waiting{}
 		for after := int64(0); ; {
-			_, next, err := db.ListSettled(t.Context(), after)
+			looked, err := db.LookUnsettled(t.Context(), after)
 			require.NoError(t, err)
+			next := looked.Next
 			until := next
 			if next == 0 {
 				until = math.MaxInt64

@@ -80,5 +80,5 @@ func (t *Trigger) help(tx *store.Tx, a *model.JobApplication, s *model.Step) (*m
 		return e, err
 	}
 	e.Fault = nobody
-	return e, tx.MarkFault(e.ID, nobody)
+	return e, tx.MarkFault(e.ID, nobody, e.ReceivedAt)
 }

@@ -150,12 +150,12 @@ func (p view) Headline(e *exportPage) (string, error) {
 		return s.say("HeadErased"), s.err
 	case e.Quarantined:
 		return s.say("HeadQuarantined"), s.err
-	case e.Fault != "" && e.DispatchedAt.IsZero():
-		return s.say("HeadFault"), s.err
 	case e.Fault != "":
-		return s.say("HeadUnaddressed"), s.err
+		return s.say("HeadFault"), s.err
 	case len(current) == 0:
 		return s.say("HeadWaits"), s.err
+	case current[0].Integration == "":
+		return s.say("HeadUnaddressed"), s.err
 	}
 	var sentences []string
 	for _, outcome := range []model.Outcome{model.Delivered, model.Failed, model.Expired, model.Held, model.Pending} {

@@ -204,6 +204,7 @@ func TestAnExportThatWasDeliveredToNobody(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	e := inbox.NewExport("globex", uuid(1), []byte(`{"candidate":{}}`), b.Clock.Now())
+	e.ForNobody = true
 	b.Write(t, func(tx *store.Tx) error {
 		if _, err := inbox.Insert(tx, e); err != nil {
 			return err

@@ -80,7 +80,7 @@ func TestARefusedRoundHidesNoOtherDelivery(t *testing.T) {
 		if _, err := tx.BeginRound(e.ID, []string{"ats"}, b.Clock.Now(), e.DeliverTill); err != nil {
 			return err
 		}
-		return tx.MarkFault(e.ID, "Temporal refuses the id of its workflow")
+		return tx.MarkFault(e.ID, "Temporal refuses the id of its workflow", b.Clock.Now())
 	})
 	text := b.see(ops, "/exports/acme/"+uuid(1), http.StatusOK)
 	require.Contains(t, text, "Temporal refuses the id of its workflow")

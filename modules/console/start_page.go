@@ -178,7 +178,7 @@ func showStart(v *visitor) error {
 	if err := v.get("/v1/failures", nil, &failed); err != nil {
 		return err
 	}
-	shown.Failures = slices.DeleteFunc(failed.Items, func(f failures) bool { return !within(f.Tenant) })
+	shown.Failures = slices.DeleteFunc(failed.Items, func(f failures) bool { return !within(f.Tenant) || f.Integration == "" })
 	var err error
 	if shown.Lost, err = v.lostDocuments(of); err != nil {
 		return err

@@ -184,6 +184,9 @@ func (e *export) Tried() (all []tried) {
 	rounds := slices.Clone(e.Deliveries)
 	slices.SortStableFunc(rounds, func(a, b api.DeliveryDetail) int { return a.Round - b.Round })
 	for _, d := range rounds {
+		if d.Integration == "" { // there was none
+			continue
+		}
 		n := slices.IndexFunc(all, func(t tried) bool { return t.Integration == d.Integration })
 		if n < 0 {
 			n, all = len(all), append(all, tried{Integration: d.Integration})

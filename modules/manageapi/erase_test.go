@@ -117,7 +117,7 @@ func TestFaultyExportIsErased(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	e := b.export("acme", "u-1")
-	b.Write(t, func(tx *store.Tx) error { return tx.MarkFault(e.ID, "Temporal refuses its workflow") })
+	b.Write(t, func(tx *store.Tx) error { return tx.MarkFault(e.ID, "Temporal refuses its workflow", gatewaytest.Noon) })
 	b.must(http.StatusOK, http.MethodPost, "/v1/tenants/acme/exports/u-1/erase", "")
 
 	e = b.export("acme", "u-2")
@@ -130,7 +130,7 @@ func TestFaultyExportIsErased(t *testing.T) {
 			Outcome: model.Pending, CreatedAt: gatewaytest.Noon, UpdatedAt: gatewaytest.Noon}); err != nil {
 			return err
 		}
-		return tx.MarkFault(e.ID, "Temporal refuses its workflow")
+		return tx.MarkFault(e.ID, "Temporal refuses its workflow", gatewaytest.Noon)
 	})
 	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-2/erase", "", http.StatusConflict),
 		"not finished: its delivery to hris is held;")

@@ -70,7 +70,6 @@ func listExports(r *rest.Request) ([]any, string, error) {
 		item.Fetched = documents[e.ID].Fetched
 		item.JobApplication, item.Step = triggers[e.ID].Application, triggers[e.ID].Step
 		of := deliveries[e.ID]
-		of = append(of, e.Pending(of)...)
 		for _, d := range of {
 			item.Deliveries = append(item.Deliveries, waitingOf(e, d, of, waits))
 		}

@@ -117,7 +117,6 @@ func detailOf(r *rest.Request, e *model.Export) (detail api.ExportDetail, err er
 	if err != nil {
 		return detail, err
 	}
-	deliveries = append(deliveries, e.Pending(deliveries)...)
 	waits, err := r.Gateway.Runtime.Waits(r.Context(), r.Gateway.Config, r.Now(), e)
 	if err != nil {
 		return detail, err

@@ -161,7 +161,7 @@ func TestStatesOfDispatch(t *testing.T) {
 				return err
 			}
 		}
-		return tx.MarkFault(faulty.ID, "Temporal refuses its workflow")
+		return tx.MarkFault(faulty.ID, "Temporal refuses its workflow", gatewaytest.Noon)
 	})
 	list := get[listed](b, "/v1/exports")
 	require.Equal(t, "fault", list.Items[0].State)
@@ -205,8 +205,8 @@ func TestPendingIsShown(t *testing.T) {
 	for _, e := range []shown{get[shown](b, "/v1/tenants/acme/exports/u-1"),
 		get[struct{ Items []shown }](b, "/v1/exports").Items[0]} {
 		require.Len(t, e.Deliveries, 2)
-		require.Equal(t, "crm", e.Deliveries[1].Integration)
-		require.Equal(t, "pending", e.Deliveries[1].Outcome)
+		require.Equal(t, "crm", e.Deliveries[0].Integration)
+		require.Equal(t, "pending", e.Deliveries[0].Outcome)
 	}
 	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", `{"integrations":["crm"]}`,
 		http.StatusServiceUnavailable), "under way")

@@ -62,7 +62,7 @@ func presentRound(r *rest.Request) (*model.Export, []string, error) {
 	}
 	deliveries, err := r.DB.ListDeliveries(r.Context(), e.ID)
 	names := []string{}
-	for _, d := range append(deliveries, e.Pending(deliveries)...) {
+	for _, d := range deliveries {
 		if d.Round == e.Round {
 			names = append(names, d.Integration)
 		}

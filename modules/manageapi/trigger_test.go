@@ -111,9 +111,9 @@ func TestAnExportOfAHelperToNobody(t *testing.T) {
 		require.Equal(t, []string{all[0].Key}, ids(b, acme+"/exports?undelivered=true"))
 		require.Equal(t, []string{"acme: exports that go nowhere, each for the reason that its page says: 1"},
 			get[statusAnswer](b, "/v1/status").needs(model.NeedFaulty))
-		settled, _, err := b.Runtime.Store().ListSettled(t.Context(), 0)
+		unsettled, err := b.Runtime.Store().LookUnsettled(t.Context(), 0)
 		require.NoError(t, err)
-		require.Empty(t, settled, "it would be in no list")
+		require.Empty(t, unsettled.Settled, "it would be in no list")
 		b.must(http.StatusOK, http.MethodPost, acme+"/exports/"+all[0].Key+"/erase", "")
 		require.Empty(t, ids(b, acme+"/exports?undelivered=true"))
 		require.Empty(t, get[statusAnswer](b, "/v1/status").needs(model.NeedFaulty))
@@ -129,6 +129,7 @@ func TestExportsOfATenantWithoutIntegration(t *testing.T) {
 		grouped := inbox.NewExport("idle", "u-2", []byte(`{"candidate":{"a":1}}`), gatewaytest.Noon)
 		b.Write(t, func(tx *store.Tx) error {
 			for _, e := range []*model.Export{alone, grouped} {
+				e.ForNobody = true
 				if _, err := inbox.Insert(tx, e); err != nil {
 					return err
 				}
@@ -140,12 +141,13 @@ func TestExportsOfATenantWithoutIntegration(t *testing.T) {
 			return cmp.Or(err, tx.MarkGroupDispatched(grouped.ID, b.Clock.Now()))
 		})
 		const idle = "/v1/tenants/idle"
-		require.ElementsMatch(t, []string{"u-1", "u-2"}, ids(b, idle+"/exports?undelivered=true"))
+		require.ElementsMatch(t, []string{"u-1", "u-2"}, ids(b, idle+"/exports?outcome=failed"))
 		needs := func() []string { return get[statusAnswer](b, "/v1/status").needs(model.NeedUnaddressed) }
 		require.Equal(t, []string{"idle: exports were not delivered, because it had no integration when they came: 2; add one, then " +
 			"redeliver them"}, needs())
 		require.Empty(t, get[statusAnswer](b, "/v1/status").needs(model.NeedFaulty))
-		require.Contains(t, b.must(http.StatusOK, http.MethodGet, idle+"/exports/u-1", "").body, `"fault":"it was not delivered, because its tenant had no integration`)
+		require.Contains(t, b.must(http.StatusOK, http.MethodGet, idle+"/exports/u-1", "").body,
+			`"reason":"it was not delivered, because its tenant had no integration`)
 		b.Reconfigure(func(c *config.Config) {
 			c.Tenants["idle"].Integrations = []model.Integration{{Tenant: "idle", Name: "hris", URL: "https://hr.idle.example/" + urlPath,
 				Secret: secretKey, Documents: model.Rehost}}

@@ -80,6 +80,7 @@ func (in *intake) examine(head headers) (e *model.Export, result string) {
 	in.deviations = deviations
 	e.Link, e.ExportContext = head.link, head.exportContext
 	e.Integrations = model.Distinct(in.tenant.IntegrationNames())
+	e.ForNobody = len(e.Integrations) == 0
 	e.CandidateID, e.Attachments, e.Hops = doc.CandidateID, min(len(doc.Attachments), in.MaxAttachments), hops
 	return e, ""
 }

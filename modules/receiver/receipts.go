@@ -88,7 +88,7 @@ func (h *Receiver) serveReceipt(w http.ResponseWriter, r *http.Request, id strin
 	}
 	s := status{receipt: receipt{e.Receipt, hexOf(e.SHA256), e.ReceivedAt}, Quarantined: e.Quarantined,
 		Deliveries: []deliveryStatus{}}
-	for _, d := range model.LatestDeliveries(append(deliveries, e.Pending(deliveries)...)) {
+	for _, d := range model.LatestDeliveries(deliveries) {
 		s.Deliveries = append(s.Deliveries, deliveryStatus{d.Integration, d.Outcome, d.Attempts, d.UpdatedAt})
 	}
 	s.Documents.Referenced = e.Attachments

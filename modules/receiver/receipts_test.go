@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -55,6 +56,9 @@ type status struct {
 func TestReceiptTellsWhatBecameOfTheExport(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
+	b.Reconfigure(func(c *config.Config) {
+		c.Tenants["acme"].Integrations = []model.Integration{{Tenant: "acme", Name: "hris"}}
+	})
 	accepted := b.send(request{uuid: "u-1", body: full, more: http.Header{"Link": {"https://service.example/c/zoe"}}})
 	kept := requireReceipt(t, accepted, http.StatusAccepted)
 	ask := func() (s status) {
@@ -69,8 +73,8 @@ func TestReceiptTellsWhatBecameOfTheExport(t *testing.T) {
 	}
 	s := ask()
 	require.Equal(t, kept, s.receipt)
-	require.NotNil(t, s.Deliveries, "an empty list is a list, too")
-	require.Empty(t, s.Deliveries)
+	require.Len(t, s.Deliveries, 1)
+	require.Equal(t, "pending", s.Deliveries[0].Outcome)
 	require.Equal(t, struct{ Referenced, Fetched, GivenUp int }{2, 0, 0}, s.Documents)
 
 	id := b.Exports(t)[0].ID

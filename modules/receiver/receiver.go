@@ -267,6 +267,9 @@ func (in *intake) accept(e *model.Export) (result string) {
 		if in.Gateway.Runtime.Bodies.Remember(e) {
 			metrics.SameBody(e.Tenant)
 		}
+		if e.ForNobody {
+			metrics.Delivery(e.Tenant, "", model.ClassOurFault)
+		}
 		status, result = http.StatusAccepted, "accepted"
 		if e.Quarantined {
 			result = "quarantined"

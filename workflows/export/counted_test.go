@@ -81,11 +81,7 @@ func TestHeldIsCountedOnce(t *testing.T) {
 		if err := tx.MarkDispatched(e.ID, e.Round, b.Clock(), "hris"); err != nil {
 			return err
 		}
-		next, err := tx.BeginRound(e.ID, []string{"hris"}, b.Clock(), b.Clock().Add(model.DeliveryWindow))
-		if err != nil {
-			return err
-		}
-		_, err = tx.UpdateDeliveryRound(b.delivery(e), next.Round, b.Clock())
+		next, err := tx.BeginRound(e.ID, []string{"hris"}, b.Clock(), b.Clock().Add(model.DeliveryWindow), b.delivery(e))
 		e = next
 		return err
 	}))

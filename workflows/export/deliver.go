@@ -87,17 +87,6 @@ func (a *Activities) planned(d *model.Delivery) nextState {
 	return nextState{}
 }
 
-// begunAt returns since when a delivery of the current round that is not stored yet is for its integration.
-func (a *Activities) begunAt(e *model.Export) time.Time {
-	switch {
-	case e.Origin == model.Triggered && e.Round == 0:
-		return e.ReceivedAt // however late it is dispatched
-	case !e.DispatchedAt.IsZero():
-		return e.DispatchedAt
-	}
-	return a.Now()
-}
-
 // triedIn returns the document mode in which an export was attempted at an integration before; empty: it was not.
 func triedIn(former []*model.Delivery, integration string) (mode model.DocumentMode) {
 	for _, d := range former {

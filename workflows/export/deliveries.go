@@ -3,7 +3,6 @@ package export
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -139,7 +138,7 @@ func (r *delivering) refresh(ctx context.Context) (map[place]time.Time, error) {
 	return due, nil
 }
 
-// list reads the deliveries of the round, also those that are not stored yet.
+// list reads the deliveries of the round. Those that a gateway of an earlier version did not insert it inserts.
 func (r *delivering) list(ctx context.Context) (members []member, err error) {
 	exports, err := r.a.Store.ExportsByID(ctx, r.part.Exports)
 	if err != nil {
@@ -161,9 +160,13 @@ func (r *delivering) list(ctx context.Context) (members []member, err error) {
 			if len(r.part.To) > 0 { // it may be that the store does not know yet whom its workflow was started for
 				e.Integrations = r.part.To
 			}
-			for _, d := range e.Missing(all) {
-				d.CreatedAt = r.a.begunAt(e)
-				all = append(all, d)
+			if len(e.Missing(all)) > 0 {
+				if err := r.a.Store.Write(ctx, func(tx *store.Tx) error { return tx.CompleteRound(e) }); err != nil {
+					return nil, err
+				}
+				if all, err = r.a.Store.ListDeliveries(ctx, e.ID); err != nil {
+					return nil, err
+				}
 			}
 		}
 		for _, d := range all {
@@ -244,10 +247,7 @@ func (r *delivering) current(ctx context.Context, of place) (member, error) {
 		return member{}, err
 	}
 	stored, err := r.a.Store.Delivery(ctx, of.export, of.integration, of.round)
-	switch {
-	case errors.Is(err, store.ErrNotFound) && d.Read.IsZero(): // it is not stored yet
-		return member{now, &d}, nil
-	case err != nil:
+	if err != nil {
 		return member{}, err
 	}
 	stored.Till, stored.Documents = d.Till, cmp.Or(stored.Documents, d.Documents)

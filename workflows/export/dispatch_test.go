@@ -258,7 +258,7 @@ func TestStartThatIsCutOffByTheEnd(t *testing.T) {
 func TestWhatIsStartedAlreadyIsNoted(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	e := b.accept("u-1")
+	e := b.take("u-1", `{"candidate":{}}`, func(e *model.Export) { e.Integrations = []string{"crm", "old"} })
 	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Exports: []int64{e.ID}, To: []string{"crm", "old"}})
 	require.NoError(t, err)
 	b.advance(time.Minute)

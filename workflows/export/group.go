@@ -20,7 +20,7 @@ func (d *Dispatcher) group(ctx context.Context, c *config.Config, exports []*mod
 	exports = slices.DeleteFunc(slices.Clone(exports), func(e *model.Export) bool {
 		tenant, ok := c.Tenant(e.Tenant)
 		if ok && len(e.Integrations) == 0 {
-			e.Integrations = integrationsOf(tenant)
+			e.Integrations = tenant.IntegrationNames()
 		}
 		return !ok // the sweep postpones it
 	})

@@ -201,7 +201,9 @@ func (r *Redeliverer) find(ctx context.Context, id int64, late time.Time, fetche
 	if err != nil {
 		return err
 	}
-	deliveries = append(deliveries, e.Pending(deliveries)...)
+	if len(e.Missing(deliveries)) > 0 { // they are overdue from then on
+		return r.Store.Write(ctx, func(tx *store.Tx) error { return tx.CompleteRound(e) })
+	}
 	var lost, ended []*model.Delivery
 	for _, d := range deliveries {
 		if d.Outcome.Final() || d.Parked || model.LatestDelivery(deliveries, d.Integration) != d {
@@ -392,7 +394,6 @@ func (r *Redeliverer) Leave(ctx context.Context, e *model.Export, workflow strin
 	if err != nil {
 		return err
 	}
-	deliveries = append(deliveries, e.Pending(deliveries)...)
 	open := slices.DeleteFunc(slices.Clone(deliveries), func(d *model.Delivery) bool {
 		return d.Outcome.Final() || d.Parked || model.LatestDelivery(deliveries, d.Integration) != d ||
 			e.RoundWorkflowID(d.Round) != workflow

@@ -183,8 +183,7 @@ func TestInlineWaitsForTheDocuments(t *testing.T) {
 	_, wait, class := b.deliver(e)
 	require.Equal(t, "documents_missing", class)
 	require.InDelta(t, 10*time.Second, wait, float64(2*time.Second))
-	_, err = b.Store.Delivery(t.Context(), e.ID, "hris", 0)
-	require.ErrorIs(t, err, store.ErrNotFound, "a wait was taken for an attempt")
+	require.Equal(t, model.Pending, b.delivery(e).Outcome, "a wait was taken for an attempt")
 	answer = http.StatusOK
 	b.advance(time.Minute)
 	_, err = b.Archive.Fetch(t.Context(), e)
@@ -314,8 +313,7 @@ func TestTriggeredExportWaitsForTheScan(t *testing.T) {
 		require.Equal(t, "documents_scanning", class, mode)
 		require.InDelta(t, 2, wait.Seconds(), 0.5, mode)
 		require.Zero(t, b.asked.Load(), mode)
-		_, err := b.Store.Delivery(t.Context(), e.ID, "hris", 0)
-		require.ErrorIs(t, err, store.ErrNotFound, "a wait was taken for an attempt")
+		require.Equal(t, model.Pending, b.delivery(e).Outcome, "a wait was taken for an attempt")
 		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
 			_, err := tx.FinishScan(document, "", b.Clock())
 			return err

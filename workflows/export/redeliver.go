@@ -83,7 +83,6 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 	if err != nil {
 		return Redelivery{}, err
 	}
-	deliveries = append(deliveries, e.Pending(deliveries)...)
 	var res Redelivery
 	var gone []*model.Delivery
 	for _, name := range integrations {

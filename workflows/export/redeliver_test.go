@@ -327,7 +327,7 @@ func TestWhatTemporalRefusedIsRedelivered(t *testing.T) {
 	t.Parallel()
 	b := newLossFixture(t)
 	e := b.accept("u-1")
-	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkFault(e.ID, "Temporal refuses its workflow") }))
+	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkFault(e.ID, "Temporal refuses its workflow", b.Clock()) }))
 	res, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", []string{"hris"}, func(*store.Tx, export.Redelivery) error { return nil })
 	require.NoError(t, err)
 	require.Equal(t, export.Redelivery{Round: 1, Started: []string{"hris"}}, res)

@@ -1,7 +1,6 @@
 package export
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,27 +33,14 @@ func (r *Redeliverer) begin(ctx context.Context, e *model.Export, integrations [
 func beginRound(tx *store.Tx, e *model.Export, integrations []string, moved []*model.Delivery, more bool,
 	now time.Time) (next *model.Export, err error) {
 	if more {
-		next, err = nextRound(tx, e, integrations, now)
+		next, err = nextRound(tx, e, integrations, now, moved...)
 	} else {
-		next, err = tx.BeginRound(e.ID, integrations, now, e.DeliverTill)
+		next, err = tx.BeginRound(e.ID, integrations, now, e.DeliverTill, moved...)
 	}
-	if err != nil {
-		return nil, err
+	if errors.Is(err, store.ErrStale) {
+		return nil, errMoved
 	}
-	for _, d := range moved {
-		if err := tx.InsertPendingDelivery(d); err != nil { // it may not have been written yet
-			return nil, err
-		}
-		if ok, err := tx.UpdateDeliveryRound(d, next.Round, now); err != nil || !ok {
-			return nil, cmp.Or(err, errMoved)
-		}
-	}
-	for _, name := range integrations { // those that were not moved: of an old export FindLost finds nothing else
-		if err := tx.InsertPendingDelivery(model.NewDelivery(e, name, next.Round, now)); err != nil {
-			return nil, err
-		}
-	}
-	return next, nil
+	return next, err
 }
 
 // errMoved means that a delivery is not what it was a moment ago: another request or node began its next round, or
@@ -63,11 +49,11 @@ var errMoved = errors.New("the delivery was moved or written meanwhile")
 
 // nextRound begins the next round of an export for integrations, with another 72 hours, and extends the links to its
 // documents by 96 hours from now. A triggered export keeps its end, and that of its documents.
-func nextRound(tx *store.Tx, e *model.Export, integrations []string, now time.Time) (*model.Export, error) {
+func nextRound(tx *store.Tx, e *model.Export, integrations []string, now time.Time, moved ...*model.Delivery) (*model.Export, error) {
 	if e.Origin == model.Triggered {
-		return tx.BeginRound(e.ID, integrations, now, e.DocumentsTill)
+		return tx.BeginRound(e.ID, integrations, now, e.DocumentsTill, moved...)
 	}
-	next, err := tx.BeginRound(e.ID, integrations, now, now.Add(model.DeliveryWindow))
+	next, err := tx.BeginRound(e.ID, integrations, now, now.Add(model.DeliveryWindow), moved...)
 	if err != nil {
 		return nil, err
 	}

@@ -45,17 +45,20 @@ func (s *settler) settle(ctx context.Context) error {
 			s.stored = nil // another node stores it
 			return err
 		}
-		settled, next, err := d.Store.ListSettled(ctx, after)
+		found, err := d.Store.LookUnsettled(ctx, after)
 		if err != nil {
 			return err
 		}
-		if len(settled) > 0 {
-			if err := d.write(ctx, func(tx *store.Tx) error { return tx.SettleExports(settled) }); err != nil {
+		if len(found.Settled) > 0 {
+			if err := d.write(ctx, func(tx *store.Tx) error { return tx.SettleExports(found.Settled) }); err != nil {
 				return err
 			}
 		}
-		until := next
-		if next == 0 {
+		if err := s.complete(ctx, found.Incomplete); err != nil {
+			return err
+		}
+		until := found.Next
+		if until == 0 {
 			until = math.MaxInt64
 		}
 		page, err := d.Store.CountUndeliveredOf(ctx, after, until, d.Now())
@@ -65,17 +68,46 @@ func (s *settler) settle(ctx context.Context) error {
 		for at, w := range page {
 			waiting[at] = waiting[at].Add(w)
 		}
-		if next == 0 {
+		if found.Next == 0 {
 			break
 		}
 		if !wait.For(ctx, 9*time.Since(began)) {
 			return ctx.Err()
 		}
-		after = next
+		after = found.Next
 	}
 	err := d.write(ctx, func(tx *store.Tx) error { return tx.UpdateWaiting(s.stored, waiting) })
 	if err == nil {
 		s.stored = waiting
 	}
 	return err
+}
+
+// complete inserts deliveries that exports lack: gateways of an earlier version, which run beside this one while it is
+// rolled out, insert each with its first attempt.
+func (s *settler) complete(ctx context.Context, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	d := s.dispatcher
+	c := d.InForce.Current()
+	if c == nil {
+		return nil
+	}
+	exports, err := d.Store.ExportsByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	return d.write(ctx, func(tx *store.Tx) error {
+		return forEach(exports, func(e *model.Export) error {
+			tenant, ok := c.Tenant(e.Tenant)
+			switch {
+			case len(e.Integrations) > 0 || !e.DispatchedAt.IsZero():
+				return tx.CompleteRound(e)
+			case ok:
+				return tx.Address(e, tenant.IntegrationNames())
+			}
+			return nil
+		})
+	})
 }

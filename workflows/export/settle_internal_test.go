@@ -54,10 +54,10 @@ func TestOneNodeSettlesAndCountsWhatWaits(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, waiting, counted[model.Place{Tenant: "acme", Integration: "hris"}].Count)
 	for after := int64(0); ; {
-		settled, next, err := db.ListSettled(t.Context(), after)
+		page, err := db.LookUnsettled(t.Context(), after)
 		require.NoError(t, err)
-		require.Empty(t, settled, "they were not noted")
-		if after = next; next == 0 {
+		require.Empty(t, page.Settled, "they were not noted")
+		if after = page.Next; after == 0 {
 			break
 		}
 	}

@@ -63,8 +63,10 @@ func (d *Dispatcher) startOne(ctx context.Context, c *config.Config, e *model.Ex
 	}
 	var taken []*model.Export
 	err := d.write(ctx, func(tx *store.Tx) (err error) {
-		taken, err = tx.TakeTurn(e, before, d.turn())
-		return err
+		if taken, err = tx.TakeTurn(e, before, d.turn()); err != nil || len(taken) != 1 {
+			return err
+		}
+		return tx.Address(taken[0], tenant.IntegrationNames())
 	})
 	if err != nil || len(taken) == 0 {
 		return 0, err
@@ -78,8 +80,7 @@ func (d *Dispatcher) startOne(ctx context.Context, c *config.Config, e *model.Ex
 			return 0, err
 		}
 	}
-	to, wait := targets(e, tenant, former, d.Now())
-	return d.startTaken(ctx, taken, to, wait)
+	return d.startTaken(ctx, taken, e.Integrations, firstWait(e, tenant, former, d.Now()))
 }
 
 // turn is the time that a turn is taken with, so that the sweeps of all nodes pass over it for as long as a start may take.
@@ -146,7 +147,7 @@ func (d *Dispatcher) startWorkflow(ctx context.Context, exports []*model.Export,
 			zap.String("tenant", first.Tenant), zap.Int64("export", first.ID), zap.Int("exports", len(exports)), zap.Error(err))
 		return d.write(ctx, func(tx *store.Tx) error {
 			return forEach(exports, func(e *model.Export) error {
-				return tx.MarkFault(e.ID, "Temporal refuses its workflow: "+invalid.Message)
+				return tx.MarkFault(e.ID, "Temporal refuses its workflow: "+invalid.Message, d.Now())
 			})
 		})
 	case ctx.Err() != nil: // the gateway stops
@@ -248,25 +249,15 @@ func urgency(e *model.Export) workflows.Urgency {
 	return workflows.Received
 }
 
-// targets returns the integrations a round is for, and how long all of them wait for documents. former are the deliveries
-// of the rounds before.
-func targets(e *model.Export, tenant *model.Tenant, former []*model.Delivery, now time.Time) (to []string, wait time.Duration) {
-	if to = e.Integrations; len(to) == 0 {
-		to = integrationsOf(tenant)
-	}
-	for n, name := range to {
+// firstWait returns how long all integrations of a round wait for documents. former are the deliveries of the rounds
+// before.
+func firstWait(e *model.Export, tenant *model.Tenant, former []*model.Delivery, now time.Time) (wait time.Duration) {
+	for n, name := range e.Integrations {
 		if of := documentsWait(e, tenant, name, triedIn(former, name), now); n == 0 || of < wait {
 			wait = of
 		}
 	}
-	return to, wait
-}
-
-func integrationsOf(tenant *model.Tenant) (names []string) {
-	for n := range tenant.Integrations {
-		names = append(names, tenant.Integrations[n].Name)
-	}
-	return names
+	return wait
 }
 
 // documentsWait returns how long a delivery waits for the documents of its export. mode is the document mode in which

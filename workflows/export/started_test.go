@@ -158,7 +158,7 @@ func TestTemporalIsNotWaitedForWithoutEnd(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	e := b.accept("u-1")
-	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Exports: []int64{e.ID}})
+	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Exports: []int64{e.ID}, To: []string{"hris"}})
 	require.NoError(t, err)
 	b.advance(time.Minute)
 	h := &hurried{starter: starter{first: first, start: func(client.StartWorkflowOptions) error {

@@ -111,6 +111,7 @@ func TestLateFailureKeepsTheSchedule(t *testing.T) {
 	b := newFixture(t)
 	b.status.Store(http.StatusInternalServerError)
 	e := b.accept("u-1")
+	b.advance(time.Second)
 	var next time.Time
 	b.meanwhile(http.StatusBadRequest, func() {
 		b.deliver(e)
@@ -137,14 +138,17 @@ func TestLateAttemptFollowsIntoTheNextRound(t *testing.T) {
 	b.advance(read.NextAt.Sub(b.Clock()))
 	b.meanwhile(http.StatusInternalServerError, func() {
 		if err := b.Store.Write(t.Context(), func(tx *store.Tx) error {
-			_, err := tx.UpdateDeliveryRound(read, 1, b.Clock())
+			if err := tx.MarkDispatched(e.ID, 0, b.Clock(), "hris"); err != nil {
+				return err
+			}
+			_, err := tx.BeginRound(e.ID, []string{"hris"}, b.Clock(), e.DeliverTill, read)
 			return err
 		}); err != nil {
 			t.Errorf("moving a delivery: %v", err)
 		}
 	})
-	_, wait, _ := b.deliver(e)
-	require.NotZero(t, wait)
+	results, _, _ := b.deliverAll(part(e))
+	require.Empty(t, results, "its round has no delivery any more")
 	all, err := b.Store.ListDeliveries(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Len(t, all, 1)

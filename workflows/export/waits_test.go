@@ -22,7 +22,6 @@ func (b *fixture) waitOf(key string) export.Wait {
 	require.NoError(b.t, err)
 	waits, err := b.Waits(b.t.Context(), b.config, b.Clock(), []*model.Export{e})
 	require.NoError(b.t, err)
-	all = append(all, e.Pending(all)...)
 	require.Len(b.t, all, 1)
 	return waits.For(e, all[0])
 }

@@ -64,7 +64,7 @@ func exportFields(e *api.ExportDetail) []field {
 	case api.ExportWaiting:
 		state = waits(e)
 	case api.ExportFault:
-		state = fault(e)
+		state = "our fault: " + e.Fault
 	}
 	quarantine := ""
 	if e.Quarantined {
@@ -106,13 +106,17 @@ func received(e *api.ExportDetail, integration string) (received []*api.Delivery
 func standing(e *api.ExportDetail) string {
 	var words []string
 	if e.State == api.ExportFault {
-		words = append(words, fault(e))
+		words = append(words, "our fault: "+e.Fault)
 	}
 	if e.Quarantined {
 		words = append(words, "in quarantine")
 	}
 	for _, d := range e.Deliveries {
 		if !d.Current || e.Fault != "" && d.Reason == e.Fault { // which is said above
+			continue
+		}
+		if d.Integration == "" { // there was none
+			words = append(words, d.Reason)
 			continue
 		}
 		stands := d.Integration + " " + string(d.Outcome)
@@ -128,7 +132,7 @@ func standing(e *api.ExportDetail) string {
 		words = append(words, stands)
 	}
 	switch {
-	case e.State == api.ExportWaiting:
+	case e.State == api.ExportWaiting && len(words) == 0:
 		words = append(words, waits(e))
 	case e.Removed:
 		words = append(words, "the tenant is not configured")
@@ -137,14 +141,6 @@ func standing(e *api.ExportDetail) string {
 		words = append(words, "erased")
 	}
 	return strings.Join(words, ", ")
-}
-
-// fault says why an export goes nowhere.
-func fault(e *api.ExportDetail) string {
-	if !e.DispatchedAt.IsZero() { // it had nowhere to go
-		return e.Fault
-	}
-	return "our fault: " + e.Fault
 }
 
 // waits says what an export waits for that is not on its way.

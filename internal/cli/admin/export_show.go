@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -128,7 +129,7 @@ func printDeliveries(w io.Writer, e *api.ExportDetail) error {
 	table := terminal.NewTable(w, "integration", "round", "outcome", "class", "attempts", "updated", "next attempt",
 		"reason")
 	for _, d := range e.Deliveries {
-		table.Row(d.Integration, d.Round, terminal.State(d.Outcome), d.Class, d.Attempts, d.UpdatedAt, d.NextAt,
+		table.Row(cmp.Or(d.Integration, "none"), d.Round, terminal.State(d.Outcome), d.Class, d.Attempts, d.UpdatedAt, d.NextAt,
 			terminal.Reason(d.Reason))
 		attempts = attempts || len(d.History) > 0
 	}
