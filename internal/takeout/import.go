@@ -110,7 +110,7 @@ func (i *importer) write(ctx context.Context, tell func(api.ImportCounts) error)
 // restore writes a record unless it is there, or was erased.
 func (i *importer) restore(tx *store.Tx, r *Record, files uploads) (err error) {
 	var added bool
-	count := &i.counts.Applications
+	var count *int
 	switch {
 	case r.Step != nil:
 		count = &i.counts.Steps

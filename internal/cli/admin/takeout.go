@@ -85,7 +85,7 @@ It takes the role admin, and the audit notes it. It exits with 1 if a file can't
 			cmd.PrintErrf("left out: document %s of %s: %s\n", terminal.Printable(m.Document), terminal.Printable(m.Application),
 				terminal.Printable(m.Reason))
 		}
-		cmd.PrintErrf("taken out: %d steps, %d jobs, %d candidates, %d job applications, %d files; answers to compliance groups "+
+		cmd.PrintErrf("taken out: steps %d, jobs %d, candidates %d, job applications %d, files %d; answers to compliance groups "+
 			"are left out\n", end.Steps, end.Jobs, end.Candidates, end.Applications, end.Files)
 		for _, m := range end.Missing {
 			if m.Damaged {
