@@ -54,7 +54,7 @@ func (s *ChangeSender) Send(ctx context.Context) error {
 	if err := s.Store.ReadSubscribed(ctx); err != nil { // another node may have made one
 		return err
 	}
-	if !s.begun && s.Store.Exclusive() {
+	if !s.begun && s.Store.Exclusive() && s.Store.HasSubscriptions() {
 		if err := s.Store.Write(ctx, (*store.Tx).EndTurns); err != nil {
 			return err
 		}

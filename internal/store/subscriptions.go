@@ -33,6 +33,12 @@ func (db *DB) ReadSubscribed(ctx context.Context) error {
 	return err
 }
 
+// HasSubscriptions reports whether any tenant had a subscription when ReadSubscribed read.
+func (db *DB) HasSubscriptions() bool {
+	all := db.subscribed.tenants.Load()
+	return all != nil && len(*all) > 0
+}
+
 // UpsertSubscription writes a subscription. A new one is sent what changes from now on.
 func (tx *Tx) UpsertSubscription(s *model.EventSubscription, now time.Time) error {
 	fresh := s.Version == 0

@@ -117,7 +117,7 @@ func TestTheDatabaseIsAskedOnceASecond(t *testing.T) {
 		}
 	}
 	writes := func() int64 { return b.Runtime.Store().Work().Writes }
-	writes()
+	require.Eventually(t, func() bool { return writes() > 0 }, time.Minute, time.Millisecond, "the gateway asks itself when it starts")
 	askOften()
 	require.EqualValues(t, 1, writes())
 	b.Clock.Advance(time.Second)
