@@ -248,7 +248,7 @@ func TestImportOfLines(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "acme.tar")
 	_, hints, err := run(t, admin.Takeout(), "--tenant", "acme", "--output", name, "--admin", address)
 	require.NoError(t, err)
-	require.Contains(t, hints, "1 steps, 1 jobs, 1 candidates, 1 job applications, 0 files; answers to compliance groups are left out")
+	require.Contains(t, hints, "steps 1, jobs 1, candidates 1, job applications 1, files 0; answers to compliance groups are left out")
 	_, _, err = run(t, admin.Takeout(), "--tenant", "acme", "--output", name, "--admin", address)
 	require.Error(t, err, "a file that is there is not overwritten")
 	out, _, err = run(t, admin.Import(), "--tenant", "acme", name, "--admin", address)

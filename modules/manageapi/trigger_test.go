@@ -250,7 +250,7 @@ func TestExportsOfATime(t *testing.T) {
 	b.export("acme", "u-1")
 	b.export("acme", "u-2", func(e *model.Export) {
 		later := e.ReceivedAt.Add(time.Hour)
-		e.ID, e.ReceivedAt = model.NewID(later), later
+		e.ID, e.ReceivedAt = model.FirstID(later)+1, later
 	})
 	for query, want := range map[string][]string{
 		"?since=2026-11-20T12:30:00Z": {"u-2"}, "?until=2026-11-20T13:30:00%2B01:00": {"u-1"},
