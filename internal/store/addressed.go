@@ -67,8 +67,8 @@ func (b *newDeliveries) Writes() (all []func(*database.Tx) error) {
 	return all
 }
 
-// insertPending inserts deliveries that were not attempted, at most 128, but for those that are there. The list is filled up with its
-// last one to a power of two, so that lists of any length are few statements.
+// insertPending inserts deliveries that were not attempted, at most 128, but for those that are there. The list is filled
+// up with its last one to a power of two, so that lists of any length are few statements.
 func insertPending(tx *database.Tx, all []*model.Delivery) error {
 	if len(all) == 0 {
 		return nil

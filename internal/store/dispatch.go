@@ -50,9 +50,9 @@ func (db *DB) ListUndispatched(
 		WHERE `+undispatched+` AND e.tenant = $1 AND e.dispatch_after <= $2 ORDER BY e.dispatch_after LIMIT $3`, tenant, rows.Micros(before), limit)
 }
 
-// Group makes a group of those of the exports that still wait for a workflow of their own, and returns its members by ID, as they then are. The first one's ID is the group's. Exports that
-// another node is just dispatching are left to it. The sweep passes over the group for as long as over an export that
-// comes at that time.
+// Group makes a group of those of the exports that still wait for a workflow of their own, and returns its members by ID,
+// as they then are. The first one's ID is the group's. Exports that another node is just dispatching are left to it. The
+// sweep passes over the group for as long as over an export that comes at that time.
 func (tx *Tx) Group(exports []*model.Export, at time.Time) ([]*model.Export, error) {
 	ids, named := make([]int64, len(exports)), map[int64][]string{}
 	for n, e := range exports {

@@ -177,9 +177,7 @@ func (tx *Tx) BeginRound(id int64, integrations []string, now, deliverTill time.
 		e.Integrations = model.Distinct(append(e.Integrations, integrations...))
 	} else {
 		if !e.DispatchedAt.IsZero() { // what a gateway of an earlier version did not insert must be known to be on its way
-			others := slices.DeleteFunc(e.Missing(nil), func(d *model.Delivery) bool {
-				return d.Integration == "" || slices.Contains(integrations, d.Integration)
-			})
+			others := slices.DeleteFunc(e.Missing(nil), func(d *model.Delivery) bool { return slices.Contains(integrations, d.Integration) })
 			if err := insertPending(tx.sql, others); err != nil {
 				return nil, err
 			}

@@ -54,7 +54,7 @@ func (db *DB) LookUnsettled(ctx context.Context, after int64) (u Unsettled, err 
 	// Materialized, because PostgreSQL would look at all unsettled exports for one page of them.
 	page, err := rows.Query(ctx, db.reads, func(r row) (f found, err error) {
 		return f, r.Scan(&f.id, &f.undelivered, &f.incomplete)
-	}, `WITH page AS MATERIALIZED (SELECT id, dispatched_at, fault, erased_at, origin, round, integrations FROM exports
+	}, `WITH page AS MATERIALIZED (SELECT id, dispatched_at, fault, erased_at, round, integrations FROM exports
 			WHERE unsettled AND id > $1 ORDER BY id LIMIT $2)
 		SELECT e.id, `+undelivered("")+`, `+incomplete+` FROM page e ORDER BY e.id`,
 		after, MaxPage)
