@@ -56,7 +56,7 @@ const (
 
 // Delivery is an export on its way to an integration, in one round.
 type Delivery struct {
-	Integration string `json:"integration" schema:"ref=ShortName"`
+	Integration string `json:"integration"` // empty: the tenant had no integration
 	Round       int    `json:"round"`
 	// no later round went to this integration: this is how the export stands there; rounds are per integration
 	Current  bool          `json:"current"`

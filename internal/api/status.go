@@ -116,7 +116,7 @@ type Failures struct {
 // FailureGroup counts deliveries that ended without being received, for the same reason.
 type FailureGroup struct {
 	Tenant      string        `json:"tenant" schema:"ref=ShortName"`
-	Integration string        `json:"integration" schema:"ref=ShortName"`
+	Integration string        `json:"integration"` // empty: the tenant had no integration
 	Outcome     model.Outcome `json:"outcome" schema:"enum=failed|expired"`
 	// of the last attempt; absent: none was made
 	Class  model.Class `json:"class,omitempty" schema:"enum=partner_fault|data_fault|our_fault"`
