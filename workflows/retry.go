@@ -3,7 +3,6 @@ package workflows
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -31,11 +30,6 @@ func RetryAfterText(class, text string, delay time.Duration) error {
 		NextRetryDelay: max(delay, time.Millisecond),
 		Category:       temporal.ApplicationErrorCategoryBenign, // it is waiting, not broken: the SDK need not log it
 	})
-}
-
-// Jittered spreads a delay by a fifth to either side.
-func Jittered(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
 }
 
 // Beat sends an activity's heartbeats until stop is called. A short activity ends before its first.

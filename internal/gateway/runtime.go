@@ -20,6 +20,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/bodies"
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/erasure"
 	"github.com/hiregate/hiregate/internal/fairpool"
@@ -166,9 +167,9 @@ func (r *Runtime) build(db *store.DB, list *erasure.List) {
 	r.notifier = &notify.Notifier{Store: db, InForce: inForce, Now: r.now, Log: log.Named("notify")}
 	r.changes = &notify.ChangeSender{Store: db, InForce: inForce, Now: r.now, Log: log.Named("events")}
 	r.exports = &export.Activities{
-		Store: db, Client: r.client, Archive: r.Archive, InForce: inForce, Capacity: export.NewCapacity(export.AttemptsAtOnce, export.BytesAtOnce),
-		Now: r.now, Log: log.Named("export"), IsLost: r.Redeliverer.IsLost, Undispatched: r.Dispatcher.Undispatched,
-		Leave: r.Redeliverer.Leave,
+		Attempter: &delivery.Attempter{Store: db, Archive: r.Archive, InForce: inForce,
+			Capacity: delivery.NewCapacity(delivery.AttemptsAtOnce, delivery.BytesAtOnce), Now: r.now, Log: log.Named("export")},
+		Client: r.client, IsLost: r.Redeliverer.IsLost, Undispatched: r.Dispatcher.Undispatched, Leave: r.Redeliverer.Leave,
 	}
 	r.Dispatcher.Crowded = r.exports.Crowded
 	if !db.Exclusive() { // a node that is alone has nobody to take its groups

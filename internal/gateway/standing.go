@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
@@ -22,7 +23,7 @@ type Standing struct {
 	Health      model.Health
 	Waiting     store.Waiting // for this integration, also what waits for Temporal
 	Rates       store.Rates
-	Gate        export.Gate // on this node
+	Gate        delivery.Gate // on this node
 }
 
 // State returns the state of the integration's setup or, of a configured one, whether it receives exports.

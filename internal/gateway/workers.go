@@ -9,11 +9,11 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
-	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/mark"
 	"github.com/hiregate/hiregate/workflows/verification"
 )
@@ -118,7 +118,7 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 	fetchOptions.MaxConcurrentActivityExecutionSize = 128
 	fetchOptions.DisableWorkflowWorker = true
 	// an attempt without a place takes a slot for a moment, too
-	options.MaxConcurrentActivityExecutionSize = 2 * export.AttemptsAtOnce
+	options.MaxConcurrentActivityExecutionSize = 2 * delivery.AttemptsAtOnce
 	worker.SetStickyWorkflowCacheSize(cachedWorkflows)
 	deliver := worker.New(r.client, workflows.DeliverQueue, options)
 	fetch := worker.New(r.client, workflows.DocumentsQueue, fetchOptions)

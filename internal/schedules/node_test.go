@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/retention"
@@ -76,9 +77,9 @@ func (w *world) startNode() (*node, error) {
 		Attributes: new(atomic.Bool)}
 	n.redeliverer = &export.Redeliverer{Store: db, Client: c, Namespace: "default", Dispatcher: n.dispatcher, Now: time.Now,
 		Log: quiet, Faults: new(workflows.Faults)}
-	n.activities = &export.Activities{Store: db, Client: c, Archive: archive, InForce: n.inForce, Now: time.Now, Log: quiet,
-		Capacity: export.NewCapacity(export.AttemptsAtOnce, export.BytesAtOnce), IsLost: n.redeliverer.IsLost,
-		Leave: n.redeliverer.Leave}
+	attempter := &delivery.Attempter{Store: db, Archive: archive, InForce: n.inForce, Now: time.Now, Log: quiet,
+		Capacity: delivery.NewCapacity(delivery.AttemptsAtOnce, delivery.BytesAtOnce)}
+	n.activities = &export.Activities{Attempter: attempter, Client: c, IsLost: n.redeliverer.IsLost, Leave: n.redeliverer.Leave}
 	n.dispatcher.Crowded = n.activities.Crowded
 	if !db.Exclusive() {
 		n.dispatcher.Busy = n.activities.Busy

@@ -6,12 +6,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/sample"
 	"github.com/hiregate/hiregate/internal/tracing"
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
-	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // tryIntegration sends a test export to an integration, in whatever state that is; to one that takes no exports now,
@@ -29,7 +29,7 @@ func tryIntegration(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	// An attempt under way is not cut off: the partner may have it already.
-	t := export.Try(context.WithoutCancel(tracing.FromRequest(r.Request)), c, e, i, p.status)
+	t := delivery.Try(context.WithoutCancel(tracing.FromRequest(r.Request)), c, e, i, p.status)
 	shown := api.Trial{
 		UUID: id, Event: t.Event, Received: t.Attempt.Fault == "", Class: t.Attempt.Fault, URL: model.URLOrigin(i.URL), Documents: i.Documents,
 		Header: map[string]string{}, Body: string(t.Body), SentAt: t.Attempt.StartedAt,

@@ -13,22 +13,18 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
 )
 
 // Activities are the activities of the export workflow. They serve every configuration of the process, one after the
 // other.
 type Activities struct {
-	Store    *store.DB
-	Client   client.Client
-	Archive  *documents.Archive
-	InForce  *config.InForce
-	Capacity *Capacity
-	Now      func() time.Time
-	Log      *zap.Logger
+	*delivery.Attempter
+	Client client.Client
 	// IsLost reports whether Temporal has no workflow of a round. Nil: it is not asked.
 	IsLost func(ctx context.Context, e *model.Export, round int) (bool, error)
 	// Undispatched says why an export waits whose workflow is not started. Nil: it is not asked.
@@ -37,9 +33,7 @@ type Activities struct {
 	Leave func(ctx context.Context, e *model.Export, workflow string) error
 
 	groups       atomic.Int64 // that are being delivered
-	gates        gates
 	documentNews documentNews
-	unstored     unstored
 	runs         runs
 }
 
@@ -60,7 +54,7 @@ func (a *Activities) HandBack(ctx context.Context, part Part) error {
 	}
 	leave, free := a.runs.enter(part)
 	if !free {
-		return workflows.RetryAfter("under_way", 0, workflows.Jittered(runsDelay))
+		return workflows.RetryAfter("under_way", 0, wait.Jittered(runsDelay))
 	}
 	defer leave()
 	exports, err := a.Store.ExportsByID(ctx, part.Exports)
@@ -87,8 +81,8 @@ func (a *Activities) storeAway(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		// The database was restored from a backup that does not have it. The workflow stays open, so that export strays
 		// lists what was lost, and goes on should a newer backup be restored.
-		return workflows.RetryAfter("unknown_here", 0, workflows.Jittered(time.Minute))
+		return workflows.RetryAfter("unknown_here", 0, wait.Jittered(time.Minute))
 	}
 	a.Log.Warn("an activity could not use the store; it runs again", zap.Error(err))
-	return workflows.RetryAfter(storeUnavailable, 0, workflows.Jittered(5*time.Second))
+	return workflows.RetryAfter(delivery.StoreUnavailable, 0, wait.Jittered(5*time.Second))
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/wait"
 )
 
 const (
@@ -138,10 +140,10 @@ func (g *agenda[K]) launch(ctx context.Context, now time.Time, may bool) (next t
 		if in.narrow {
 			limit = 1
 		}
-		at = later(at, in.until)
+		at = wait.Later(at, in.until)
 		switch {
 		case at.After(now), !may:
-			if at = later(at, now); next.IsZero() || at.Before(next) {
+			if at = wait.Later(at, now); next.IsZero() || at.Before(next) {
 				next = at
 			}
 		case in.flying < limit:
@@ -152,13 +154,6 @@ func (g *agenda[K]) launch(ctx context.Context, now time.Time, may bool) (next t
 		}
 	}
 	return next
-}
-
-func later(at, other time.Time) time.Time {
-	if at.Before(other) {
-		return other
-	}
-	return at
 }
 
 func (g *agenda[K]) laneOf(key K) (*lane, int) {

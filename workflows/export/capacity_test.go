@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
@@ -111,7 +112,7 @@ func TestSlowPartnersHoldUpNoOtherTenant(t *testing.T) {
 				b.declare("acme", fmt.Sprint("hris-", n), partner.URL, c.inFlight)
 			}
 			b.declare("globex", "hris", b.partner.URL, 0)
-			b.Capacity, b.Now = export.NewCapacity(8, export.BytesAtOnce), time.Now
+			b.Capacity, b.Now = delivery.NewCapacity(8, delivery.BytesAtOnce), time.Now
 			d := b.work(16)
 			t.Cleanup(func() { close(partner.release) }) // before the worker is stopped, which waits for its attempts
 			for n := range c.exports {
@@ -140,7 +141,7 @@ func TestBytesUnderWayAreBounded(t *testing.T) {
 	const room, size = 64_000, 5_000
 	b := newFixture(t)
 	partner := newSlow(t)
-	b.Capacity = export.NewCapacity(export.AttemptsAtOnce, room)
+	b.Capacity = delivery.NewCapacity(delivery.AttemptsAtOnce, room)
 	b.config.Tenants = map[string]*model.Tenant{}
 	var waiting []*model.Export
 	for _, tenant := range []string{"acme", "globex"} {

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -44,7 +45,7 @@ func (r *Redeliverer) Retry(ctx context.Context, i *model.Integration, note func
 	case err != nil:
 		return err
 	case !status.Deliverable(i):
-		return &RefusedError{closedReason(i, status)}
+		return &RefusedError{delivery.ClosedReason(i, status)}
 	}
 	now := r.Now()
 	return r.Store.Write(ctx, func(tx *store.Tx) error {
@@ -248,13 +249,13 @@ func (r *Redeliverer) takes(ctx context.Context, c *model.CatchUp) (*model.Integ
 	}
 	i, ok := current.Integration(c.Tenant, c.Integration)
 	if !ok {
-		return nil, unknownReason(c.Integration), nil
+		return nil, delivery.UnknownReason(c.Integration), nil
 	}
 	status, err := r.Store.IntegrationStatus(ctx, i)
 	if err != nil || status.Deliverable(i) {
 		return i, "", err
 	}
-	return i, closedReason(i, status), nil
+	return i, delivery.ClosedReason(i, status), nil
 }
 
 // caughtUp has the outcomes of deliveries that were made due.

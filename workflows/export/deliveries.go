@@ -3,6 +3,7 @@ package export
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,9 +14,11 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/failpoint"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
 )
 
@@ -24,9 +27,6 @@ const (
 	documentsLook = 2 * time.Second
 	// groupLane is how many deliveries of a group to one integration are prepared at a time.
 	groupLane = 32
-	// groupPatience is how long a delivery of a group waits for its place at the integration: as long as an attempt may
-	// take. It takes up no worker meanwhile.
-	groupPatience = 20 * time.Second
 	// membersFresh is for how long a delivery is stepped as the agenda read it. Later it is read again.
 	membersFresh = time.Second
 )
@@ -38,33 +38,33 @@ func (a *Activities) Deliver(ctx context.Context, part Part) ([]DeliverResult, e
 	if err := checkInput(part.Version, part.Exports); err != nil {
 		return nil, err
 	}
-	if delay := a.unstored.delay(a.Now()); delay > 0 {
-		return nil, workflows.RetryAfter(storeUnavailable, 0, delay)
+	if next := a.Deferred(); !next.Due.IsZero() {
+		return nil, workflows.RetryAfter(next.Class, 0, next.Due.Sub(a.Now()))
 	}
 	leave, free := a.runs.enter(part)
 	if !free { // Temporal took the run before this one for dead: its attempts may be under way
-		return nil, workflows.RetryAfter("under_way", 0, workflows.Jittered(runsDelay))
+		return nil, workflows.RetryAfter("under_way", 0, wait.Jittered(runsDelay))
 	}
 	defer leave()
-	a.gates.arrived(activity.GetInfo(ctx).WorkflowExecution.ID)
+	a.Arrived(activity.GetInfo(ctx).WorkflowExecution.ID)
 	if err := workflows.RestoreRetryInterval(ctx, a.Client, retry.InitialInterval); workflows.Unanswered(err) {
-		return nil, workflows.RetryAfter("temporal_unavailable", 0, workflows.Jittered(gateDelay))
+		return nil, workflows.RetryAfter("temporal_unavailable", 0, wait.Jittered(delivery.GateDelay))
 	} else if err != nil {
 		a.Log.Warn("the retry interval of a delivery stays short: should this gateway lose Temporal, an export may be sent twice",
 			zap.Error(err))
 	}
 	now := a.Now()
-	r := delivering{a: a, part: part, many: len(part.Exports) > 1, began: now, patience: patience,
+	r := delivering{a: a, part: part, many: len(part.Exports) > 1, began: now, patience: delivery.Patience,
 		look:    min(max(now.Sub(part.Began), time.Second), time.Minute), // after as long as it waited before
-		members: map[place]member{}, stepped: map[place]time.Time{}, waits: map[place]nextState{}}
+		members: map[delivery.ID]delivery.Member{}, stepped: map[delivery.ID]time.Time{}, waits: map[delivery.ID]delivery.State{}}
 	wake, forget := a.documentNews.listen(part.Exports)
 	defer forget()
-	steps := agenda[place]{now: a.Now, read: r.refresh, compare: earlier, lane: r.lane, step: r.step,
-		wake: wake, woken: func(of place, export int64) bool { return of.export == export }}
+	steps := agenda[delivery.ID]{now: a.Now, read: r.refresh, compare: delivery.ID.Earlier, lane: r.lane, step: r.step,
+		wake: wake, woken: func(of delivery.ID, export int64) bool { return of.Export == export }}
 	if r.many { // it takes one place of the worker for all
 		a.groups.Add(1)
 		defer a.groups.Add(-1)
-		steps.lingers, r.patience, r.look = agendaLingers, groupPatience, documentsLook
+		steps.lingers, r.patience, r.look = agendaLingers, delivery.GroupPatience, documentsLook
 	}
 	next, err := steps.run(ctx)
 	switch {
@@ -97,18 +97,18 @@ type delivering struct {
 	look     time.Duration // how often a delivery looks for its documents
 
 	mu      sync.Mutex
-	members map[place]member // those that were open, as they were read last
-	read    time.Time        // when that reading began; zero: it may lack what was done
-	stepped map[place]time.Time
-	waits   map[place]nextState // as the last step of this run said
+	members map[delivery.ID]delivery.Member // those that were open, as they were read last
+	read    time.Time                       // when that reading began; zero: it may lack what was done
+	stepped map[delivery.ID]time.Time
+	waits   map[delivery.ID]delivery.State // as the last step of this run said
 	open    []*model.Delivery
 	results []DeliverResult
 }
 
 // refresh reads the deliveries that are open, and the results of the others.
-func (r *delivering) refresh(ctx context.Context) (map[place]time.Time, error) {
+func (r *delivering) refresh(ctx context.Context) (map[delivery.ID]time.Time, error) {
 	began := r.a.Now()
-	if !r.a.unstored.none() {
+	if !r.a.AllStored() {
 		began = time.Time{}
 	}
 	members, err := r.list(ctx)
@@ -116,30 +116,30 @@ func (r *delivering) refresh(ctx context.Context) (map[place]time.Time, error) {
 		return nil, err
 	}
 	var statuses store.IntegrationStatuses
-	if slices.ContainsFunc(members, func(m member) bool { return m.delivery.Outcome == model.Held }) {
+	if slices.ContainsFunc(members, func(m delivery.Member) bool { return m.Delivery.Outcome == model.Held }) {
 		if statuses, err = r.a.Store.ListIntegrationStatuses(ctx); err != nil {
 			return nil, err
 		}
 	}
-	due := map[place]time.Time{}
+	due := map[delivery.ID]time.Time{}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open, r.results, r.read = nil, nil, began
 	for _, m := range members {
-		d := m.delivery
+		d := m.Delivery
 		if d.Outcome.Final() || d.Parked {
 			r.results = append(r.results, DeliverResult{d.ExportID, d.Integration, d.Class(), d.Attempts})
 			continue
 		}
-		of := placeOf(d)
-		r.members[of], due[of] = m, r.due(m.export, d, statuses)
+		of := delivery.IDOf(d)
+		r.members[of], due[of] = m, r.due(m.Export, d, statuses)
 		r.open = append(r.open, d)
 	}
 	return due, nil
 }
 
 // list reads the deliveries of the round. Those that a gateway of an earlier version did not insert it inserts.
-func (r *delivering) list(ctx context.Context) (members []member, err error) {
+func (r *delivering) list(ctx context.Context) (members []delivery.Member, err error) {
 	exports, err := r.a.Store.ExportsByID(ctx, r.part.Exports)
 	if err != nil {
 		return nil, err
@@ -180,20 +180,20 @@ func (r *delivering) list(ctx context.Context) (members []member, err error) {
 
 // member returns a delivery of the round with its export and its end. Before its first attempt it takes the document mode
 // of the rounds before: a redelivery has the same bytes.
-func (r *delivering) member(e *model.Export, d *model.Delivery, all []*model.Delivery) member {
+func (r *delivering) member(e *model.Export, d *model.Delivery, all []*model.Delivery) delivery.Member {
 	if d.Till = r.part.Till; r.many {
 		d.Till = firstEnd(e)
 	}
 	if d.Round > 0 && d.Documents == "" {
-		d.Documents = triedIn(all, d.Integration)
+		d.Documents = delivery.TriedIn(all, d.Integration)
 	}
-	return member{e, d}
+	return delivery.Member{Export: e, Delivery: d}
 }
 
 // released reports whether what held a delivery is over.
 func (r *delivering) released(e *model.Export, d *model.Delivery, statuses store.IntegrationStatuses) bool {
 	c := r.a.InForce.Current()
-	return c != nil && heldReason(c, e, d, statuses) == ""
+	return c != nil && delivery.HeldReason(c, e, d, statuses) == ""
 }
 
 // due is when a delivery has its next step by what the store says; the zero time: now.
@@ -205,12 +205,12 @@ func (r *delivering) due(e *model.Export, d *model.Delivery, statuses store.Inte
 	case d.Outcome == model.Pending && r.many && first.Before(r.documentsTill(e, d)): // or as soon as they are here
 		return first
 	case d.Outcome == model.Retrying:
-		return r.a.planned(d).due
+		return r.a.Planned(d).Due
 	case d.Outcome == model.Held && r.many && !r.released(e, d, statuses):
-		if first := d.HeldSince.Add(holdFirst); r.a.Now().Before(first) {
+		if first := d.HeldSince.Add(delivery.HoldFirst); r.a.Now().Before(first) {
 			return first
 		}
-		return holdEnd(e, d, d.Till)
+		return delivery.HoldEnd(e, d, d.Till)
 	}
 	return time.Time{}
 }
@@ -226,7 +226,7 @@ func firstEnd(e *model.Export) time.Time {
 	return e.ReceivedAt.Add(model.DeliveryWindow)
 }
 
-func (r *delivering) known(of place) member {
+func (r *delivering) known(of delivery.ID) delivery.Member {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.members[of]
@@ -234,84 +234,84 @@ func (r *delivering) known(of place) member {
 
 // current returns a copy of a delivery as the agenda has just read it, or reads it. One that another node writes
 // meanwhile is found stale when it is stored, as after any read.
-func (r *delivering) current(ctx context.Context, of place) (member, error) {
+func (r *delivering) current(ctx context.Context, of delivery.ID) (delivery.Member, error) {
 	r.mu.Lock()
 	m, read, stepped := r.members[of], r.read, r.stepped[of]
 	r.mu.Unlock()
-	e, d := *m.export, *m.delivery
+	e, d := *m.Export, *m.Delivery
 	if read.After(stepped) && r.a.Now().Sub(read) < membersFresh {
-		return member{&e, &d}, nil
+		return delivery.Member{Export: &e, Delivery: &d}, nil
 	}
-	now, err := r.a.Store.Export(ctx, of.export)
+	now, err := r.a.Store.Export(ctx, of.Export)
 	if err != nil {
-		return member{}, err
+		return delivery.Member{}, err
 	}
-	stored, err := r.a.Store.Delivery(ctx, of.export, of.integration, of.round)
+	stored, err := r.a.Store.Delivery(ctx, of.Export, of.Integration, of.Round)
 	if err != nil {
-		return member{}, err
+		return delivery.Member{}, err
 	}
 	stored.Till, stored.Documents = d.Till, cmp.Or(stored.Documents, d.Documents)
-	return member{now, stored}, nil
+	return delivery.Member{Export: now, Delivery: stored}, nil
 }
 
 // lane is the integration of a delivery. Those that somebody asked for have their own: they pass an open breaker.
-func (r *delivering) lane(of place) (string, int) {
+func (r *delivering) lane(of delivery.ID) (string, int) {
 	m := r.known(of)
-	name := m.export.Tenant + " " + of.integration
-	if !m.delivery.AskedAt.IsZero() {
+	name := m.Export.Tenant + " " + of.Integration
+	if !m.Delivery.AskedAt.IsZero() {
 		name += " asked"
 	}
 	return name, groupLane
 }
 
-func (r *delivering) step(ctx context.Context, of place) nextStep {
+func (r *delivering) step(ctx context.Context, of delivery.ID) nextStep {
 	next, err := r.deliver(ctx, of)
 	if err != nil {
-		next = r.a.waitFor(storeUnavailable, gateDelay)
+		next = r.a.WaitFor(delivery.StoreUnavailable, delivery.GateDelay)
 	}
-	if r.many && slices.Contains(calledFrom, next.class) { // then the run ends, and is called in its turn
-		next.due = later(next.due, r.a.Now().Add(2*agendaLingers))
+	if r.many && next.Calls() { // then the run ends, and is called in its turn
+		next.Due = wait.Later(next.Due, r.a.Now().Add(2*agendaLingers))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stepped[of], r.waits[of] = r.a.Now(), next
-	return nextStep{until: next.due, closed: err == nil && slices.Contains(closedGates, next.class)}
+	return nextStep{until: next.Due, closed: err == nil && next.Closed()}
 }
 
-func (r *delivering) deliver(ctx context.Context, of place) (nextState, error) {
+func (r *delivering) deliver(ctx context.Context, of delivery.ID) (delivery.State, error) {
 	m := r.known(of)
-	if left := r.documentsTill(m.export, m.delivery).Sub(r.a.Now()); left > 0 {
-		if settled, err := r.a.Archive.Settled(ctx, m.export); err != nil || !settled {
-			return r.a.waitFor("documents_missing", min(left, r.look)), nil
+	if left := r.documentsTill(m.Export, m.Delivery).Sub(r.a.Now()); left > 0 {
+		if settled, err := r.a.Archive.Settled(ctx, m.Export); err != nil || !settled {
+			return r.a.WaitFor("documents_missing", min(left, r.look)), nil
 		}
 	}
 	if i, ok := r.integration(of); ok && r.many {
 		// The agenda then begins nothing any more, and those to other integrations stand still until this one is through.
-		leave, ok := r.a.gates.queue(ctx, i, agendaRuns-r.a.Now().Sub(r.began))
+		leave, ok := r.a.Queue(ctx, i, agendaRuns-r.a.Now().Sub(r.began))
 		if !ok {
-			return r.a.waitFor("at_capacity", gateDelay), nil
+			return r.a.WaitFor("at_capacity", delivery.GateDelay), nil
 		}
 		defer leave()
 	}
-	if next := r.a.unstoredState(); !next.due.IsZero() {
+	if next := r.a.Deferred(); !next.Due.IsZero() {
 		return next, nil
 	}
 	m, err := r.current(ctx, of)
 	if err != nil {
-		return nextState{}, err
+		return delivery.State{}, err
 	}
-	if next := r.a.planned(m.delivery); !next.due.IsZero() {
+	if next := r.a.Planned(m.Delivery); !next.Due.IsZero() {
 		return next, nil
 	}
-	return r.a.deliver(ctx, m, r.patience)
+	return r.a.Step(ctx, m, r.patience)
 }
 
-func (r *delivering) integration(of place) (*model.Integration, bool) {
+func (r *delivering) integration(of delivery.ID) (*model.Integration, bool) {
 	c := r.a.InForce.Current()
 	if c == nil {
 		return nil, false
 	}
-	return c.Integration(r.known(of).export.Tenant, of.integration)
+	return c.Integration(r.known(of).Export.Tenant, of.Integration)
 }
 
 // documentsTill is until when the first attempt waits for documents, as the workflow of a single export has it wait;
@@ -337,19 +337,23 @@ func (r *delivering) wait(ctx context.Context) {
 	waiting := map[*model.Integration][]int64{} // exports
 	closed := map[*model.Integration]bool{}
 	for _, d := range r.open { // by export
-		next := r.waits[placeOf(d)]
-		i, ok := r.integration(placeOf(d))
+		next := r.waits[delivery.IDOf(d)]
+		i, ok := r.integration(delivery.IDOf(d))
 		if !ok || d.Outcome == model.Held || d.Outcome == model.Retrying && d.Due().After(r.a.Now()) {
 			continue
 		}
 		waiting[i] = append(waiting[i], d.ExportID)
-		closed[i] = closed[i] || slices.Contains(calledFrom, next.class)
+		closed[i] = closed[i] || next.Calls()
 	}
 	for i := range closed {
 		if closed[i] {
-			r.a.gates.turnedAway(i, &waiter{workflow: info.WorkflowExecution.ID, exports: waiting[i],
-				wake: func(ctx context.Context) (bool, error) {
-					return workflows.Wake(ctx, r.a.Client, info.Namespace, info.WorkflowExecution.ID, DeliverName)
+			r.a.TurnedAway(i, &delivery.Waiter{Workflow: info.WorkflowExecution.ID, Exports: waiting[i],
+				Wake: func(ctx context.Context) (bool, error) {
+					woken, err := workflows.Wake(ctx, r.a.Client, info.Namespace, info.WorkflowExecution.ID, DeliverName)
+					if errors.Is(err, workflows.ErrNotRunning) || errors.Is(err, workflows.ErrNoActivity) {
+						return true, nil // there is nothing to wake any more
+					}
+					return woken, err
 				}})
 		}
 	}
@@ -360,7 +364,7 @@ func (r *delivering) wait(ctx context.Context) {
 func (r *delivering) why(ctx context.Context) (class, text string, err error) {
 	var failed []int64
 	for _, d := range r.open {
-		if _, known := r.waits[placeOf(d)]; !known && d.Outcome == model.Retrying {
+		if _, known := r.waits[delivery.IDOf(d)]; !known && d.Outcome == model.Retrying {
 			failed = append(failed, d.ID)
 		}
 	}
@@ -371,16 +375,16 @@ func (r *delivering) why(ctx context.Context) (class, text string, err error) {
 	counts := map[string]int{}
 	var each []string // what each delivery of a single export waits for
 	for _, d := range r.open {
-		next, known := r.waits[placeOf(d)]
+		next, known := r.waits[delivery.IDOf(d)]
 		switch {
 		case !known && d.Outcome == model.Retrying && d.Fault != "":
-			next = nextState{class: string(d.Fault), status: statuses[d.ID]}
-		case !known && r.a.Now().Before(r.documentsTill(r.known(placeOf(d)).export, d)):
-			next = nextState{class: "documents_missing"}
+			next = delivery.State{Class: string(d.Fault), Status: statuses[d.ID]}
+		case !known && r.a.Now().Before(r.documentsTill(r.known(delivery.IDOf(d)).Export, d)):
+			next = delivery.State{Class: "documents_missing"}
 		case !known:
-			next = nextState{class: string(d.Class())}
+			next = delivery.State{Class: string(d.Class())}
 		}
-		class, text = next.class, workflows.Reason(next.class, next.status)
+		class, text = next.Class, workflows.Reason(next.Class, next.Status)
 		counts[text]++
 		each = append(each, d.Integration+": "+text)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -105,7 +106,7 @@ func (f *fetching) step(ctx context.Context, id int64) nextStep {
 	switch {
 	case errors.Is(err, store.ErrUnreadable): // its deliveries say so
 	case err != nil:
-		return nextStep{until: f.a.Now().Add(gateDelay)}
+		return nextStep{until: f.a.Now().Add(delivery.GateDelay)}
 	case progress.Missing > 0:
 		return nextStep{until: f.a.Now().Add(progress.Wait)}
 	}

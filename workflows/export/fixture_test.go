@@ -21,6 +21,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/inbox"
@@ -94,7 +95,8 @@ func newFixtureOn(t *testing.T, address string) *fixture {
 	force := new(config.InForce)
 	force.Push(b.config)
 	archive := &documents.Archive{Store: db, Files: files, InForce: force, Now: b.Clock, Log: zap.NewNop()}
-	b.Activities = &export.Activities{Store: db, Archive: archive, InForce: force, Capacity: export.NewCapacity(export.AttemptsAtOnce, export.BytesAtOnce), Now: b.Clock, Log: zap.NewNop()}
+	b.Activities = &export.Activities{Attempter: &delivery.Attempter{Store: db, Archive: archive, InForce: force,
+		Capacity: delivery.NewCapacity(delivery.AttemptsAtOnce, delivery.BytesAtOnce), Now: b.Clock, Log: zap.NewNop()}}
 	b.env = newNode(b.Activities)
 	b.set(model.Configured)
 	return b
@@ -111,7 +113,8 @@ func newNode(a *export.Activities) *testsuite.TestActivityEnvironment {
 func (b *fixture) elsewhere(do func()) {
 	here := b.env
 	defer func() { b.env = here }()
-	b.env = newNode(&export.Activities{Store: b.Store, Archive: b.Archive, InForce: b.InForce, Capacity: b.Capacity, Now: b.Clock, Log: b.Log})
+	b.env = newNode(&export.Activities{Attempter: &delivery.Attempter{Store: b.Store, Archive: b.Archive, InForce: b.InForce,
+		Capacity: b.Capacity, Now: b.Clock, Log: b.Log}})
 	do()
 }
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // What the store can't give says nothing of the partner: neither closes nor opens the gate to it.
@@ -114,7 +114,7 @@ func TestGateSaysWhenTheNextProbeIs(t *testing.T) {
 	b := newFixture(t)
 	i, ok := b.InForce.Current().Integration("acme", "hris")
 	require.True(t, ok)
-	require.Equal(t, export.Gate{}, b.Gate(i))
+	require.Equal(t, delivery.Gate{}, b.Gate(i))
 	b.partner.Close()
 	before := time.Now()
 	for n := range 10 {

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
@@ -84,7 +85,7 @@ func (r *Redeliverer) FindLost(ctx context.Context) error {
 	}
 	for _, outcome := range []model.Outcome{model.Pending, model.Retrying, model.Held} {
 		for after := int64(0); ; {
-			ids, err := r.Store.ListOverdue(ctx, outcome, due, holdFor, after, lostPage)
+			ids, err := r.Store.ListOverdue(ctx, outcome, due, delivery.HoldFor, after, lostPage)
 			if err != nil {
 				return err
 			}
@@ -308,9 +309,9 @@ func overdueSince(e *model.Export, d *model.Delivery) time.Time {
 	case !d.NextAt.IsZero():
 		return d.NextAt
 	case !d.HeldSince.IsZero():
-		return d.HeldSince.Add(holdFor)
+		return d.HeldSince.Add(delivery.HoldFor)
 	}
-	return later(d.CreatedAt, e.DispatchedAt)
+	return wait.Later(d.CreatedAt, e.DispatchedAt)
 }
 
 // status returns the status of the workflow of a round, and whether it can't go on; unspecified when Temporal knows of

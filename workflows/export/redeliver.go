@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
@@ -92,7 +93,7 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 		default:
 			held := ""
 			if last.Outcome == model.Held {
-				held = heldReason(c, e, last, statuses)
+				held = delivery.HeldReason(c, e, last, statuses)
 			}
 			if held == "" {
 				if err := r.ask(ctx, last); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
@@ -119,7 +120,7 @@ func (r *Redeliverer) ReleaseOpen(ctx context.Context, i *model.Integration) err
 func (r *Redeliverer) End(ctx context.Context, tenant, integration string) error {
 	for ended := int64(1); ended > 0; {
 		err := r.Store.Write(ctx, func(tx *store.Tx) (err error) {
-			ended, err = tx.FailDeliveries(tenant, integration, removedReason(integration), r.Now())
+			ended, err = tx.FailDeliveries(tenant, integration, delivery.RemovedReason(integration), r.Now())
 			return err
 		})
 		if err != nil {

@@ -16,10 +16,12 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/failpoint"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/workflows"
 )
@@ -225,12 +227,12 @@ func (d *Dispatcher) execute(ctx context.Context, exports []*model.Export, to []
 	return err
 }
 
-func input(exports []*model.Export, to []string, wait time.Duration) Input {
-	in := Input{Version: InputVersion, Round: exports[0].Round, To: to, Wait: wait}
+func input(exports []*model.Export, to []string, documents time.Duration) Input {
+	in := Input{Version: InputVersion, Round: exports[0].Round, To: to, Wait: documents}
 	for _, e := range exports {
 		in.Exports = append(in.Exports, e.ID)
 		in.Documents = in.Documents || fetches(e)
-		in.DocumentsTill, in.DeliverTill = later(in.DocumentsTill, e.DocumentsTill), later(in.DeliverTill, e.DeliverTill)
+		in.DocumentsTill, in.DeliverTill = wait.Later(in.DocumentsTill, e.DocumentsTill), wait.Later(in.DeliverTill, e.DeliverTill)
 	}
 	return in
 }
@@ -253,7 +255,7 @@ func urgency(e *model.Export) workflows.Urgency {
 // before.
 func firstWait(e *model.Export, tenant *model.Tenant, former []*model.Delivery, now time.Time) (wait time.Duration) {
 	for n, name := range e.Integrations {
-		if of := documentsWait(e, tenant, name, triedIn(former, name), now); n == 0 || of < wait {
+		if of := documentsWait(e, tenant, name, delivery.TriedIn(former, name), now); n == 0 || of < wait {
 			wait = of
 		}
 	}

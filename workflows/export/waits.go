@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
 )
 
 // Wait is why a delivery is not final yet.
@@ -25,7 +27,7 @@ type Waits struct {
 	statuses  store.IntegrationStatuses
 	health    map[model.Place]model.Health
 	documents map[int64]store.DocumentProgress
-	gate      func(*model.Integration) Gate
+	gate      func(*model.Integration) delivery.Gate
 	isLost    func(*model.Export, int) bool
 	// as of Activities
 	undispatched func(*model.Export, *config.Config) string
@@ -89,7 +91,7 @@ func (w *Waits) For(e *model.Export, d *model.Delivery) Wait {
 	if e.DispatchedAt.IsZero() && d.Round == e.Round && w.undispatched != nil {
 		return Wait{Reason: w.undispatched(e, w.config)}
 	}
-	if reason := heldReason(w.config, e, d, w.statuses); reason != "" {
+	if reason := delivery.HeldReason(w.config, e, d, w.statuses); reason != "" {
 		return Wait{Reason: reason}
 	}
 	i, _ := w.config.Integration(d.Tenant, d.Integration)
@@ -105,7 +107,7 @@ func (w *Waits) For(e *model.Export, d *model.Delivery) Wait {
 // forWorkflow reports whether a delivery waits for another workflow, since Temporal has lost its own.
 func (w *Waits) forWorkflow(e *model.Export, d *model.Delivery) (Wait, bool) {
 	due := d.NextAt
-	for _, at := range []time.Time{d.HeldSince, later(d.CreatedAt, e.DispatchedAt)} {
+	for _, at := range []time.Time{d.HeldSince, wait.Later(d.CreatedAt, e.DispatchedAt)} {
 		if due.IsZero() {
 			due = at
 		}
@@ -146,7 +148,7 @@ func (w *Waits) atGate(d *model.Delivery, i *model.Integration) Wait {
 	gate, health := w.gate(i), w.health[model.Place{Tenant: d.Tenant, Integration: d.Integration}]
 	switch {
 	case gate.BreakerOpen:
-		next = later(next, gate.Probe)
+		next = wait.Later(next, gate.Probe)
 		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s has failed since %s; next probe %s: %s", i.Name,
 			clock(health.FailingSince, w.now), clock(next, w.now), health.Reason)}
 	case d.Outcome == model.Retrying && next.After(w.now):

@@ -16,6 +16,7 @@ import (
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
 )
@@ -93,7 +94,7 @@ func (a *Activities) Redeliver(ctx context.Context, in Input) (Result, error) {
 // storeAway is the error with which the activity waits for the store.
 func (a *Activities) storeAway(err error) error {
 	a.Log.Warn("a redelivery could not use the store; it goes on in a moment", zap.Error(err))
-	return workflows.RetryAfter("store_unavailable", 0, workflows.Jittered(5*time.Second))
+	return workflows.RetryAfter("store_unavailable", 0, wait.Jittered(5*time.Second))
 }
 
 // closed says in a fixed word why a redelivery can't go on now, and after which time to look again. Exports are not

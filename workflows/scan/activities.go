@@ -19,6 +19,7 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
 )
 
@@ -64,11 +65,11 @@ func (a *Activities) Scan(ctx context.Context, in Input) (Result, error) {
 	if c.Scanner == nil {
 		a.Log.Warn("a document waits for a scanner, and none is configured: add the option scan again, or delete the document",
 			zap.Int64("document", in.Document))
-		return Result{}, workflows.RetryAfter("no_scanner", 0, workflows.Jittered(time.Minute))
+		return Result{}, workflows.RetryAfter("no_scanner", 0, wait.Jittered(time.Minute))
 	}
 	defer a.underway.Add(-1)
 	if a.underway.Add(1) > scansAtOnce {
-		return Result{}, workflows.RetryAfter("at_capacity", 0, workflows.Jittered(scanLater))
+		return Result{}, workflows.RetryAfter("at_capacity", 0, wait.Jittered(scanLater))
 	}
 	d, err := a.Store.DocumentToScan(ctx, in.Document)
 	if err != nil {
@@ -80,7 +81,7 @@ func (a *Activities) Scan(ctx context.Context, in Input) (Result, error) {
 	content, err := a.Archive.Files.OpenWhole(d.Blob, d.Size, d.SHA256)
 	if errors.Is(err, fs.ErrNotExist) {
 		a.Log.Error("a document's file is gone: restore the document store from a backup", zap.Int64("document", d.Key))
-		return Result{}, workflows.RetryAfter("file_gone", 0, workflows.Jittered(time.Minute))
+		return Result{}, workflows.RetryAfter("file_gone", 0, wait.Jittered(time.Minute))
 	}
 	if err != nil {
 		return Result{}, a.storeAway(err)
@@ -95,7 +96,7 @@ func (a *Activities) Scan(ctx context.Context, in Input) (Result, error) {
 			a.Log.Warn("a document could not be scanned; it is not served until it is",
 				zap.Int64("document", d.Key), zap.Error(err))
 		}
-		return Result{}, workflows.RetryAfter("scanner_unavailable", 0, workflows.Jittered(10*time.Second))
+		return Result{}, workflows.RetryAfter("scanner_unavailable", 0, wait.Jittered(10*time.Second))
 	}
 	return a.end(ctx, d, found)
 }
@@ -130,7 +131,7 @@ func (a *Activities) end(ctx context.Context, d *model.ApplicationDocument, foun
 
 func (a *Activities) storeAway(err error) error {
 	a.Log.Warn("a scan could not use the store; it runs again", zap.Error(err))
-	return workflows.RetryAfter("store_unavailable", 0, workflows.Jittered(5*time.Second))
+	return workflows.RetryAfter("store_unavailable", 0, wait.Jittered(5*time.Second))
 }
 
 // Loop starts the scans that are due. While Temporal is away they wait in the store.

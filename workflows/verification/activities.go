@@ -16,6 +16,7 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/workflows"
 )
@@ -66,7 +67,7 @@ func (a *Activities) Verify(ctx context.Context, in Input) (Result, error) {
 		return Result{State: status.State}, nil
 	}
 	if !a.Places.TryAcquire(i.Tenant, 1) {
-		return Result{}, workflows.RetryAfter("no_place", 0, workflows.Jittered(5*time.Second))
+		return Result{}, workflows.RetryAfter("no_place", 0, wait.Jittered(5*time.Second))
 	}
 	defer a.Places.Release(i.Tenant, 1)
 	answer, reason, err := c.Names.Verify(ctx, c.Client(i), i)

@@ -1,4 +1,4 @@
-package export
+package delivery
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 
 // waits lets a workflow wait at the gate of an integration for deliveries of exports.
 func waits(g *gates, i *model.Integration, exports ...int64) {
-	g.turnedAway(i, &waiter{workflow: fmt.Sprint("w-", exports[0]), exports: exports,
-		wake: func(context.Context) (bool, error) { return true, nil }})
+	g.turnedAway(i, &Waiter{Workflow: fmt.Sprint("w-", exports[0]), Exports: exports,
+		Wake: func(context.Context) (bool, error) { return true, nil }})
 }
 
 // called returns the first exports of the workflows that are called now.
 func called(g *gates, i *model.Integration) (all []int64) {
 	for w := g.next(g.of(i), time.Now()); w != nil; w = g.next(g.of(i), time.Now()) {
-		all = append(all, w.exports[0])
+		all = append(all, w.Exports[0])
 	}
 	return all
 }

@@ -1,9 +1,8 @@
-package export
+package delivery
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 
 	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/model"
-	"github.com/hiregate/hiregate/workflows"
 )
 
 const (
@@ -29,26 +27,26 @@ const (
 // inLine is the word for a delivery that would overtake others that wait at the same gate.
 const inLine = "in_line"
 
-// waiter is a workflow that waits in Temporal because a gate turned deliveries of it away.
-type waiter struct {
-	workflow string
-	exports  []int64   // of these deliveries, in order
+// Waiter is a workflow that waits in Temporal because a gate turned deliveries of it away.
+type Waiter struct {
+	Workflow string
+	Exports  []int64   // of these deliveries, in order
 	from     time.Time // it is not called before
-	// wake has Temporal run its activity now. It reports false where that is running, or about to.
-	wake func(context.Context) (bool, error)
+	// Wake has it delivered now. It reports false where that is about to happen, or happens.
+	Wake func(context.Context) (bool, error)
 }
 
-func (w *waiter) last() int64 { return w.exports[len(w.exports)-1] }
+func (w *Waiter) last() int64 { return w.Exports[len(w.Exports)-1] }
 
 // older orders workflows by their first export that waits.
-func older(w, other *waiter) int {
-	return cmp.Or(cmp.Compare(w.exports[0], other.exports[0]), cmp.Compare(w.workflow, other.workflow))
+func older(w, other *Waiter) int {
+	return cmp.Or(cmp.Compare(w.Exports[0], other.Exports[0]), cmp.Compare(w.Workflow, other.Workflow))
 }
 
-// backlog is what waits at a gate, as far as this process knows. It is called in order once the integration takes
+// backlog lists what waits at a gate, as far as this process knows. It is called in order once the integration takes
 // deliveries, as many as are attempted.
 type backlog struct {
-	waiting []*waiter // the oldest first
+	waiting []*Waiter // the oldest first
 	called  int64     // the last export that was called: it and those before it overtake nobody
 	calling bool
 
@@ -61,40 +59,40 @@ type backlog struct {
 func (b *backlog) attempted(most float64) { b.budget = min(most, b.budget+1) }
 
 // turnedAway notes that a workflow waits at the gate of an integration.
-func (g *gates) turnedAway(i *model.Integration, w *waiter) {
+func (g *gates) turnedAway(i *model.Integration, w *Waiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.insert(g.of(i), w)
 }
 
 // insert adds a workflow to those that wait at a gate, in the place of what is there of it. The lock is held.
-func (g *gates) insert(one *gate, w *waiter) {
-	if before := g.waiting[w.workflow][one]; before != nil {
+func (g *gates) insert(one *gate, w *Waiter) {
+	if before := g.waiting[w.Workflow][one]; before != nil {
 		g.remove(one, before)
 	}
 	at, _ := slices.BinarySearchFunc(one.backlog.waiting, w, older)
 	one.backlog.waiting = slices.Insert(one.backlog.waiting, at, w)
 	if g.waiting == nil {
-		g.waiting, g.backlogs = map[string]map[*gate]*waiter{}, map[*gate]bool{}
+		g.waiting, g.backlogs = map[string]map[*gate]*Waiter{}, map[*gate]bool{}
 	}
 	g.backlogs[one] = true
-	if g.waiting[w.workflow] == nil {
-		g.waiting[w.workflow] = map[*gate]*waiter{}
+	if g.waiting[w.Workflow] == nil {
+		g.waiting[w.Workflow] = map[*gate]*Waiter{}
 	}
-	g.waiting[w.workflow][one] = w
+	g.waiting[w.Workflow][one] = w
 }
 
 // remove is the reverse of insert. The lock is held.
-func (g *gates) remove(one *gate, w *waiter) {
+func (g *gates) remove(one *gate, w *Waiter) {
 	if at, there := slices.BinarySearchFunc(one.backlog.waiting, w, older); there {
 		one.backlog.waiting = slices.Delete(one.backlog.waiting, at, at+1)
 	}
 	if len(one.backlog.waiting) == 0 {
 		delete(g.backlogs, one)
 	}
-	delete(g.waiting[w.workflow], one)
-	if len(g.waiting[w.workflow]) == 0 {
-		delete(g.waiting, w.workflow)
+	delete(g.waiting[w.Workflow], one)
+	if len(g.waiting[w.Workflow]) == 0 {
+		delete(g.waiting, w.Workflow)
 	}
 }
 
@@ -109,11 +107,11 @@ func (g *gates) arrived(workflow string) {
 
 // overtakes reports whether a delivery came before one that waits and is older. The lock is held.
 func (b *backlog) overtakes(export int64) bool {
-	return len(b.waiting) > 0 && export > b.called && b.waiting[0].exports[0] < export
+	return len(b.waiting) > 0 && export > b.called && b.waiting[0].Exports[0] < export
 }
 
 // Crowded reports whether deliveries of a tenant wait at a gate.
-func (a *Activities) Crowded(tenant string) bool {
+func (a *Attempter) Crowded(tenant string) bool {
 	a.gates.mu.Lock()
 	defer a.gates.mu.Unlock()
 	for _, one := range a.gates.all[tenant] {
@@ -125,7 +123,7 @@ func (a *Activities) Crowded(tenant string) bool {
 }
 
 // Loop has Temporal run what waits at the gates.
-func (a *Activities) Loop() loop.Loop {
+func (a *Attempter) Loop() loop.Loop {
 	var calls errgroup.Group
 	calls.SetLimit(callsAtOnce)
 	return loop.Loop{Name: "waiting", Every: callEvery, Round: func(ctx context.Context) error {
@@ -166,9 +164,8 @@ func (g *gates) call(ctx context.Context, one *gate) {
 		if w == nil {
 			return
 		}
-		woken, err := w.wake(ctx)
+		woken, err := w.Wake(ctx)
 		switch {
-		case errors.Is(err, workflows.ErrNotRunning), errors.Is(err, workflows.ErrNoActivity):
 		case err != nil:
 			g.putBack(one, w)
 			return
@@ -179,10 +176,10 @@ func (g *gates) call(ctx context.Context, one *gate) {
 }
 
 // putBack lets a workflow wait on that was called in vain, unless its activity began and ended meanwhile.
-func (g *gates) putBack(one *gate, w *waiter) {
+func (g *gates) putBack(one *gate, w *Waiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.waiting[w.workflow][one] == nil {
+	if g.waiting[w.Workflow][one] == nil {
 		again := *w
 		again.from = time.Now().Add(callAgain)
 		g.insert(one, &again)
@@ -191,7 +188,7 @@ func (g *gates) putBack(one *gate, w *waiter) {
 
 // next takes the workflow out of the backlog that is to be called now; nil: none is. While it is not known whether the
 // integration is up, one is called that tries.
-func (g *gates) next(one *gate, now time.Time) *waiter {
+func (g *gates) next(one *gate, now time.Time) *Waiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	b := &one.backlog
@@ -204,11 +201,11 @@ func (g *gates) next(one *gate, now time.Time) *waiter {
 		return nil
 	}
 	tries := one.breaker.Load().State() != gobreaker.StateClosed
-	if tries && now.Sub(b.at) < gateDelay || !tries && b.budget < 1 {
+	if tries && now.Sub(b.at) < GateDelay || !tries && b.budget < 1 {
 		return nil
 	}
 	w := b.waiting[0]
 	g.remove(one, w)
-	b.called, b.at, b.budget = max(b.called, w.last()), now, b.budget-float64(len(w.exports))
+	b.called, b.at, b.budget = max(b.called, w.last()), now, b.budget-float64(len(w.Exports))
 	return w
 }

@@ -1,4 +1,4 @@
-package export
+package delivery
 
 import (
 	"fmt"
@@ -82,7 +82,7 @@ func TestRateOfAnIntegration(t *testing.T) {
 	now := time.Now()
 	require.Less(t, g.rateBackoff(i, 0, now), 3*time.Second, "the next turn")
 	require.Greater(t, g.rateBackoff(i, 0, now), 7*time.Minute, "half an hour, or ten minutes")
-	require.Greater(t, g.rateBackoff(i, groupPatience, now), 7*time.Minute)
+	require.Greater(t, g.rateBackoff(i, GroupPatience, now), 7*time.Minute)
 
 	i.Rate = &model.Rate{PerSecond: 1000, Burst: 1} // with a reload
 	done, closed := g.enter(t.Context(), i, 1, time.Minute, false)

@@ -1,4 +1,4 @@
-package export
+package delivery
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/internal/wait"
 )
 
 const (
@@ -25,32 +25,33 @@ const (
 	storeAwayMost = 30 * time.Second
 )
 
-// storeUnavailable is the fixed word for what waits for the store.
-const storeUnavailable = "store_unavailable"
+// StoreUnavailable is the fixed word for what waits for the store.
+const StoreUnavailable = "store_unavailable"
 
 // unstored has the attempts whose outcome waits to be stored. What was sent is stored before it is sent again, and
 // while outcomes can't be stored no attempt begins: a partner would get each export again and again. The zero value is
 // ready.
 type unstored struct {
 	mu      sync.Mutex
-	waiting map[place]bool
+	waiting map[ID]bool
 	since   time.Time     // of the first write that failed; zero: the last one succeeded
 	stored  chan struct{} // closed once one succeeds
 }
 
-// place is a delivery, also one that is not stored yet.
-type place struct {
-	export      int64
-	integration string
-	round       int
+// ID identifies a delivery, also one that is not stored yet.
+type ID struct {
+	Export      int64
+	Integration string
+	Round       int
 }
 
-// earlier orders deliveries by when their exports came.
-func earlier(of, other place) int {
-	return cmp.Or(cmp.Compare(of.export, other.export), cmp.Compare(of.round, other.round), cmp.Compare(of.integration, other.integration))
+// Earlier orders deliveries by when their exports came.
+func (of ID) Earlier(other ID) int {
+	return cmp.Or(cmp.Compare(of.Export, other.Export), cmp.Compare(of.Round, other.Round), cmp.Compare(of.Integration, other.Integration))
 }
 
-func placeOf(d *model.Delivery) place { return place{d.ExportID, d.Integration, d.Round} }
+// IDOf returns the ID of a delivery.
+func IDOf(d *model.Delivery) ID { return ID{d.ExportID, d.Integration, d.Round} }
 
 // closed reports whether no attempt may begin now: outcomes can't be stored, or there are too many that wait for it.
 func (u *unstored) closed() bool {
@@ -72,19 +73,19 @@ func (u *unstored) delay(now time.Time) time.Duration {
 	defer u.mu.Unlock()
 	switch {
 	case !u.since.IsZero():
-		return workflows.Jittered(min(max(now.Sub(u.since)/2, gateDelay), storeAwayMost))
+		return wait.Jittered(min(max(now.Sub(u.since)/2, GateDelay), storeAwayMost))
 	case len(u.waiting) >= AttemptsAtOnce:
-		return workflows.Jittered(gateDelay)
+		return wait.Jittered(GateDelay)
 	}
 	return 0
 }
 
 // failed notes that a write failed, and returns what closes when another succeeds. first: none had failed before.
-func (u *unstored) failed(of place, now time.Time) (stored <-chan struct{}, first bool) {
+func (u *unstored) failed(of ID, now time.Time) (stored <-chan struct{}, first bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.waiting == nil {
-		u.waiting = map[place]bool{}
+		u.waiting = map[ID]bool{}
 	}
 	u.waiting[of] = true
 	if first = u.since.IsZero(); first {
@@ -105,7 +106,7 @@ func (u *unstored) succeeded() (failed bool) {
 	return true
 }
 
-func (u *unstored) forget(of place) {
+func (u *unstored) forget(of ID) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.waiting, of)
@@ -113,8 +114,8 @@ func (u *unstored) forget(of place) {
 
 // keep stores the outcome of an attempt, and tries until it is stored: beyond the end of its activity, which Temporal
 // may run again meanwhile, and until the store is closed. The error says that there is nothing to store it in.
-func (a *Activities) keep(ctx context.Context, d *model.Delivery, write func(context.Context) error) error {
-	of := placeOf(d)
+func (a *Attempter) keep(ctx context.Context, d *model.Delivery, write func(context.Context) error) error {
+	of := IDOf(d)
 	defer a.unstored.forget(of)
 	told := false
 	for delay := storeSoon; ; delay = min(2*delay, storeLate) {
@@ -147,7 +148,7 @@ func (a *Activities) keep(ctx context.Context, d *model.Delivery, write func(con
 		}
 		select {
 		case <-stored:
-		case <-time.After(workflows.Jittered(delay)):
+		case <-time.After(wait.Jittered(delay)):
 		}
 	}
 }
@@ -156,7 +157,7 @@ var errStoreClosed = fmt.Errorf("%w: it is closed", store.ErrUnavailable)
 
 // tryStore writes once, while the store is open. What was done must be known, even when the activity is being
 // cancelled.
-func (a *Activities) tryStore(ctx context.Context, write func(context.Context) error) error {
+func (a *Attempter) tryStore(ctx context.Context, write func(context.Context) error) error {
 	release, ok := a.Store.Acquire()
 	if !ok {
 		return errStoreClosed
@@ -168,7 +169,7 @@ func (a *Activities) tryStore(ctx context.Context, write func(context.Context) e
 }
 
 // storable notes that the store can be written.
-func (a *Activities) storable() {
+func (a *Attempter) storable() {
 	if a.unstored.succeeded() {
 		a.Log.Info("outcomes of attempts can be stored again")
 	}

@@ -1,4 +1,4 @@
-package export
+package delivery
 
 import (
 	"github.com/hiregate/hiregate/internal/fairpool"

@@ -1,4 +1,4 @@
-package export
+package delivery
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/tracing"
-	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/internal/wait"
 )
 
 // commit stores what a step made of a delivery, and returns when the next step is due: as the step says, unless another
 // node wrote the delivery meanwhile. Then d becomes what that node wrote; the attempt was made, and is stored as well.
-func (a *Activities) commit(ctx context.Context, e *model.Export, d *model.Delivery,
-	next nextState) (nextState, error) {
+func (a *Attempter) commit(ctx context.Context, e *model.Export, d *model.Delivery,
+	next State) (State, error) {
 	attempt := next.attempt
 	d.UpdatedAt = a.Now()
 	end := a.storing(ctx, e, d, attempt)
@@ -27,7 +27,7 @@ func (a *Activities) commit(ctx context.Context, e *model.Export, d *model.Deliv
 	end(err)
 	switch {
 	case err != nil:
-		return nextState{}, err
+		return State{}, err
 	case stored != d:
 		*d = *stored
 		return a.nextDue(d), nil
@@ -48,7 +48,7 @@ func (a *Activities) commit(ctx context.Context, e *model.Export, d *model.Deliv
 	case attempt != nil && d.Outcome == model.Retrying:
 		a.Log.Info("delivery not received", append(logFields(e, d, attempt), zap.String("workflow", e.WorkflowID),
 			zap.String("class", string(d.Fault)), zap.String("reason", attempt.Error),
-			zap.Stringer("next_in", rounded(next.due.Sub(d.UpdatedAt))))...)
+			zap.Stringer("next_in", rounded(next.Due.Sub(d.UpdatedAt))))...)
 	case (d.Outcome == model.Failed || d.Outcome == model.Expired) && e.ErasedAt.IsZero():
 		a.Log.Error("delivery given up; it can be redelivered", tracing.Field(e.TraceID()), zap.String("tenant", d.Tenant),
 			zap.String("integration", d.Integration), zap.Int64("export", d.ExportID), zap.Int("attempts", d.Attempts),
@@ -88,7 +88,7 @@ func rounded(d time.Duration) time.Duration {
 
 // store writes a delivery with its attempt, if there is one, and returns the delivery as it then is in the store: d,
 // unless another node wrote it since it was read.
-func (a *Activities) store(ctx context.Context, d *model.Delivery, next nextState) (stored *model.Delivery, err error) {
+func (a *Attempter) store(ctx context.Context, d *model.Delivery, next State) (stored *model.Delivery, err error) {
 	write := func(ctx context.Context) error {
 		key := "" // what is written beside the delivery may be anything
 		if next.also == nil {
@@ -111,7 +111,7 @@ func (a *Activities) store(ctx context.Context, d *model.Delivery, next nextStat
 }
 
 // storeStep is store in a transaction.
-func storeStep(tx *store.Tx, d *model.Delivery, next nextState) (stored *model.Delivery, err error) {
+func storeStep(tx *store.Tx, d *model.Delivery, next State) (stored *model.Delivery, err error) {
 	stored = d
 	if err := tx.UpsertDelivery(d); errors.Is(err, store.ErrStale) {
 		if stored, err = tx.LockDelivery(d); err != nil {
@@ -159,11 +159,11 @@ func addAttempt(tx *store.Tx, d *model.Delivery, attempt *model.Attempt) error {
 }
 
 // nextDue returns when the next step is due of a delivery that another node changed.
-func (a *Activities) nextDue(d *model.Delivery) nextState {
+func (a *Attempter) nextDue(d *model.Delivery) State {
 	if d.Outcome.Final() || d.Parked {
-		return nextState{}
+		return State{}
 	}
-	next := a.waitFor(string(d.Class()), workflows.Jittered(gateDelay))
-	next.due = later(next.due, d.Due())
+	next := a.WaitFor(string(d.Class()), wait.Jittered(GateDelay))
+	next.Due = wait.Later(next.Due, d.Due())
 	return next
 }

@@ -1,4 +1,4 @@
-package export
+package delivery
 
 import (
 	"sync/atomic"
@@ -22,14 +22,14 @@ func TestRateHoldsAfterAHang(t *testing.T) {
 		var g gates
 		i := limited(4, 1)
 		for range 4 {
-			_, closed := g.enter(t.Context(), i, 1, groupPatience, false)
+			_, closed := g.enter(t.Context(), i, 1, GroupPatience, false)
 			require.Empty(t, closed)
 		}
 		one := g.of(i)
 		var begun atomic.Int64
 		for range 30 {
 			go func() {
-				if done, closed := g.enter(t.Context(), i, 1, groupPatience, false); closed == "" {
+				if done, closed := g.enter(t.Context(), i, 1, GroupPatience, false); closed == "" {
 					begun.Add(1)
 					done(nil)
 				}
@@ -51,17 +51,17 @@ func TestNobodyWaitsForARateInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gates
 		i := limited(1, 1./60)
-		done, closed := g.enter(t.Context(), i, 1, groupPatience, false)
+		done, closed := g.enter(t.Context(), i, 1, GroupPatience, false)
 		require.Empty(t, closed)
 		done(nil)
 		began := time.Now()
 		for range 100 {
-			_, closed := g.enter(t.Context(), i, 1, groupPatience, false)
+			_, closed := g.enter(t.Context(), i, 1, GroupPatience, false)
 			require.Equal(t, overRate, closed)
 		}
 		require.Zero(t, time.Since(began))
 		time.Sleep(45 * time.Second)
-		done, closed = g.enter(t.Context(), i, 1, groupPatience, false)
+		done, closed = g.enter(t.Context(), i, 1, GroupPatience, false)
 		require.Empty(t, closed, "its turn comes in a quarter of a minute")
 		done(nil)
 		require.WithinDuration(t, began.Add(time.Minute), time.Now(), time.Second)
@@ -74,14 +74,14 @@ func TestBreakerUsesNoRate(t *testing.T) {
 		var g gates
 		i := limited(4, 1)
 		for range model.BreakAfter {
-			done, closed := g.enter(t.Context(), i, 1, groupPatience, false)
+			done, closed := g.enter(t.Context(), i, 1, GroupPatience, false)
 			require.Empty(t, closed)
 			done(errDown)
 		}
 		turnedAway := func() {
 			t.Helper()
 			for range 5 {
-				_, closed := g.enter(t.Context(), i, 1, groupPatience, false)
+				_, closed := g.enter(t.Context(), i, 1, GroupPatience, false)
 				require.Equal(t, "breaker_open", closed)
 			}
 		}
@@ -123,6 +123,6 @@ func TestRateThatADeliveryDoesNotKnow(t *testing.T) {
 	before, now := limited(4, 1), time.Now()
 	before.Rate = nil
 	g.of(limited(4, 1))
-	require.GreaterOrEqual(t, g.rateBackoff(before, 0, now), gateDelay*4/5)
-	require.Less(t, g.rateBackoff(before, groupPatience, now), 2*gateDelay)
+	require.GreaterOrEqual(t, g.rateBackoff(before, 0, now), GateDelay*4/5)
+	require.Less(t, g.rateBackoff(before, GroupPatience, now), 2*GateDelay)
 }

@@ -1,4 +1,4 @@
-package export
+package delivery
 
 import (
 	"context"
@@ -13,19 +13,21 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/wait"
-	"github.com/hiregate/hiregate/workflows"
 )
 
 const (
 	// breakFor is how long it stays open; then one attempt tries.
 	breakFor = 15 * time.Second
-	// patience is how long a single delivery waits for a place: long enough beside a group's, which are under way for
+	// Patience is how long a single delivery waits for a place: long enough beside a group's, which are under way for
 	// milliseconds, and not so long that those to a partner that hangs take the worker's slots.
-	patience = 250 * time.Millisecond
+	Patience = 250 * time.Millisecond
+	// GroupPatience is how long a delivery of a group waits for its place at the integration: as long as an attempt may
+	// take. It takes up no worker meanwhile.
+	GroupPatience = 20 * time.Second
 	// lineFor is how many deliveries of groups are prepared, for each that may be under way to an integration.
 	lineFor = 4
-	// gateDelay is how long a delivery waits at a gate that opens by itself.
-	gateDelay = 2 * time.Second
+	// GateDelay is how long a delivery waits at a gate that opens by itself.
+	GateDelay = 2 * time.Second
 	// comingBack is how many deliveries of a tenant that were turned away come again per second by themselves, beside those
 	// that are called. Temporal carries a few times that, for all tenants together: thousands that wait for one partner, each
 	// asking every few seconds, would leave nothing to the others.
@@ -41,7 +43,7 @@ type gates struct {
 	mu  sync.Mutex
 	all map[string]map[string]*gate // by tenant, and the integration's name and URL
 
-	waiting  map[string]map[*gate]*waiter // by workflow
+	waiting  map[string]map[*gate]*Waiter // by workflow
 	backlogs map[*gate]bool               // the gates of these
 }
 
@@ -110,7 +112,7 @@ const overRate = "over_rate"
 func (one *gate) take(ctx context.Context, patience time.Duration, asked bool) (closed string) {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if patience == groupPatience && one.limit.Limit() != rate.Inf {
+	if patience == GroupPatience && one.limit.Limit() != rate.Inf {
 		if one.head.Acquire(within, 1) != nil {
 			return overRate
 		}
@@ -150,14 +152,12 @@ func (one *gate) untilAllowed() time.Duration {
 }
 
 // closedGates are the words for what is closed to all deliveries of an integration, of its tenant, or of all.
-var closedGates = append([]string{"no_place", "no_memory", storeUnavailable}, calledFrom...)
+var closedGates = append([]string{"no_place", "no_memory", StoreUnavailable}, calledFrom...)
 
-// calledFrom are those of them from which deliveries are called.
+// calledFrom lists those of them from which deliveries are called.
 var calledFrom = []string{overRate, "at_capacity", "breaker_open", inLine}
 
-// queue waits until a delivery of a group is among the next to an integration, over all groups: the deliveries that
-// many groups have for one integration are then read from the store shortly before they are sent. It reports false if
-// that takes longer than patience, or ctx ends.
+// queue is Queue.
 func (g *gates) queue(ctx context.Context, i *model.Integration, patience time.Duration) (leave func(), ok bool) {
 	g.mu.Lock()
 	one := g.of(i)
@@ -198,8 +198,8 @@ func (g *gates) rateBackoff(i *model.Integration, patience time.Duration, now ti
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	one := g.of(i)
-	if patience == groupPatience || i.Rate == nil {
-		return workflows.Jittered(max(gateDelay, one.untilAllowed()))
+	if patience == GroupPatience || i.Rate == nil {
+		return wait.Jittered(max(GateDelay, one.untilAllowed()))
 	}
 	return one.turn(2*i.Rate.PerSecond, now)
 }
@@ -207,14 +207,14 @@ func (g *gates) rateBackoff(i *model.Integration, patience time.Duration, now ti
 // turn returns how long a delivery waits for its turn when so many have theirs per second.
 func (one *gate) turn(perSecond float64, now time.Time) time.Duration {
 	one.turns.SetLimitAt(now, rate.Limit(perSecond))
-	one.turns.SetBurstAt(now, max(1, int(perSecond*gateDelay.Seconds()))) // a few all come back after two seconds
+	one.turns.SetBurstAt(now, max(1, int(perSecond*GateDelay.Seconds()))) // a few all come back after two seconds
 	r := one.turns.ReserveN(now, 1)
-	wait := gateDelay + r.DelayFrom(now)
-	if wait > longestAtGate {
+	delay := GateDelay + r.DelayFrom(now)
+	if delay > longestAtGate {
 		r.CancelAt(now)
-		wait = longestAtGate
+		delay = longestAtGate
 	}
-	return workflows.Jittered(wait)
+	return wait.Jittered(delay)
 }
 
 // Gate describes the gate of an integration on this node.
@@ -246,7 +246,7 @@ func (g *gates) state(i *model.Integration) (s Gate) {
 }
 
 // Gate returns how the gate of an integration stands on this node.
-func (a *Activities) Gate(i *model.Integration) Gate { return a.gates.state(i) }
+func (a *Attempter) Gate(i *model.Integration) Gate { return a.gates.state(i) }
 
 // of returns the gate of an integration. The caller holds the lock.
 func (g *gates) of(i *model.Integration) *gate {
@@ -268,7 +268,7 @@ func (g *gates) of(i *model.Integration) *gate {
 	}
 	one := &gate{
 		tenant: i.Tenant, inFlight: n, places: semaphore.NewWeighted(int64(n)), line: semaphore.NewWeighted(lineFor * int64(n)),
-		turns: rate.NewLimiter(comingBack, comingBack*int(gateDelay/time.Second)), head: semaphore.NewWeighted(1),
+		turns: rate.NewLimiter(comingBack, comingBack*int(GateDelay/time.Second)), head: semaphore.NewWeighted(1),
 		limit: rate.NewLimiter(rate.Inf, 0),
 	}
 	if i.Rate != nil {

@@ -1,4 +1,4 @@
-package export
+package delivery
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func endAttempt(span trace.Span, answer webhook.Answer, err error) {
 	if answer.Status != 0 {
 		span.SetAttributes(attribute.Int("http.response.status_code", answer.Status))
 	}
-	why := storeUnavailable // nothing was sent, since the store could not give the body
+	why := StoreUnavailable // nothing was sent, since the store could not give the body
 	if refused := new(webhook.SendError); err == nil || errors.As(err, &refused) {
 		why = judge(answer, err).Cause
 	}
@@ -36,7 +36,7 @@ func endAttempt(span trace.Span, answer webhook.Answer, err error) {
 }
 
 // storing begins the span in which the outcome of an attempt is stored, and returns the function that ends it.
-func (a *Activities) storing(ctx context.Context, e *model.Export, d *model.Delivery,
+func (a *Attempter) storing(ctx context.Context, e *model.Export, d *model.Delivery,
 	attempt *model.Attempt) func(error) {
 	if attempt == nil {
 		return func(error) {}
@@ -46,7 +46,7 @@ func (a *Activities) storing(ctx context.Context, e *model.Export, d *model.Deli
 	return func(err error) {
 		why := ""
 		if err != nil {
-			why = storeUnavailable
+			why = StoreUnavailable
 		}
 		tracing.End(span, why)
 	}

@@ -1,4 +1,4 @@
-package export
+package delivery
 
 import (
 	"cmp"
@@ -17,12 +17,12 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/tracing"
+	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/internal/webhook"
-	"github.com/hiregate/hiregate/workflows"
 )
 
 // send makes one attempt. Every attempt of an export at an integration sends the same bytes and the same UUID.
-func (a *Activities) send(ctx context.Context, c *config.Config, e *model.Export, i *model.Integration,
+func (a *Attempter) send(ctx context.Context, c *config.Config, e *model.Export, i *model.Integration,
 	mode model.DocumentMode, byFormer bool) (webhook.Answer, error) {
 	if err := a.Store.LoadBody(ctx, e); err != nil {
 		return webhook.Answer{}, fmt.Errorf("loading the body: %w", err)
@@ -62,7 +62,7 @@ func outgoing(ctx context.Context, e *model.Export, i *model.Integration, body [
 }
 
 // manualAttempts counts the attempts of a delivery that somebody asked for, and that used up no gap of its schedule.
-func (a *Activities) manualAttempts(ctx context.Context, d *model.Delivery) (int, error) {
+func (a *Attempter) manualAttempts(ctx context.Context, d *model.Delivery) (int, error) {
 	if d.Attempts == 0 {
 		return 0, nil
 	}
@@ -72,8 +72,8 @@ func (a *Activities) manualAttempts(ctx context.Context, d *model.Delivery) (int
 // attempted decides what an attempt means for its delivery, before which so many were made that used up no gap of the
 // schedule. One that somebody asked for uses up none either, and leaves the next attempt when it was planned: on a
 // partner that is still down nobody delays an export by trying it. failure is a *webhook.SendError, or nil.
-func (a *Activities) attempted(e *model.Export, d *model.Delivery, i *model.Integration, manual int,
-	asked store.IntegrationStatus, answer webhook.Answer, failure error) nextState {
+func (a *Attempter) attempted(e *model.Export, d *model.Delivery, i *model.Integration, manual int,
+	asked store.IntegrationStatus, answer webhook.Answer, failure error) State {
 	attempt := judge(answer, failure)
 	attempt.Manual = !d.AskedAt.IsZero()
 	planned := d.NextAt
@@ -86,11 +86,11 @@ func (a *Activities) attempted(e *model.Export, d *model.Delivery, i *model.Inte
 	if attempt.Manual && planned.After(now) {
 		retry = planned
 	}
-	retry = later(retry, now.Add(answer.RetryAfter))
+	retry = wait.Later(retry, now.Add(answer.RetryAfter))
 	if last := d.Till.Add(-endMargin); retry.After(last) {
 		retry = last
 	}
-	next := nextState{changed: true}
+	next := State{changed: true}
 	switch {
 	case attempt.Error == "":
 		d.Deliver()
@@ -100,9 +100,9 @@ func (a *Activities) attempted(e *model.Export, d *model.Delivery, i *model.Inte
 		next = expire(e, d)
 	default:
 		d.Retry(retry)
-		next.class, next.due = string(attempt.Fault), retry
+		next.Class, next.Due = string(attempt.Fault), retry
 	}
-	next.attempt, next.status = attempt, answer.Status
+	next.attempt, next.Status = attempt, answer.Status
 	return next
 }
 
@@ -145,11 +145,11 @@ func causeOf(status int) string {
 
 // gone disables an integration that answered 410; its exports are held from then on. An integration that was changed or
 // removed meanwhile stays as it is, and the next step decides on the delivery.
-func (a *Activities) gone(d *model.Delivery, i *model.Integration, asked store.IntegrationStatus) nextState {
+func (a *Attempter) gone(d *model.Delivery, i *model.Integration, asked store.IntegrationStatus) State {
 	now := a.Now()
 	status := store.IntegrationStatus{State: model.Disabled, Reason: "it answered 410", UpdatedAt: now}
-	d.Hold(closedReason(i, status), now)
-	next := a.waitFor(string(model.ClassHeld), workflows.Jittered(holdFirst))
+	d.Hold(ClosedReason(i, status), now)
+	next := a.WaitFor(string(model.ClassHeld), wait.Jittered(HoldFirst))
 	next.changed = true
 	disabled := false
 	next.also = func(tx *store.Tx) (err error) {

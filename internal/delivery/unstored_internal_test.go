@@ -1,4 +1,4 @@
-package export
+package delivery
 
 import (
 	"context"
@@ -22,7 +22,7 @@ func TestOutcomeThatTheStoreRefusesIsNotTriedWithoutAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := store.Open(t.Context(), address, store.Options{})
 		require.NoError(t, err)
-		a := &Activities{Store: db, Now: time.Now, Log: zap.NewNop()}
+		a := &Attempter{Store: db, Now: time.Now, Log: zap.NewNop()}
 		tries, kept := 0, make(chan error, 1)
 		go func() {
 			kept <- a.keep(t.Context(), &model.Delivery{ExportID: 1, Tenant: "acme", Integration: "hris"}, func(context.Context) error {
