@@ -23,18 +23,13 @@ type Integration struct {
 	URL        string `json:"url"` // scheme and host only: the rest may be a credential
 	// others with exactly its URL, as TENANT/NAME, ten at most and only those that the caller sees: its identifier does not
 	// tell the receiver whose exports come in; absent from lists
-	SameURL     []string           `json:"sameUrl,omitempty"`
-	Documents   model.DocumentMode `json:"documents"`
-	Standard    bool               `json:"standardWebhooks"`
-	Traceparent bool               `json:"traceparent,omitzero"` // it is sent the trace of each attempt
-	Rotating    bool               `json:"rotating,omitzero"`    // it has a former secret, which signs as well
-	RotatedAt   time.Time          `json:"rotatedAt,omitzero"`   // since when; absent: it is not known, as of one in the Caddyfile
+	SameURL []string `json:"sameUrl,omitempty"`
+	model.Options
+	Rotating  bool      `json:"rotating,omitzero"`  // it has a former secret, which signs as well
+	RotatedAt time.Time `json:"rotatedAt,omitzero"` // since when; absent: it is not known, as of one in the Caddyfile
 	// how the receiver knows who calls, beside the signature; absent: by that alone
 	Authentication *AuthenticationSet `json:"authentication,omitempty"`
-	InFlight       int                `json:"inFlight"`
-	Rate           *Rate              `json:"rate,omitempty"`  // of attempts, of each node; absent: there is no limit
-	Retry          []string           `json:"retry,omitempty"` // the gaps between attempts; absent: the default schedule
-	Declared       bool               `json:"declared"`        // in the Caddyfile: it is changed there
+	Declared       bool               `json:"declared"` // in the Caddyfile: it is changed there
 	Version        int64              `json:"version,omitzero" schema:"minimum=1"`
 }
 
@@ -46,28 +41,17 @@ type IntegrationInput struct {
 	Secret string `json:"secret,omitzero"` // signs the exports; left out of an edit: it stays
 	// the secret before, which signs as well during a rotation; left out of an edit: it stays, unless there is a new
 	// secret; empty: there is none any more
-	Former    *string            `json:"formerSecret,omitzero"`
-	Rotate    bool               `json:"rotate,omitzero"` // with a new secret: the one so far becomes formerSecret
-	Documents model.DocumentMode `json:"documents,omitzero"`
-	// adds the signature headers of the Standard Webhooks specification
-	Standard bool `json:"standardWebhooks,omitzero"`
-	// sends the trace of each attempt in the header traceparent (W3C Trace Context)
-	Traceparent bool `json:"traceparent,omitzero"`
+	Former *string `json:"formerSecret,omitzero"`
+	Rotate bool    `json:"rotate,omitzero"` // with a new secret: the one so far becomes formerSecret
+	model.Options
 	// credentials beside the signature, which are not shown again; left out of an edit: they stay, unless the URL leads to
 	// another host; an empty object: there are none any more. All are replaced at once
 	Authentication *model.Authentication `json:"authentication,omitzero"`
-	// how many attempts may be under way at once; left out: 16
-	InFlight int      `json:"inFlight,omitzero" schema:"minimum=1 maximum=1000"`
-	Rate     *Rate    `json:"rate,omitzero"`  // of attempts, of each node; null or left out: there is no limit
-	Retry    []string `json:"retry,omitzero"` // the gaps between attempts, such as 30s, 5m, 1h; the last one repeats
 }
 
 // Input returns the edit that changes nothing. What is not shown of an integration, its URL, secrets and credentials,
 // stays when it is left out.
-func (i *Integration) Input() IntegrationInput {
-	return IntegrationInput{Documents: i.Documents, Standard: i.Standard, Traceparent: i.Traceparent,
-		InFlight: i.InFlight, Rate: i.Rate, Retry: i.Retry}
-}
+func (i *Integration) Input() IntegrationInput { return IntegrationInput{Options: i.Options} }
 
 // AuthenticationSet says which credentials an integration has. Their values are not shown.
 type AuthenticationSet struct {

@@ -15,13 +15,13 @@ type Tenant struct {
 	// what becomes of exports that break the schema
 	Invalid string `json:"invalid" schema:"enum=refuse|quarantine"`
 	// what becomes of exports with listed deviations from the schema, and no other fault
-	Deviations   string    `json:"deviations" schema:"enum=accept|refuse|quarantine"`
-	Rate         *Rate     `json:"rate,omitempty"` // absent: there is no limit
-	Zone         string    `json:"zone,omitempty"` // IANA name of the zone in which its days begin; absent: UTC
-	Integrations []string  `json:"integrations" schema:"items.ref=ShortName"`
-	Version      int64     `json:"version,omitzero" schema:"minimum=1"`
-	CreatedAt    time.Time `json:"createdAt,omitzero"`
-	UpdatedAt    time.Time `json:"updatedAt,omitzero"`
+	Deviations   string      `json:"deviations" schema:"enum=accept|refuse|quarantine"`
+	Rate         *model.Rate `json:"rate,omitempty"` // absent: there is no limit
+	Zone         string      `json:"zone,omitempty"` // IANA name of the zone in which its days begin; absent: UTC
+	Integrations []string    `json:"integrations" schema:"items.ref=ShortName"`
+	Version      int64       `json:"version,omitzero" schema:"minimum=1"`
+	CreatedAt    time.Time   `json:"createdAt,omitzero"`
+	UpdatedAt    time.Time   `json:"updatedAt,omitzero"`
 }
 
 // What becomes of exports that break the schema.
@@ -29,12 +29,6 @@ const (
 	RefuseInvalid     = "refuse"
 	QuarantineInvalid = "quarantine"
 )
-
-// Rate is how many exports a tenant may send, or how many attempts an integration gets.
-type Rate struct {
-	PerSecond float64 `json:"perSecond" schema:"exclusiveMinimum=0 maximum=1000000"`
-	Burst     int     `json:"burst" schema:"minimum=1 maximum=1000000"`
-}
 
 // TenantInput makes or changes a tenant.
 type TenantInput struct {
@@ -45,9 +39,9 @@ type TenantInput struct {
 	// what becomes of exports that break the schema; empty or left out: refuse
 	Invalid string `json:"invalid,omitzero" schema:"enum=|refuse|quarantine"`
 	// what becomes of exports with listed deviations from the schema, and no other fault; empty or left out: accept
-	Deviations string `json:"deviations,omitzero" schema:"enum=|accept|refuse|quarantine"`
-	Rate       *Rate  `json:"rate,omitzero"` // null or left out: there is no limit
-	Zone       string `json:"zone,omitzero"` // IANA name of the zone in which its days begin; empty or left out: UTC
+	Deviations string      `json:"deviations,omitzero" schema:"enum=|accept|refuse|quarantine"`
+	Rate       *model.Rate `json:"rate,omitzero"` // null or left out: there is no limit
+	Zone       string      `json:"zone,omitzero"` // IANA name of the zone in which its days begin; empty or left out: UTC
 	// the tenant was removed before and gets back what is kept of it; without it, a new tenant whose name something is
 	// kept under is refused (409)
 	Restore bool `json:"restore,omitzero"`

@@ -82,7 +82,7 @@ func (a *Attempter) attempted(e *model.Export, d *model.Delivery, i *model.Integ
 		manual++
 	}
 	now := a.Now()
-	retry := now.Add(webhook.Schedule(i.Retry).Backoff(d.Attempts-manual, rand.Float64()))
+	retry := now.Add(i.Retry.Backoff(d.Attempts-manual, rand.Float64()))
 	if attempt.Manual && planned.After(now) {
 		retry = planned
 	}

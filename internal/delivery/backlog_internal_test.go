@@ -39,7 +39,7 @@ func attempt(t *testing.T, g *gates, i *model.Integration, export int64, found e
 func TestWhatWaitsIsCalledInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gates
-		i := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", InFlight: 1}
+		i := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Options: model.Options{InFlight: 1}}
 		for range model.BreakAfter {
 			attempt(t, &g, i, 1, errDown)
 		}

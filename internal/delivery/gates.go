@@ -250,10 +250,7 @@ func (a *Attempter) Gate(i *model.Integration) Gate { return a.gates.state(i) }
 
 // of returns the gate of an integration. The caller holds the lock.
 func (g *gates) of(i *model.Integration) *gate {
-	n := i.InFlight
-	if n <= 0 {
-		n = model.DefaultInFlight
-	}
+	n := i.AtOnce()
 	// A breaker is about a URL too: a new one deserves a new chance.
 	key := i.Name + " " + i.URL
 	if one, ok := g.all[i.Tenant][key]; ok && one.inFlight == n {

@@ -15,7 +15,7 @@ import (
 func TestNobodyWaitsLongAtAGate(t *testing.T) {
 	t.Parallel()
 	var g gates
-	i := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", InFlight: 1}
+	i := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Options: model.Options{InFlight: 1}}
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	_, closed := g.enter(t.Context(), i, 1, 0, false)
 	require.Empty(t, closed)
@@ -62,8 +62,7 @@ func TestIntegrationsOfATenantShareItsTurns(t *testing.T) {
 func TestRateOfAnIntegration(t *testing.T) {
 	t.Parallel()
 	var g gates
-	i := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", InFlight: 4,
-		Rate: &model.Rate{PerSecond: 1. / 3600, Burst: 3}}
+	i := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Options: model.Options{InFlight: 4, Rate: &model.Rate{PerSecond: 1. / 3600, Burst: 3}}}
 	enter := func() string {
 		done, closed := g.enter(t.Context(), i, 1, 0, false)
 		if closed == "" {

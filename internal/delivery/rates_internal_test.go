@@ -12,8 +12,7 @@ import (
 )
 
 func limited(inFlight int, perSecond float64) *model.Integration {
-	return &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", InFlight: inFlight,
-		Rate: &model.Rate{PerSecond: perSecond, Burst: 1}}
+	return &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Options: model.Options{InFlight: inFlight, Rate: &model.Rate{PerSecond: perSecond, Burst: 1}}}
 }
 
 // A partner that hung is asked no more often at once than its rate says when it recovers, however many wait for it.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -89,7 +90,7 @@ func TestConnectionWhoseOtherEndVanishedIsNotUsedAgain(t *testing.T) {
 		require.NoError(t, attempt())
 		made[0].gone.Store(true)
 		require.Error(t, attempt())
-		time.Sleep(webhook.DefaultSchedule[0])
+		time.Sleep(model.DefaultSchedule[0])
 		require.NoError(t, attempt())
 		require.Len(t, made, 2)
 		require.Equal(t, []int{2, 2}, versions)

@@ -184,7 +184,8 @@ func (s *Standing) Unknown() bool { return s.Integration.URL == "" && !s.Integra
 // stray is an integration that exports wait for, and that is not in the configuration.
 func stray(at model.Place, waiting store.Waiting) *Standing {
 	return &Standing{
-		Integration: &model.Integration{Tenant: at.Tenant, Name: at.Integration, Verify: true, Documents: model.Rehost},
+		Integration: &model.Integration{Tenant: at.Tenant, Name: at.Integration, Verify: true,
+			Options: model.Options{Documents: model.Rehost}},
 		Status: store.IntegrationStatus{State: model.NotConfigured,
 			Reason: "it is not in this gateway's configuration; what waits for it goes out once it is there again"},
 		Waiting: waiting,

@@ -19,9 +19,5 @@ type CatchUp struct {
 // so that each page is attempted at once.
 func CatchUpPage(i *Integration) int {
 	const least, most = 20, 200
-	inFlight := i.InFlight
-	if inFlight <= 0 {
-		inFlight = DefaultInFlight
-	}
-	return min(max(2*inFlight, least), most)
+	return min(max(2*i.AtOnce(), least), most)
 }

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// Rate is how many exports a tenant may send, or how many attempts an integration gets: PerSecond on average, Burst at
-// once.
+// Rate is how many exports a tenant may send, or how many attempts an integration gets.
 type Rate struct {
-	PerSecond float64
-	Burst     int
+	PerSecond float64 `json:"perSecond" schema:"exclusiveMinimum=0 maximum=1000000"`
+	Burst     int     `json:"burst" schema:"minimum=1 maximum=1000000"`
 }
 
 // MaxRate is the largest rate, in exports a second, and the largest burst.

@@ -69,8 +69,8 @@ func TestSecretsDoNotPrint(t *testing.T) {
 
 func TestSecretsOfAnIntegrationAreValidated(t *testing.T) {
 	t.Parallel()
-	i := model.Integration{Name: "hris", URL: "https://hr.example/in", Secret: "new", InFlight: 1,
-		Documents: model.Rehost}
+	i := model.Integration{Name: "hris", URL: "https://hr.example/in", Secret: "new",
+		Options: model.Options{InFlight: 1, Documents: model.Rehost}}
 	require.NoError(t, i.Validate())
 	i.FormerSecret = "old"
 	require.NoError(t, i.Validate())

@@ -85,13 +85,7 @@ const MaxRedeliveryRate = 1000
 
 // DefaultRedeliveryRate is how many exports a second a redelivery to an integration begins unless it is told: half of
 // what may be under way there at once, so that new exports find room.
-func DefaultRedeliveryRate(i *Integration) int {
-	inFlight := i.InFlight
-	if inFlight <= 0 {
-		inFlight = DefaultInFlight
-	}
-	return max(1, inFlight/2)
-}
+func DefaultRedeliveryRate(to Options) int { return max(1, to.AtOnce()/2) }
 
 // Redelivery is a job that redelivers a selection of exports.
 type Redelivery struct {

@@ -136,25 +136,6 @@ func ValidateTenantName(s string) error {
 	return nil
 }
 
-// DocumentMode says how an export's documents reach an integration.
-type DocumentMode string
-
-// The document modes of an integration.
-const (
-	Rehost      DocumentMode = "rehost"      // attachment URLs are rewritten to ours; every other byte of the body stays
-	Passthrough DocumentMode = "passthrough" // the raw body, waiting for nothing
-	Inline      DocumentMode = "inline"      // as Rehost, and each document in the body beside its URL
-)
-
-// ParseDocumentMode reads a mode as it is written in a Caddyfile.
-func ParseDocumentMode(s string) (DocumentMode, error) {
-	switch m := DocumentMode(s); m {
-	case Rehost, Passthrough, Inline:
-		return m, nil
-	}
-	return "", fmt.Errorf("document mode %q is unknown: use %s, %s or %s", s, Rehost, Passthrough, Inline)
-}
-
 // Integration is a destination of a tenant's exports.
 type Integration struct {
 	Row    Row // of a stored integration; version 0: it is declared in the configuration
@@ -166,22 +147,12 @@ type Integration struct {
 	// there is none.
 	FormerSecret Secret
 	RotatedAt    time.Time // since when a stored one has it; zero: it has none, or that is not known
-	Documents    DocumentMode
-	Retry        []time.Duration // gaps between attempts; empty: the default schedule
-	InFlight     int             // cap of attempts at once
-	Rate         *Rate           // of attempts; nil: no limit
-	Verify       bool            // false only for a system of the operator's own, in the Caddyfile
-	// StandardWebhooks adds the signature set of the Standard Webhooks specification to the contract's.
-	StandardWebhooks bool
+	Verify       bool      // false only for a system of the operator's own, in the Caddyfile
 	// Damaged is set where what is stored of it was damaged: it then has no address and no secrets, and gets no exports.
 	Damaged        bool
-	Traceparent    bool            // each attempt carries its span in the header traceparent (W3C Trace Context)
 	Authentication *Authentication // beside the signature; nil: none
+	Options
 }
-
-// DefaultInFlight is the cap of attempts in flight to one integration, so that a hanging partner can't take the slots
-// of others.
-const DefaultInFlight = 16
 
 // ValidateIntegrationName says what is wrong with an integration's name, or nil.
 func ValidateIntegrationName(s string) error {

@@ -13,8 +13,6 @@ const (
 	maxSecret  = 4 << 10 // bytes
 	maxTitle   = 255     // characters
 	maxURL     = 2 << 10 // bytes
-	// MaxInFlight is the most attempts that may be under way at once to an integration.
-	MaxInFlight = 1000
 )
 
 // Validate says which rule of a tenant is broken, in a sentence that says what to do; nil: none. Its integrations have
@@ -74,13 +72,8 @@ func (i *Integration) Validate() error {
 	case len(i.URL) > maxURL:
 		return errors.New("the URL is longer than 2 KiB: shorten it")
 	}
-	if err := ValidateInFlight(i.InFlight); err != nil {
+	if err := i.Options.Validate(); err != nil {
 		return err
-	}
-	if i.Rate != nil {
-		if err := i.Rate.Validate(); err != nil {
-			return err
-		}
 	}
 	if err := i.Secret.Validate(); err != nil {
 		return err
@@ -100,16 +93,6 @@ func (i *Integration) Validate() error {
 		if i.Authentication.TLS != nil && !strings.HasPrefix(strings.ToLower(i.URL), "https:") {
 			return errors.New("authentication: tls needs an https URL: write one, or leave tls out")
 		}
-	}
-	_, err := ParseDocumentMode(string(i.Documents))
-	return err
-}
-
-// ValidateInFlight says how many attempts may be in flight to an integration, where n is not such a number.
-func ValidateInFlight(n int) error {
-	if n < 1 || n > MaxInFlight {
-		return fmt.Errorf("in_flight (inFlight) is how many attempts may be under way at once: write a number from 1 to %d",
-			MaxInFlight)
 	}
 	return nil
 }

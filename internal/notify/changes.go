@@ -161,7 +161,7 @@ func (s *ChangeSender) attempt(ctx context.Context, c *config.Config, to *model.
 	if err != nil {
 		reason = err.Error()
 	}
-	gap = max(webhook.Schedule(nil).Backoff(attempts, rand.Float64()), answer.RetryAfter)
+	gap = max(model.Schedule(nil).Backoff(attempts, rand.Float64()), answer.RetryAfter)
 	s.Log.Warn("an event was not received; it is sent again", zap.String("event", string(e.Type)), zap.String("tenant", to.Tenant),
 		zap.String("subscription", to.ID), zap.Int("attempt", attempts), zap.String("reason", reason), zap.Duration("next_in", gap))
 	if err == nil && answer.Status == http.StatusGone {

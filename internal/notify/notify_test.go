@@ -227,7 +227,7 @@ func TestRemovedWhileItFails(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *fixture) {
 		i := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "s",
-			Documents: model.Rehost}
+			Options: model.Options{Documents: model.Rehost}}
 		tenant := &model.Tenant{Name: "acme"}
 		b.write(func(tx *store.Tx) error {
 			t, added := *tenant, *i

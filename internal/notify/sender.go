@@ -92,7 +92,7 @@ func (n *Notifier) attempt(ctx context.Context, c *config.Config, s *model.Subsc
 		return nil
 	}
 	one.Attempts++
-	gap := max(webhook.Schedule(nil).Backoff(one.Attempts, rand.Float64()), answer.RetryAfter)
+	gap := max(model.Schedule(nil).Backoff(one.Attempts, rand.Float64()), answer.RetryAfter)
 	reason := fmt.Sprintf("answered %d; only 2xx means received", answer.Status)
 	if err != nil {
 		reason = err.Error()

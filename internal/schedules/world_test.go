@@ -124,8 +124,10 @@ func newWorld(ctx context.Context, seed uint64, address, folder string) (*world,
 			at := model.Place{Tenant: fmt.Sprint("t", n), Integration: name}
 			w.receivers[at] = &receiver{status: http.StatusOK, takes: 20 * time.Millisecond, secrets: []string{"secret-0"},
 				underWay: map[*node]int{}, integration: model.Integration{Tenant: at.Tenant, Name: name,
-					URL: fmt.Sprintf("https://%s.example/%s", name, at.Tenant), Secret: "secret-0", Documents: model.Passthrough,
-					Verify: true, InFlight: inFlight, Retry: []time.Duration{time.Second, 5 * time.Second, 20 * time.Second}}}
+					URL: fmt.Sprintf("https://%s.example/%s", name, at.Tenant), Secret: "secret-0",
+					Options: model.Options{Documents: model.Passthrough, InFlight: inFlight,
+						Retry: []time.Duration{time.Second, 5 * time.Second, 20 * time.Second}},
+					Verify: true}}
 		}
 	}
 	return w, nil

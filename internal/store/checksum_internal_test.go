@@ -66,7 +66,7 @@ func TestDamagedIntegrationHasNoAddress(t *testing.T) {
 		saved := map[string]*model.Integration{}
 		for _, name := range []string{"damaged", "good"} {
 			saved[name] = &model.Integration{Tenant: "acme", Name: name, URL: "https://hr.example/in/" + name, Secret: "s",
-				Documents: model.Rehost, Verify: true,
+				Options: model.Options{Documents: model.Rehost}, Verify: true,
 				Authentication: &model.Authentication{Bearer: "k"}}
 		}
 		save := func(i *model.Integration) {

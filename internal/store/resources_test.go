@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/modeltest"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
@@ -333,9 +334,8 @@ func TestDirectoryHoldsTenantsWithTheirIntegrations(t *testing.T) {
 		require.NoError(t, err)
 		acme := &model.Tenant{Name: "acme", Title: "Acme", Zone: "Europe/Berlin", Secrets: []model.Secret{"one", "two"}, Quarantine: true,
 			Deviations: model.RefuseDeviations, Rate: &model.Rate{PerSecond: 2.5, Burst: 7}}
-		hris := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in/1", Secret: "s", Documents: model.Rehost, InFlight: 16,
-			Retry: []time.Duration{time.Second, time.Minute}, Verify: true, StandardWebhooks: true, Traceparent: true,
-			Rate: &model.Rate{PerSecond: 0.5, Burst: 3}}
+		hris := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in/1", Secret: "s", Verify: true,
+			Options: modeltest.Options()}
 		write(t, db, func(tx *store.Tx) error {
 			if err := tx.UpsertTenant(acme, noon); err != nil {
 				return err

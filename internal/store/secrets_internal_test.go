@@ -64,7 +64,7 @@ func putSecrets(t *testing.T, db *DB, names ...string) {
 			}
 			i := &model.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in/" + name,
 				Secret:       model.Secret(name + "-hunter3"),
-				FormerSecret: model.Secret(name + "-hunter4"), Documents: model.Rehost,
+				FormerSecret: model.Secret(name + "-hunter4"), Options: model.Options{Documents: model.Rehost},
 				Authentication: &model.Authentication{Bearer: name + "-hunter5"}}
 			if err := tx.UpsertIntegration(i, secretsNoon); err != nil {
 				return err
@@ -280,7 +280,7 @@ func TestResealingLeavesWhatSomebodyChanges(t *testing.T) {
 	}
 	integration := func(tx *Tx) error {
 		row := model.Row{Version: 1, CreatedAt: secretsNoon}
-		return tx.UpsertIntegration(&model.Integration{Row: row, Tenant: "acme", Name: "hris", URL: "https://hr.example/in/changed", Secret: "changed", Documents: model.Rehost}, secretsNoon)
+		return tx.UpsertIntegration(&model.Integration{Row: row, Tenant: "acme", Name: "hris", URL: "https://hr.example/in/changed", Secret: "changed", Options: model.Options{Documents: model.Rehost}}, secretsNoon)
 	}
 	for name, one := range map[string]struct {
 		table  secretTable
@@ -324,7 +324,7 @@ func TestAllIntegrationsOfATenantAreSealed(t *testing.T) {
 		putSecrets(t, db, "acme", "globex")
 		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
 			for _, name := range tenantNames(n) {
-				i := &model.Integration{Tenant: "acme", Name: name, URL: "https://hr.example/in", Secret: "hunter3", Documents: model.Rehost}
+				i := &model.Integration{Tenant: "acme", Name: name, URL: "https://hr.example/in", Secret: "hunter3", Options: model.Options{Documents: model.Rehost}}
 				if err := tx.UpsertIntegration(i, secretsNoon); err != nil {
 					return err
 				}

@@ -66,10 +66,6 @@ func (tx *Tx) UpsertIntegration(i *model.Integration, now time.Time) error {
 			return fmt.Errorf("sealing the authentication of an integration: %w", err)
 		}
 	}
-	gaps := make([]string, len(i.Retry))
-	for n, gap := range i.Retry {
-		gaps[n] = gap.String()
-	}
 	perSecond, burst := rateColumns(i.Rate)
 	return tx.upsertDirectory(&i.Row, now, `
 		INSERT INTO integrations (version, created_at, updated_at, tenant, name, url, secret, documents,
@@ -80,7 +76,7 @@ func (tx *Tx) UpsertIntegration(i *model.Integration, now time.Time) error {
 		standard_webhooks = $9, in_flight = $10, retry = $11, former_secret = $12, rotated_at = $13, traceparent = $14,
 		rate = $15, burst = $16, authentication = $17, checksum = $18
 		WHERE tenant = $4 AND name = $5 AND created_at = $2 AND version = $19`,
-		i.Tenant, i.Name, url, secret, string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "),
+		i.Tenant, i.Name, url, secret, string(i.Documents), i.StandardWebhooks, i.InFlight, i.Retry.String(),
 		former, rows.Micros(i.RotatedAt), i.Traceparent, perSecond, burst, authentication, i.Setting())
 }
 

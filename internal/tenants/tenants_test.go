@@ -45,7 +45,7 @@ func put(t testing.TB, d *tenants.Directory, names ...string) {
 				return err
 			}
 			if err := tx.UpsertIntegration(&model.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in/" + name,
-				Secret: "s", Documents: model.Rehost}, noon); err != nil {
+				Secret: "s", Options: model.Options{Documents: model.Rehost}}, noon); err != nil {
 				return err
 			}
 		}

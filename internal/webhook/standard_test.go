@@ -70,7 +70,7 @@ func TestStandardHeadersStandBesideTheContracts(t *testing.T) {
 	t.Cleanup(partner.Close)
 	names, err := webhook.NamesFor("Service")
 	require.NoError(t, err)
-	i := &model.Integration{URL: partner.URL + "/acme", Secret: "s", StandardWebhooks: true}
+	i := &model.Integration{URL: partner.URL + "/acme", Secret: "s", Options: model.Options{StandardWebhooks: true}}
 	send := func(d webhook.Delivery) {
 		before := time.Now().Unix()
 		_, err := names.Send(t.Context(), http.DefaultClient, d)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/model"
-	"github.com/hiregate/hiregate/internal/webhook"
 )
 
 func (p *parser) tenant() (err error) {
@@ -113,7 +112,7 @@ func (p *parser) integrationLine(i *Integration) (err error) {
 		i.Documents, err = p.word("rehost", func(s string) error { _, err := model.ParseDocumentMode(s); return err })
 	case "retry":
 		i.Retry = p.RemainingArgs()
-		if _, err := webhook.ParseSchedule(i.Retry); err != nil {
+		if _, err := model.ParseSchedule(i.Retry); err != nil {
 			return p.WrapErr(err)
 		}
 	case "in_flight":

@@ -44,7 +44,7 @@ func (s *site) store(name string) {
 			return err
 		}
 		return tx.UpsertIntegration(&model.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in",
-			Secret: "hunter2", Documents: model.Rehost}, time.Now())
+			Secret: "hunter2", Options: model.Options{Documents: model.Rehost}}, time.Now())
 	}))
 	require.NoError(s.t, db.Close())
 }

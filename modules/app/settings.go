@@ -358,9 +358,9 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, c *config.C
 		}
 	}
 	integration := &model.Integration{Tenant: tenant, Name: i.Name, URL: address, Secret: secret, FormerSecret: former,
-		Documents: cmp.Or(model.DocumentMode(i.Documents), model.Rehost),
-		InFlight:  cmp.Or(i.InFlight, model.DefaultInFlight), Rate: i.Rate.limit(),
-		Verify: !i.VerifyOff, StandardWebhooks: i.StandardWebhooks, Traceparent: i.Traceparent}
+		Options: model.Options{Documents: model.DocumentMode(i.Documents), InFlight: i.InFlight, Rate: i.Rate.limit(),
+			StandardWebhooks: i.StandardWebhooks, Traceparent: i.Traceparent}.WithDefaults(),
+		Verify: !i.VerifyOff}
 	if integration.Authentication, err = i.Authentication.build(resolve, dev, c.Egress); err != nil {
 		return nil, err
 	}
@@ -373,11 +373,9 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, c *config.C
 		}
 	}
 	if len(i.Retry) > 0 {
-		schedule, err := webhook.ParseSchedule(i.Retry)
-		if err != nil {
+		if integration.Retry, err = model.ParseSchedule(i.Retry); err != nil {
 			return nil, err
 		}
-		integration.Retry = schedule
 	}
 	return integration, nil
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/modeltest"
 )
 
 // app is the least that a configuration may say, with one tenant and one integration.
@@ -47,7 +49,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, map[string]*model.Tenant{"acme": {Name: "acme", Secrets: []model.Secret{"hunter2"},
 		Integrations: []model.Integration{{
 			Tenant: "acme", Name: "hris", URL: "https://hr.acme.example/inbound/acme", Secret: "hunter3",
-			Documents: model.Rehost, InFlight: 16, Verify: true,
+			Options: model.Options{Documents: model.Rehost, InFlight: 16}, Verify: true,
 		}}}}, c.Tenants)
 }
 
@@ -86,12 +88,35 @@ func TestEverySettingArrives(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, &model.Integration{Tenant: "acme", Name: "importer", URL: "http://10.20.30.40:8080/import",
 		Secret: "s", FormerSecret: "before",
-		Documents: model.Passthrough, Retry: []time.Duration{time.Second, time.Minute}, InFlight: 1000,
-		StandardWebhooks: true}, i)
+		Options: model.Options{Documents: model.Passthrough, Retry: []time.Duration{time.Second, time.Minute}, InFlight: 1000, StandardWebhooks: true}}, i)
 	require.True(t, tenant.Quarantine)
 	require.Equal(t, model.RefuseDeviations, tenant.Deviations)
 	require.NoError(t, c.Egress.ValidateURL("http://10.20.1.1:8080/x"))
 	require.Error(t, c.Egress.ValidateURL("http://10.20.1.1:8081/x"))
+}
+
+// What a configuration of Caddy says of an integration reaches it.
+func TestOptionsOfAnIntegrationArrive(t *testing.T) {
+	t.Parallel()
+	want := modeltest.Options()
+	a := app()
+	i := &a.Tenants[0].Integrations[0]
+	written := reflect.ValueOf(i).Elem()
+	for field, option := range reflect.ValueOf(want).Fields() {
+		to := written.FieldByName(field.Name)
+		require.True(t, to.IsValid(), "no option of the Caddyfile sets %s", field.Name)
+		switch from := option.Interface().(type) {
+		case *model.Rate:
+			i.Rate = &Rate{PerSecond: from.PerSecond, Burst: from.Burst}
+		case model.Schedule:
+			i.Retry = from.Words()
+		default:
+			to.Set(option.Convert(to.Type()))
+		}
+	}
+	c, err := build(a)
+	require.NoError(t, err)
+	require.Equal(t, want, c.Tenants["acme"].Integrations[0].Options)
 }
 
 func TestPlaceholders(t *testing.T) {

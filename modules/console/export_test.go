@@ -15,7 +15,6 @@ import (
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/modules/console/chart"
 )
 
@@ -242,7 +241,7 @@ func TestAnExportSaysThatADocumentWasLost(t *testing.T) {
 func TestTextsHaveTheNumbersOfTheCode(t *testing.T) {
 	t.Parallel()
 	const gaps = "5 s, 30 s, 2 min, 5 min, 15 min, 30 min, 1 h"
-	require.Equal(t, gaps, gapsOf(webhook.DefaultSchedule))
+	require.Equal(t, gaps, gapsOf(model.DefaultSchedule))
 	require.Equal(t, "5s 30s 2m 5m 15m 30m 1h", view{}.DefaultGaps())
 	for _, words := range translations {
 		require.Contains(t, words.all["DefaultGaps"], gaps)

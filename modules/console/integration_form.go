@@ -9,14 +9,13 @@ import (
 
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
-	"github.com/hiregate/hiregate/internal/webhook"
 )
 
 // integrationFormOf reads a form. The *failure says what is wrong with it, for the form to show.
 func integrationFormOf(form url.Values) (api.IntegrationInput, *failure) {
 	f := api.IntegrationInput{Name: form.Get("name"), URL: strings.TrimSpace(form.Get("url")),
-		Secret: strings.TrimSpace(form.Get("secret")), Documents: model.DocumentMode(form.Get("documents")),
-		Standard: form.Get("standard") != "", Traceparent: form.Get("traceparent") != "", Retry: strings.Fields(form.Get("retry"))}
+		Secret: strings.TrimSpace(form.Get("secret")), Options: model.Options{Documents: model.DocumentMode(form.Get("documents")),
+			StandardWebhooks: form.Get("standard") != "", Traceparent: form.Get("traceparent") != ""}}
 	f.Rotate = f.Secret != "" && form.Get("rotate") != ""
 	if form.Get("endFormer") != "" {
 		f.Former = new(string)
@@ -33,7 +32,14 @@ func integrationFormOf(form url.Values) (api.IntegrationInput, *failure) {
 		if err != nil {
 			return f, &failure{status: http.StatusBadRequest, Text: "WrongIntegrationRate"}
 		}
-		f.Rate = (*api.Rate)(limit)
+		f.Rate = limit
+	}
+	if gaps := strings.Fields(form.Get("retry")); len(gaps) > 0 {
+		schedule, err := model.ParseSchedule(gaps)
+		if err != nil {
+			return f, &failure{status: http.StatusBadRequest, Text: "Refused", Detail: err.Error()}
+		}
+		f.Retry = schedule
 	}
 	var wrong *failure
 	f.Authentication, wrong = authenticationOf(form)
@@ -41,19 +47,16 @@ func integrationFormOf(form url.Values) (api.IntegrationInput, *failure) {
 }
 
 // Rate returns a rate as it is written in a Caddyfile; empty: there is none.
-func (view) Rate(r *api.Rate) string {
+func (view) Rate(r *model.Rate) string {
 	if r == nil {
 		return ""
 	}
-	return model.Rate(*r).String()
+	return r.String()
 }
-
-// Spaced returns a list as a text, with spaces between its items.
-func (view) Spaced(all []string) string { return strings.Join(all, " ") }
 
 // DefaultGaps returns the gaps between attempts of an integration that has none of its own, as they are typed.
 func (view) DefaultGaps() string {
-	return strings.NewReplacer(",", "", " min", "m", " s", "s", " h", "h").Replace(gapsOf(webhook.DefaultSchedule))
+	return strings.NewReplacer(",", "", " min", "m", " s", "s", " h", "h").Replace(gapsOf(model.DefaultSchedule))
 }
 
 // integrationFormPage is the template data of the form that adds or changes an integration.
@@ -72,9 +75,6 @@ type integrationFormPage struct {
 // Value returns what a field of the form holds.
 func (p *integrationFormPage) Value(field string) string { return p.Values.Get(field) }
 
-// documentModes lists how an integration gets the documents.
-var documentModes = []model.DocumentMode{model.Rehost, model.Passthrough, model.Inline}
-
 func newIntegration(v *visitor) error {
 	if err := v.get(at("tenants", v.PathValue("tenant")), nil, nil); err != nil {
 		return err
@@ -87,7 +87,7 @@ func newSecret() string { return rand.Text() + rand.Text() }
 
 // integrationForm shows the form for an integration of the tenant that the path names.
 func (v *visitor) integrationForm(status int, shown integrationFormPage) error {
-	shown.Tenant, shown.Modes = v.PathValue("tenant"), documentModes
+	shown.Tenant, shown.Modes = v.PathValue("tenant"), model.DocumentModes
 	title := "NewIntegration"
 	if shown.Name != "" {
 		title = "EditIntegration"
@@ -137,11 +137,11 @@ func (v *visitor) changeIntegration(status int, fill func(*api.Integration, *int
 // valuesOf returns the fields of a form for what is stored of an integration. It has no secrets.
 func valuesOf(stored *api.Integration) url.Values {
 	form := url.Values{"documents": {string(stored.Documents)}, "rate": {view{}.Rate(stored.Rate)},
-		"retry": {strings.Join(stored.Retry, " ")}}
+		"retry": {stored.Retry.String()}}
 	if stored.InFlight != 0 {
 		form.Set("inFlight", strconv.Itoa(stored.InFlight))
 	}
-	for name, set := range map[string]bool{"standard": stored.Standard, "traceparent": stored.Traceparent} {
+	for name, set := range map[string]bool{"standard": stored.StandardWebhooks, "traceparent": stored.Traceparent} {
 		if set {
 			form.Set(name, "yes")
 		}

@@ -16,7 +16,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/modeltest"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -129,6 +131,21 @@ func TestSetUpOfAnIntegration(t *testing.T) {
 	b.post(ops, hris+"/remove", url.Values{"sure": {"yes"}, "force": {"true"}}, http.StatusSeeOther)
 	require.Contains(t, b.see(ops, "/tenants/initech?done=removed", http.StatusOK), "It is removed.")
 	b.see(ops, hris, http.StatusNotFound)
+}
+
+// The form shows all that is set, and what comes back of it is the same.
+func TestFormHasAllOptionsOfAnIntegration(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.initech()
+	form := valuesOf(&api.Integration{Options: modeltest.Options()})
+	in, refused := integrationFormOf(form)
+	require.Nil(t, refused)
+	require.Equal(t, modeltest.Options(), in.Options)
+	page := b.see(ops, "/tenants/initech/new-integration", http.StatusOK)
+	for field := range form {
+		require.Contains(t, page, ` name="`+field+`"`)
+	}
 }
 
 // Integrations that the Caddyfile declares are changed there, and only administrators change any.

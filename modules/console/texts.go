@@ -12,7 +12,6 @@ import (
 
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/model"
-	"github.com/hiregate/hiregate/internal/webhook"
 )
 
 // texts holds the texts of the pages in one language, by key. Names in braces are filled in.
@@ -33,7 +32,7 @@ var (
 
 // figures are the numbers of the code that texts name, by what stands for them in braces.
 var figures = strings.NewReplacer(
-	"{BreakAfter}", fmt.Sprint(model.BreakAfter), "{RetryGaps}", gapsOf(webhook.DefaultSchedule),
+	"{BreakAfter}", fmt.Sprint(model.BreakAfter), "{RetryGaps}", gapsOf(model.DefaultSchedule),
 	"{DeliveryWindow}", fmt.Sprintf("%d h", int(model.DeliveryWindow.Hours())),
 	"{DocumentWindow}", new(texts).Span(model.DocumentWindow), "{PortalTime}", short(gateway.PortalTime),
 	"{MaxInFlight}", fmt.Sprint(model.MaxInFlight), "{MaxUpload}", fmt.Sprint(maxUpload>>20),
@@ -41,7 +40,7 @@ var figures = strings.NewReplacer(
 )
 
 // gapsOf returns the gaps between attempts as a page has them.
-func gapsOf(s webhook.Schedule) string {
+func gapsOf(s model.Schedule) string {
 	all := make([]string, len(s))
 	for n, gap := range s {
 		all[n] = short(gap)

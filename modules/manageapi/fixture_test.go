@@ -42,15 +42,15 @@ func setup(t *testing.T) *fixture {
 	acme, globex := gatewaytest.Tenant("acme"), gatewaytest.Tenant("globex")
 	acme.Integrations = []model.Integration{
 		{Tenant: "acme", Name: "hris", URL: "https://hr.acme.example/" + urlPath + "?client=" + urlPath, Secret: secretKey,
-			Documents: model.Rehost, Verify: true},
+			Options: model.Options{Documents: model.Rehost}, Verify: true},
 		{Tenant: "acme", Name: "crm", URL: "https://crm.acme.example:8443/" + urlPath, Secret: secretKey,
-			Documents: model.Passthrough, Verify: true},
+			Options: model.Options{Documents: model.Passthrough}, Verify: true},
 		{Tenant: "acme", Name: "own", URL: "https://own.acme.example/" + urlPath, Secret: secretKey,
-			Documents: model.Passthrough},
+			Options: model.Options{Documents: model.Passthrough}},
 	}
 	globex.Integrations = []model.Integration{
 		{Tenant: "globex", Name: "hris", URL: "https://hr.globex.example/" + urlPath, Secret: secretKey,
-			Documents: model.Rehost, Verify: true},
+			Options: model.Options{Documents: model.Rehost}, Verify: true},
 	}
 	b := &fixture{Fixture: gatewaytest.New(t, acme, globex, gatewaytest.Tenant("idle")), t: t}
 	b.url = b.serve(func() *gateway.Gateway { return b.Gateway })

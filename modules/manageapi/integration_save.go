@@ -157,9 +157,7 @@ func describedIntegration(r *rest.Request, t *model.Tenant, before *model.Integr
 ) (*model.Integration, error) {
 	i := &model.Integration{
 		Tenant: t.Name, Name: in.Name, URL: in.URL, Secret: model.Secret(in.Secret),
-		Documents:        cmp.Or(in.Documents, model.Rehost),
-		StandardWebhooks: in.Standard, Traceparent: in.Traceparent, Rate: (*model.Rate)(in.Rate),
-		InFlight: cmp.Or(in.InFlight, model.DefaultInFlight), Verify: true,
+		Options: in.WithDefaults(), Verify: true,
 	}
 	if before != nil {
 		i.Row, i.URL, i.Secret = before.Row, cmp.Or(i.URL, before.URL), cmp.Or(i.Secret, before.Secret)
@@ -198,9 +196,6 @@ func describedIntegration(r *rest.Request, t *model.Tenant, before *model.Integr
 	}
 	if err == nil && i.StandardWebhooks {
 		err = webhook.ValidateStandardSecrets(i)
-	}
-	if err == nil && len(in.Retry) > 0 {
-		i.Retry, err = webhook.ParseSchedule(in.Retry)
 	}
 	if err == nil && (before == nil || i.Secret != before.Secret && i.Secret != before.FormerSecret) {
 		err = i.Secret.ValidateNew()

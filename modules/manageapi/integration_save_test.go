@@ -3,6 +3,7 @@ package manageapi_test
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"io"
 	"net"
@@ -22,6 +23,7 @@ import (
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/modeltest"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -101,6 +103,24 @@ func TestAnIntegrationIsSavedOnceItAnswered200(t *testing.T) {
 }
 
 // A URL that another integration has as well is taken, and the answer names the others that the caller sees.
+// An edit that sends back what is shown changes nothing, whatever is set.
+func TestAnEditKeepsAllOptions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.initech()
+	address := b.partner(func(http.ResponseWriter, *http.Request) {})
+	in := api.IntegrationInput{URL: address + "/x", Secret: "whsec_" + strings.Repeat("MfKQ", 8), Options: modeltest.Options()}
+	for range 2 {
+		body, err := json.Marshal(in)
+		require.NoError(t, err)
+		status, _, answer := b.ask(http.MethodPut, integrations+"/hris", string(body))
+		require.Contains(t, []int{http.StatusOK, http.StatusCreated}, status, answer)
+		shown := parsed[api.Integration](b, b.must(http.StatusOK, http.MethodGet, integrations+"/hris", ""))
+		require.Equal(t, modeltest.Options(), shown.Options)
+		in = shown.Input()
+	}
+}
+
 func TestOneURLForTwoClients(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -1,7 +1,6 @@
 package manageapi
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -25,10 +24,8 @@ func integrationOf(i *model.Integration, s store.IntegrationStatus) api.Integrat
 	}
 	shown := api.Integration{
 		ID: i.Name, Tenant: i.Tenant, Name: i.Name, State: s.State, Reason: s.Reason,
-		Why: model.ParseReason(s.Reason), Attempts: s.Attempts, UpdatedAt: s.UpdatedAt, URL: model.URLOrigin(i.URL), Documents: i.Documents, Standard: i.StandardWebhooks,
-		Traceparent: i.Traceparent,
-		Rotating:    i.FormerSecret != "", RotatedAt: i.RotatedAt,
-		InFlight: cmp.Or(i.InFlight, model.DefaultInFlight), Rate: (*api.Rate)(i.Rate),
+		Why: model.ParseReason(s.Reason), Attempts: s.Attempts, UpdatedAt: s.UpdatedAt, URL: model.URLOrigin(i.URL),
+		Options: i.WithDefaults(), Rotating: i.FormerSecret != "", RotatedAt: i.RotatedAt,
 		Authentication: authenticationSet(i.Authentication),
 		Declared:       i.Row.Version == 0, Version: i.Row.Version,
 	}
@@ -37,9 +34,6 @@ func integrationOf(i *model.Integration, s store.IntegrationStatus) api.Integrat
 		shown.DisabledBy = "operator"
 	case s.State == model.Disabled:
 		shown.DisabledBy = "partner"
-	}
-	for _, gap := range i.Retry {
-		shown.Retry = append(shown.Retry, gap.String())
 	}
 	return shown
 }

@@ -102,7 +102,7 @@ func addRedelivery(r *rest.Request) (any, error) {
 		in.Until = now
 	}
 	j := &model.Redelivery{
-		ID: uuid.Must(uuid.NewV7()).String(), Rate: cmp.Or(in.Rate, model.DefaultRedeliveryRate(i)),
+		ID: uuid.Must(uuid.NewV7()).String(), Rate: cmp.Or(in.Rate, model.DefaultRedeliveryRate(i.Options)),
 		State: model.RedeliveryRunning, CreatedAt: now, UpdatedAt: now, BegunBy: r.Caller.ID,
 		Selection: model.Selection{
 			Tenant: i.Tenant, Integration: i.Name, Since: in.Since, Until: in.Until,

@@ -22,7 +22,7 @@ func tenantOf(t *model.Tenant) api.Tenant {
 	if t.Quarantine {
 		shown.Invalid = api.QuarantineInvalid
 	}
-	shown.Rate = (*api.Rate)(t.Rate)
+	shown.Rate = t.Rate
 	for _, i := range t.Integrations {
 		shown.Integrations = append(shown.Integrations, i.Name)
 	}

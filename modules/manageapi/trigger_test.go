@@ -150,7 +150,7 @@ func TestExportsOfATenantWithoutIntegration(t *testing.T) {
 			`"reason":"it was not delivered, because its tenant had no integration`)
 		b.Reconfigure(func(c *config.Config) {
 			c.Tenants["idle"].Integrations = []model.Integration{{Tenant: "idle", Name: "hris", URL: "https://hr.idle.example/" + urlPath,
-				Secret: secretKey, Documents: model.Rehost}}
+				Secret: secretKey, Options: model.Options{Documents: model.Rehost}}}
 		})
 		require.Equal(t, []string{"idle: exports were not delivered, because it had no integration when they came: 2; redeliver them to " +
 			"the one that it has now"}, needs())

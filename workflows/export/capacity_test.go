@@ -70,7 +70,7 @@ func (s *slow) now() (held, left int) {
 // declare adds an integration that is configured.
 func (b *fixture) declare(tenant, name, url string, inFlight int) {
 	b.t.Helper()
-	i := model.Integration{Tenant: tenant, Name: name, URL: url + "/inbound", Secret: "s", Documents: model.Rehost, Verify: true, InFlight: inFlight}
+	i := model.Integration{Tenant: tenant, Name: name, URL: url + "/inbound", Secret: "s", Options: model.Options{Documents: model.Rehost, InFlight: inFlight}, Verify: true}
 	if b.config.Tenants[tenant] == nil {
 		b.config.Tenants[tenant] = &model.Tenant{Name: tenant}
 	}

@@ -90,7 +90,7 @@ func newFixtureOn(t *testing.T, address string) *fixture {
 	require.NoError(t, err)
 	b.config = &config.Config{Names: names, Egress: egress.New(egress.Policy{Allow: []egress.Allowance{loopback}}), PublicURL: "http://gate.example",
 		Tenants: map[string]*model.Tenant{"acme": {Name: "acme", Integrations: []model.Integration{{
-			Tenant: "acme", Name: "hris", URL: b.partner.URL + "/inbound", Secret: "s", Documents: model.Rehost, Verify: true,
+			Tenant: "acme", Name: "hris", URL: b.partner.URL + "/inbound", Secret: "s", Options: model.Options{Documents: model.Rehost}, Verify: true,
 		}}}}}
 	force := new(config.InForce)
 	force.Push(b.config)

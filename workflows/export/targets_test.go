@@ -15,7 +15,7 @@ func TestHowLongADeliveryWaitsForTheDocuments(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	tenant := &model.Tenant{Name: "acme", Integrations: []model.Integration{
-		{Name: "rehost", Documents: model.Rehost}, {Name: "passthrough", Documents: model.Passthrough}, {Name: "inline", Documents: model.Inline},
+		{Name: "rehost", Options: model.Options{Documents: model.Rehost}}, {Name: "passthrough", Options: model.Options{Documents: model.Passthrough}}, {Name: "inline", Options: model.Options{Documents: model.Inline}},
 	}}
 	waits := func(e *model.Export, now time.Time) (each []time.Duration) {
 		for _, name := range e.Integrations {
@@ -41,7 +41,7 @@ func TestARedeliveryWaitsAsItsModeDoes(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	tenant := &model.Tenant{Name: "acme", Integrations: []model.Integration{
-		{Name: "crm", Documents: model.Inline}, {Name: "hris", Documents: model.Inline}, {Name: "new", Documents: model.Passthrough},
+		{Name: "crm", Options: model.Options{Documents: model.Inline}}, {Name: "hris", Options: model.Options{Documents: model.Inline}}, {Name: "new", Options: model.Options{Documents: model.Passthrough}},
 	}}
 	e := &model.Export{Tenant: "acme", Origin: model.Received, Attachments: 1, Round: 2, DocumentsTill: now.Add(2 * time.Hour)}
 	former := []*model.Delivery{

@@ -160,7 +160,7 @@ func (w *Waits) atGate(d *model.Delivery, i *model.Integration) Wait {
 		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s gets %s at most: it waits for its turn", i.Name, i.Rate)}
 	case gate.Full:
 		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s has as many attempts under way as it takes, %d: it "+
-			"waits for its turn", i.Name, cmp.Or(i.InFlight, model.DefaultInFlight))}
+			"waits for its turn", i.Name, i.AtOnce())}
 	case gate.Backlog:
 		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s gets what waited for it, the oldest first: it waits "+
 			"for its turn", i.Name)}

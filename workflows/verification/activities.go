@@ -104,7 +104,7 @@ func (a *Activities) record(ctx context.Context, i *model.Integration, asked sto
 	log := a.Log.With(zap.String("tenant", i.Tenant), zap.String("integration", i.Name),
 		zap.Int("status", answer.Status), zap.Int("attempt", status.Attempts))
 	if !configured {
-		wait := max(webhook.Schedule(i.Retry).Backoff(status.Attempts, rand.Float64()), answer.RetryAfter)
+		wait := max(i.Retry.Backoff(status.Attempts, rand.Float64()), answer.RetryAfter)
 		what := "integration not configured: "
 		if asked.ByFormer {
 			what = "the new secret of an integration is not verified, and exports are signed with the former one: "

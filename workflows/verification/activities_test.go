@@ -157,7 +157,7 @@ func newPartner(t *testing.T) *partner {
 		w.WriteHeader(p.status)
 	}))
 	t.Cleanup(server.Close)
-	p.integration = model.Integration{Tenant: "acme", Name: "hris", URL: server.URL + "/in", Secret: "s", Verify: true, Retry: []time.Duration{time.Minute, time.Hour}}
+	p.integration = model.Integration{Tenant: "acme", Name: "hris", URL: server.URL + "/in", Secret: "s", Verify: true, Options: model.Options{Retry: []time.Duration{time.Minute, time.Hour}}}
 	p.verifier = newVerifier(t, p.integration)
 	p.Release = func(_ context.Context, i *model.Integration) error {
 		p.released = append(p.released, i.Tenant+"/"+i.Name)
@@ -271,7 +271,7 @@ func TestANewSecretIsVerifiedBesideTheFormer(t *testing.T) {
 	}))
 	t.Cleanup(partner.Close)
 	before := model.Integration{Tenant: "acme", Name: "hris", URL: partner.URL + "/in", Secret: "old", Verify: true,
-		StandardWebhooks: true}
+		Options: model.Options{StandardWebhooks: true}}
 	during := before
 	during.Secret, during.FormerSecret = "new", "old"
 	v := newVerifier(t, during)

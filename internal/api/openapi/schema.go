@@ -162,6 +162,9 @@ func (g *generator) property(f *field, within string, as form, must bool) (s obj
 	if p, ok := of.(*ast.StarExpr); ok {
 		pointer, of = true, p.X
 	}
+	if typeName(of, within) == "model.Schedule" { // it is written as a list of durations
+		of = &ast.ArrayType{Elt: ast.NewIdent("string")}
+	}
 	var own, items []string
 	for _, word := range f.schema {
 		if rest, ok := strings.CutPrefix(word, "items."); ok {

@@ -63,7 +63,7 @@ func (a *Client) exportRange(ctx context.Context, cmd *cobra.Command, f *exportA
 		return err
 	}
 	if f.rate == 0 {
-		f.rate = model.DefaultRedeliveryRate(&model.Integration{InFlight: to.InFlight})
+		f.rate = model.DefaultRedeliveryRate(to.Options)
 	}
 	if f.rate < 1 || f.rate > model.MaxRedeliveryRate {
 		return fmt.Errorf("--rate: use 1 to %d exports a second", model.MaxRedeliveryRate)

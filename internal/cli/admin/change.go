@@ -5,15 +5,18 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // setting is a flag of the command set, which gives a field of I.
 type setting[I any] struct {
 	flag  string
-	field func(*I) any // a *string, *bool, *int or *[]string
+	field func(*I) any // of a type that add knows
 	help  string
 }
 
@@ -36,9 +39,35 @@ func (s *settings[T, I]) add(fl *pflag.FlagSet, in *I) {
 			fl.IntVar(to, f.flag, 0, f.help)
 		case *[]string:
 			fl.StringArrayVar(to, f.flag, nil, f.help)
+		case **model.Rate:
+			fl.Var(&parsed{kind: "string", read: func(s string) (err error) {
+				if *to = nil; s != "" {
+					*to, err = model.ParseRate(strings.Fields(s))
+				}
+				return err
+			}}, f.flag, f.help)
+		case *model.Schedule:
+			fl.Var(&parsed{kind: "strings", read: func(s string) (err error) {
+				if *to = nil; s != "" {
+					*to, err = model.ParseSchedule(strings.Split(s, ","))
+				}
+				return err
+			}}, f.flag, f.help)
+		default:
+			panic("admin: no flag is known for the type of " + f.flag)
 		}
 	}
 }
+
+// parsed is a flag whose value a function reads.
+type parsed struct {
+	kind, text string
+	read       func(string) error
+}
+
+func (p *parsed) Set(s string) error { p.text = s; return p.read(s) }
+func (p *parsed) String() string     { return p.text }
+func (p *parsed) Type() string       { return p.kind }
 
 // keep adds the stored settings at path to in, which has those of the flags. made reports that nothing is stored there: in
 // stays as it is then. With the header, a PUT is refused if the stored settings have changed meanwhile.

@@ -43,12 +43,12 @@ func setup(t *testing.T) *fixture {
 	t.Helper()
 	acme, globex := gatewaytest.Tenant("acme"), gatewaytest.Tenant("globex")
 	acme.Integrations = []model.Integration{
-		{Tenant: "acme", Name: "hris", URL: "https://hr.acme.example/x", Secret: "k", Documents: model.Rehost, Verify: true},
-		{Tenant: "acme", Name: "crm", URL: "https://crm.acme.example/x", Secret: "k", Documents: model.Passthrough, Verify: true},
-		{Tenant: "acme", Name: "own", URL: "https://own.acme.example/x", Secret: "k", Documents: model.Passthrough},
+		{Tenant: "acme", Name: "hris", URL: "https://hr.acme.example/x", Secret: "k", Options: model.Options{Documents: model.Rehost}, Verify: true},
+		{Tenant: "acme", Name: "crm", URL: "https://crm.acme.example/x", Secret: "k", Options: model.Options{Documents: model.Passthrough}, Verify: true},
+		{Tenant: "acme", Name: "own", URL: "https://own.acme.example/x", Secret: "k", Options: model.Options{Documents: model.Passthrough}},
 	}
 	globex.Integrations = []model.Integration{
-		{Tenant: "globex", Name: "hris", URL: "https://hr.globex.example/x", Secret: "k", Documents: model.Rehost, Verify: true},
+		{Tenant: "globex", Name: "hris", URL: "https://hr.globex.example/x", Secret: "k", Options: model.Options{Documents: model.Rehost}, Verify: true},
 	}
 	b := &fixture{Fixture: gatewaytest.New(t, acme, globex, gatewaytest.Tenant("idle")), t: t,
 		exports: map[string]*model.Export{}, status: http.StatusOK}

@@ -63,7 +63,7 @@ var integrations = noun[api.IntegrationHours]{
 			{"documents", i.Documents},
 			{"in flight", i.InFlight},
 			{"rate", rateOf(i.Rate)},
-		}, ifSet("retry", strings.Join(i.Retry, ", ")), ifSet("standard webhooks", i.Standard),
+		}, ifSet("retry", strings.Join(i.Retry.Words(), ", ")), ifSet("standard webhooks", i.StandardWebhooks),
 			ifSet("traceparent", i.Traceparent), []field{
 				{"authentication", authenticationOf(i.Authentication)},
 				{"certificate ends", certificateEnd(i.Authentication)},
@@ -95,11 +95,11 @@ var integrations = noun[api.IntegrationHours]{
 }
 
 // rateOf returns a rate as it is written in a Caddyfile; empty: there is none.
-func rateOf(r *api.Rate) string {
+func rateOf(r *model.Rate) string {
 	if r == nil {
 		return ""
 	}
-	return model.Rate(*r).String()
+	return r.String()
 }
 
 // share returns how many of the attempts were received, in percent; empty without any.
@@ -210,19 +210,21 @@ var integrationSettings = settings[api.Integration, api.IntegrationInput]{
 			"the webhook's address; it must hold an identifier, in its path or its query"},
 		{"documents", func(i *api.IntegrationInput) any { return (*string)(&i.Documents) },
 			"how documents reach it: rehost (default), passthrough or inline"},
-		{"standard-webhooks", func(i *api.IntegrationInput) any { return &i.Standard },
+		{"standard-webhooks", func(i *api.IntegrationInput) any { return &i.StandardWebhooks },
 			"add the signature headers of the Standard Webhooks specification"},
 		{"traceparent", func(i *api.IntegrationInput) any { return &i.Traceparent },
 			"send it the trace of each attempt, in the header traceparent"},
 		{"in-flight", func(i *api.IntegrationInput) any { return &i.InFlight }, "how many attempts may be under way at once"},
+		{"rate", func(i *api.IntegrationInput) any { return &i.Rate },
+			`how many attempts it gets, such as "10/s burst 20"; empty: as many as there are`},
+		{"retry", func(i *api.IntegrationInput) any { return &i.Retry }, "gaps between attempts, such as 5s,30s,2m; the last one repeats"},
 	},
 }
 
 func integrationSet(a *Client) *cobra.Command {
 	var in api.IntegrationInput
-	var file, former, credentials, rate string
+	var file, former, credentials string
 	var endFormer bool
-	var retry []string
 	cmd := integrations.verb(a, &cobra.Command{
 		Use:   "set",
 		Short: "Makes an integration, or changes what the flags name of one, once it answers VERIFY with 200",
@@ -268,19 +270,6 @@ The secret is read from a file that has nothing else in it, so that no list of p
 		if former != "" || endFormer {
 			in.Former = &formerSecret
 		}
-		if cmd.Flags().Changed("retry") {
-			in.Retry = retry
-		}
-		if cmd.Flags().Changed("rate") {
-			in.Rate = nil
-			if rate != "" {
-				limit, err := model.ParseRate(strings.Fields(rate))
-				if err != nil {
-					return err
-				}
-				in.Rate = (*api.Rate)(limit)
-			}
-		}
 		var after api.Integration
 		if shown, err := a.askWith(ctx, cmd, http.MethodPut, path, unchanged, in, &after); shown || err != nil {
 			return err
@@ -303,8 +292,6 @@ The secret is read from a file that has nothing else in it, so that no list of p
 	fl.StringVar(&former, "former-secret-file", "",
 		"file with the secret before it, which signs as well during a rotation")
 	fl.BoolVar(&endFormer, "end-former", false, "end the secret before it: only the new one signs")
-	fl.StringVar(&rate, "rate", "", `how many attempts it gets, such as "10/s burst 20"; empty: as many as there are`)
-	fl.StringSliceVar(&retry, "retry", nil, "gaps between attempts, such as 5s,30s,2m; the last one repeats")
 	return cmd
 }
 

@@ -50,6 +50,9 @@ func Decode[T any](r *Request) (v T, err error) {
 			"send the body as JSON, with the header Content-Type: application/json")
 	}
 	if err := json.Unmarshal(r.Content, &v, json.RejectUnknownMembers(true)); err != nil {
+		if rule := new(model.InvalidError); errors.As(err, &rule) {
+			return v, Invalid(rule)
+		}
 		return v, problem.New(http.StatusBadRequest, Unreadable(err))
 	}
 	// null is nothing to a struct, and would empty what it is put in the place of

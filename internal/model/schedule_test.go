@@ -1,4 +1,4 @@
-package webhook_test
+package model_test
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 func TestDefaultSchedule(t *testing.T) {
@@ -18,20 +18,20 @@ func TestDefaultSchedule(t *testing.T) {
 		time.Hour, time.Hour, time.Hour, time.Hour,
 	}
 	for i, gap := range want {
-		require.Equal(t, gap, webhook.DefaultSchedule.Backoff(i+1, 0.5), "after attempt %d", i+1)
-		require.Equal(t, gap, webhook.Schedule(nil).Backoff(i+1, 0.5), "no schedule is the default one")
+		require.Equal(t, gap, model.DefaultSchedule.Backoff(i+1, 0.5), "after attempt %d", i+1)
+		require.Equal(t, gap, model.Schedule(nil).Backoff(i+1, 0.5), "no schedule is the default one")
 	}
-	require.Equal(t, time.Hour, webhook.DefaultSchedule.Backoff(10_000, 0.5))
-	require.Equal(t, 5*time.Second, webhook.DefaultSchedule.Backoff(0, 0.5), "no attempt counts as one")
+	require.Equal(t, time.Hour, model.DefaultSchedule.Backoff(10_000, 0.5))
+	require.Equal(t, 5*time.Second, model.DefaultSchedule.Backoff(0, 0.5), "no attempt counts as one")
 }
 
 func TestGapJitter(t *testing.T) {
 	t.Parallel()
-	s := webhook.Schedule{10 * time.Second}
+	s := model.Schedule{10 * time.Second}
 	require.Equal(t, 8*time.Second, s.Backoff(1, 0))
 	require.InDelta(t, 12*time.Second, s.Backoff(1, 0.999999), float64(10*time.Millisecond))
 	rapid.Check(t, func(t *rapid.T) {
-		s := webhook.Schedule(rapid.SliceOfN(rapid.Map(rapid.Int64Range(int64(10*time.Millisecond), int64(24*time.Hour)),
+		s := model.Schedule(rapid.SliceOfN(rapid.Map(rapid.Int64Range(int64(10*time.Millisecond), int64(24*time.Hour)),
 			func(n int64) time.Duration { return time.Duration(n) }), 1, 32).Draw(t, "schedule"))
 		attempts := rapid.IntRange(1, 100).Draw(t, "attempts")
 		rnd := rapid.Float64Range(0, 0.9999999).Draw(t, "rnd")
@@ -42,10 +42,10 @@ func TestGapJitter(t *testing.T) {
 
 func TestParseSchedule(t *testing.T) {
 	t.Parallel()
-	s, err := webhook.ParseSchedule([]string{"10ms", "1m30s", "24h"})
+	s, err := model.ParseSchedule([]string{"10ms", "1m30s", "24h"})
 	require.NoError(t, err)
-	require.Equal(t, webhook.Schedule{10 * time.Millisecond, 90 * time.Second, 24 * time.Hour}, s)
-	_, err = webhook.ParseSchedule(slices.Repeat([]string{"1s"}, 32))
+	require.Equal(t, model.Schedule{10 * time.Millisecond, 90 * time.Second, 24 * time.Hour}, s)
+	_, err = model.ParseSchedule(slices.Repeat([]string{"1s"}, 32))
 	require.NoError(t, err)
 
 	for _, c := range []struct {
@@ -61,7 +61,7 @@ func TestParseSchedule(t *testing.T) {
 		{[]string{"9ms"}, `"9ms" is out of range`},
 		{[]string{"24h1s"}, `"24h1s" is out of range`},
 	} {
-		_, err := webhook.ParseSchedule(c.args)
+		_, err := model.ParseSchedule(c.args)
 		require.ErrorContains(t, err, c.want)
 	}
 }

@@ -1,8 +1,10 @@
-package webhook
+package model
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -46,6 +48,36 @@ func ParseSchedule(args []string) (Schedule, error) {
 		s[i] = gap
 	}
 	return s, nil
+}
+
+// Words returns the gaps as ParseSchedule reads them.
+func (s Schedule) Words() []string {
+	words := make([]string, len(s))
+	for n, gap := range s {
+		words[n] = gap.String()
+	}
+	return words
+}
+
+// String returns the gaps with spaces between them.
+func (s Schedule) String() string { return strings.Join(s.Words(), " ") }
+
+func (s Schedule) MarshalJSON() ([]byte, error) { return json.Marshal(s.Words()) }
+
+// UnmarshalJSON reads a list of durations; an empty one and null are no schedule. An *InvalidError says what is wrong with
+// one that breaks a rule.
+func (s *Schedule) UnmarshalJSON(raw []byte) (err error) {
+	var words []string
+	if err := json.Unmarshal(raw, &words); err != nil {
+		return err
+	}
+	if *s = nil; len(words) == 0 {
+		return nil
+	}
+	if *s, err = ParseSchedule(words); err != nil {
+		return &InvalidError{Faults: []string{err.Error()}}
+	}
+	return nil
 }
 
 // Backoff returns how long to wait after so many attempts (1 or more), jittered: rnd in [0,1) picks the point between
