@@ -7,6 +7,11 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 )
 
+// ExportFilters are the parameters of a query that choose among exports. Of two that are asked for, both hold; uuid stands
+// alone.
+var ExportFilters = []string{"outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
+	"since", "until", "uuid"}
+
 // Export is an export in a list. Of the candidate it has only an id, and nothing of what a partner answered.
 type Export struct {
 	ID     string `json:"id"` // its X-Service-UUID, or what stands in for it

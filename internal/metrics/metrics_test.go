@@ -2,6 +2,8 @@ package metrics
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -191,13 +193,36 @@ func TestIntegrationsAreShown(t *testing.T) {
 	require.EqualValues(t, DefaultLabels, integrationState.now[[3]string{otherLabel, otherLabel, "failing"}])
 }
 
+// A metric that is not collected would never be shown.
+func TestAllMetricsAreCollected(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	named := map[string]bool{}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, made := range regexp.MustCompile(`(?:Name:\s+|newStanding\()"(hiregate_\w+)"`).FindAllSubmatch(source, -1) {
+			named[string(made[1])] = true
+		}
+	}
+	require.Greater(t, len(named), 50)
+	for _, c := range all {
+		delete(named, nameOf(c))
+	}
+	require.Empty(t, named)
+}
+
+func nameOf(c prometheus.Collector) string {
+	descs := make(chan *prometheus.Desc, 10)
+	c.Describe(descs)
+	return regexp.MustCompile(`fqName: "([^"]+)"`).FindStringSubmatch((<-descs).String())[1]
+}
+
 // Counters end in _total, and nothing else does, so that a name tells whether it may be summed up as a rate.
 func TestCountersEndInTotal(t *testing.T) {
 	counter := reflect.TypeFor[prometheus.Counter]()
 	for _, c := range all {
-		descs := make(chan *prometheus.Desc, 10)
-		c.Describe(descs)
-		name := regexp.MustCompile(`fqName: "([^"]+)"`).FindStringSubmatch((<-descs).String())[1]
+		name := nameOf(c)
 		_, vector := c.(*prometheus.CounterVec)
 		_, gauge := c.(prometheus.Gauge)
 		counts := vector || !gauge && reflect.TypeOf(c).Implements(counter)

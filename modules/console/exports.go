@@ -52,8 +52,7 @@ func (e *export) Attempts() (n int) {
 }
 
 // filters lists the query parameters of the list that the management API knows as well.
-var filters = []string{"outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
-	"since", "until", "order"}
+var filters = append(slices.Clone(api.ExportFilters), "order")
 
 // listing is the template data of the list of exports.
 type listing struct {

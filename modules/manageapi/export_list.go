@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
@@ -24,9 +25,7 @@ var (
 		Path: "/v1/exports", Kind: "export", Reader: model.Viewer, Personal: true, Filters: orderedFilters,
 		List: listExports, View: rest.Identity[any],
 	}
-	exportFilters = []string{"outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
-		"since", "until", "uuid"}
-	orderedFilters = append(slices.Clone(exportFilters), "order")
+	orderedFilters = append(slices.Clone(api.ExportFilters), "order")
 )
 
 func listExports(r *rest.Request) ([]any, string, error) {

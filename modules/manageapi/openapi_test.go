@@ -22,6 +22,7 @@ import (
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/modules/manageapi"
 )
@@ -428,6 +429,49 @@ func (c *contract) requireOperation(
 			r, _ = c.at(strings.TrimPrefix(ref, "#"))
 		}
 		require.NotEmpty(t, r["description"], "%s %s", at, status)
+	}
+}
+
+// Where a class of faults goes in or comes out, it may be any.
+func TestOpenAPIHasAllClasses(t *testing.T) {
+	t.Parallel()
+	c, err := document()
+	require.NoError(t, err)
+	found := 0
+	walk(c.root, "", func(pointer string, schema map[string]any) {
+		values, _ := schema["enum"].([]any)
+		var classes []model.Class
+		for _, value := range values {
+			if text, ok := value.(string); ok && slices.Contains(model.Classes, model.Class(text)) {
+				classes = append(classes, model.Class(text))
+			}
+		}
+		if !slices.Contains(classes, model.ClassOurFault) {
+			return
+		}
+		found++
+		if strings.HasSuffix(pointer, "/Class") {
+			require.Equal(t, model.Classes, classes)
+			return
+		}
+		require.Equal(t, model.Faults, classes, pointer)
+	})
+	require.Greater(t, found, 5)
+}
+
+// Lists of exports take the filters that all who ask for them know.
+func TestOpenAPIHasAllFiltersOfExports(t *testing.T) {
+	t.Parallel()
+	c, err := document()
+	require.NoError(t, err)
+	for _, path := range []string{"/v1/exports", "/v1/tenants/{tenant}/exports", "/v1/export-counts"} {
+		operation, _ := c.at("/paths/" + escape(path) + "/get")
+		var names []string
+		for _, one := range operation["parameters"].([]any) {
+			parameter, _ := c.at(strings.TrimPrefix(one.(map[string]any)["$ref"].(string), "#"))
+			names = append(names, parameter["name"].(string))
+		}
+		require.Subset(t, names, api.ExportFilters, path)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
@@ -74,9 +75,9 @@ func actions() []rest.Route {
 		{Method: get, Path: "/v1/failures", Role: model.Viewer, Status: ok, Serve: showFailures,
 			Query: []string{"since"}},
 		{Method: get, Path: inTenant + "/export-counts", Role: model.Viewer, Status: ok, Scope: rest.Removed,
-			Serve: countExports, Query: exportFilters},
+			Serve: countExports, Query: api.ExportFilters},
 		{Method: get, Path: "/v1/export-counts", Role: model.Viewer, Status: ok, Serve: countExports,
-			Query: exportFilters},
+			Query: api.ExportFilters},
 		{Method: post, Path: aCandidate + "/exports", Role: model.Operator, Action: model.ActionExport,
 			Status: created, Serve: exportCandidate, Repeat: exportedBefore},
 		{Method: get, Path: aJob + "/questions", Role: model.Viewer, Status: ok, Serve: showQuestions},

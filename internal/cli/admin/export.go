@@ -38,13 +38,13 @@ var exports = noun[api.ExportDetail]{
 			"otherwise: partner_fault, data_fault or our_fault"},
 		{flag: "integration", ofTenant: true, help: "exports that were tried or held at this integration only"},
 		{flag: "uuid", help: "exports whose UUID begins so only, at least 8 characters; no other flag than --tenant goes with it"},
-		{flag: "candidate", ofTenant: true, help: "exports of the candidate with this id only"},
-		{flag: "quarantined", boolean: true, help: "exports in quarantine only: they break the schema"},
+		{flag: "candidate", ofTenant: true, follows: true, help: "exports of the candidate with this id only"},
+		{flag: "quarantined", boolean: true, follows: true, help: "exports in quarantine only: they break the schema"},
 		{flag: "lost-documents", parameter: "lostDocuments", boolean: true,
 			help: "exports that lack a document only, because it could not be fetched"},
 		{flag: "undelivered", boolean: true, help: "exports that are not delivered yet only: pending, retrying, held, or " +
 			"waiting for documents or Temporal"},
-		{flag: "since", time: true, help: "exports received since then only: a time such as 2026-11-20T12:00:00Z, or how " +
+		{flag: "since", time: true, follows: true, help: "exports received since then only: a time such as 2026-11-20T12:00:00Z, or how " +
 			"long ago, such as 24h"},
 		{flag: "order", help: "oldest: the oldest first, not the newest"},
 		{flag: "until", time: true, help: "exports received before then only, written like --since"},

@@ -54,10 +54,9 @@ func (a *Client) followExports(ctx context.Context, cmd *cobra.Command, args []s
 	if f.path, err = exports.listed(args, f.query); err != nil {
 		return err
 	}
-	for _, name := range []string{"limit", "all", "order", "until", "outcome", "class", "integration", "uuid",
-		"lost-documents", "undelivered"} {
-		if cmd.Flags().Changed(name) {
-			return fmt.Errorf("--follow prints exports as they come: leave out --%s", name)
+	for _, one := range append([]filter{{flag: "limit"}, {flag: "all"}}, exports.filters...) {
+		if !one.follows && cmd.Flags().Changed(one.flag) {
+			return fmt.Errorf("--follow prints exports as they come: leave out --%s", one.flag)
 		}
 	}
 	for _, one := range exports.filters {

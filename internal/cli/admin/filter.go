@@ -18,6 +18,7 @@ type filter struct {
 	boolean    bool   // it has no value
 	time       bool   // its value is a time, or how long ago that was
 	ofTenant   bool   // its value is a name within a tenant
+	follows    bool   // it goes with a list of what comes from now on
 }
 
 func (f *filter) add(fl *pflag.FlagSet) {

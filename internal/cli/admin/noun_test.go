@@ -1,10 +1,13 @@
 package admin
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/api"
 )
 
 // Each column of a list is a field.
@@ -33,4 +36,14 @@ func columnsAreFields[T any](t *testing.T, n *noun[T]) {
 	for _, column := range n.columns {
 		require.True(t, slices.ContainsFunc(fields, func(f field) bool { return f.name == column }), "%s: %s", n.at, column)
 	}
+}
+
+// The list of exports takes all filters of the management API.
+func TestExportListHasAllFilters(t *testing.T) {
+	t.Parallel()
+	var parameters []string
+	for _, f := range exports.filters {
+		parameters = append(parameters, cmp.Or(f.parameter, f.flag))
+	}
+	require.ElementsMatch(t, append(slices.Clone(api.ExportFilters), "order"), parameters)
 }
