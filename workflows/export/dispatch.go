@@ -54,7 +54,7 @@ type Dispatcher struct {
 // is one of a later round while others wait. Thousands may be released at once, each with a workflow of its own.
 func (d *Dispatcher) Offer(e *model.Export) {
 	d.ready()
-	if d.away.Load() || e.Round > 0 && d.queue.count() >= groupFrom || !d.claim(e) {
+	if d.away.Load() || e.Round > 0 && d.queue.count() >= releasedMost || !d.claim(e) {
 		return
 	}
 	offered := *e

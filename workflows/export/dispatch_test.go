@@ -84,6 +84,18 @@ func dispatch(ctx context.Context, d *export.Dispatcher, more ...loop.Loop) {
 	running.Wait()
 }
 
+// claimAlone claims an export, so that no group takes it.
+func (b *fixture) claimAlone(e *model.Export) {
+	b.t.Helper()
+	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
+		taken, err := tx.TakeTurn(e, b.Clock(), b.Clock())
+		if len(taken) != 1 {
+			b.t.Errorf("claimed %d exports", len(taken))
+		}
+		return err
+	}))
+}
+
 // becomes waits until an export is as it should be.
 func (b *fixture) becomes(e *model.Export, as func(*model.Export) bool) *model.Export {
 	b.t.Helper()
@@ -144,7 +156,8 @@ func TestRefusedStartBlocksNoOther(t *testing.T) {
 		}
 		return nil
 	}}
-	bad := b.accept("bad") // the first of its page, which is tried alone
+	bad := b.accept("bad") // the first of its page
+	b.claimAlone(bad)
 	var good []*model.Export
 	for _, key := range []string{"u-1", "u-2", "u-3"} {
 		good = append(good, b.accept(key))
@@ -320,6 +333,7 @@ func TestForeignWorkflowHoldsUpNothing(t *testing.T) {
 	for name, first := range map[string]*common.Payloads{"unreadable": foreign, "nothing": nil} {
 		b := newFixture(t)
 		taken, other := b.accept("u-taken"), b.accept("u-2")
+		b.claimAlone(taken)
 		b.advance(time.Minute)
 		b.run(starter{first: first, start: func(o client.StartWorkflowOptions) error {
 			if o.ID == "export/acme/u-taken" {

@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -11,13 +10,12 @@ import (
 )
 
 const (
-	// groupFrom is from how many exports that wait they are started as a group; fewer have a workflow each.
-	groupFrom = 8
+	// groupFrom is from how many exports that wait they are started as a group. One alone has a workflow of its own.
+	groupFrom = 2
+	// ownGroupFrom is from how many exports that wait a tenant has a group of its own. Those with fewer share one.
+	ownGroupFrom = 50
 	// groupMost is how many members a group has at most.
 	groupMost = 200
-	// groupGathers is for how long a starter that finds a group, but not a full one, waits for more: each group costs
-	// Temporal as much.
-	groupGathers = 100 * time.Millisecond
 )
 
 // offers holds the exports that wait for a starter. Tenants take turns, and share the room: one that hands in thousands
@@ -30,6 +28,7 @@ type offers struct {
 	waiting map[string][]*model.Export // by tenant
 	turns   []string                   // the tenants of these, the next one first
 	n       int                        // how many wait
+	clock   startClock
 }
 
 func newOffers(room int64) *offers {
@@ -48,7 +47,10 @@ func (q *offers) add(e *model.Export) bool {
 	}
 	q.waiting[e.Tenant] = append(q.waiting[e.Tenant], e)
 	q.n++
-	q.wake()
+	q.clock.offered(time.Now())
+	if q.n == 1 || q.n >= groupMost { // in between, a starter waits for the clock
+		q.wake()
+	}
 	return true
 }
 
@@ -59,31 +61,22 @@ func (q *offers) wake() {
 	}
 }
 
-// next waits for the exports whose turn it is: one while few wait, otherwise a group, of one tenant where it has
-// enough. It returns none once ctx has ended.
+// next waits for the exports whose turn it is. It returns none once ctx has ended.
 func (q *offers) next(ctx context.Context) []*model.Export {
 	for {
-		q.gather(ctx)
-		if batch := q.take(); len(batch) > 0 {
+		batch, due := q.take(time.Now())
+		if len(batch) > 0 {
 			return batch
 		}
+		var clock <-chan time.Time // never, while nothing waits
+		if due > 0 {
+			clock = time.After(due)
+		}
 		select {
 		case <-q.ready:
+		case <-clock:
 		case <-ctx.Done():
 			return nil
-		}
-	}
-}
-
-// gather waits until a full group waits, if one does that is not full; not for long, and not beyond the end of ctx.
-func (q *offers) gather(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, groupGathers)
-	defer cancel()
-	for n := q.count(); n >= groupFrom && n < groupMost; n = q.count() {
-		select {
-		case <-q.ready:
-		case <-ctx.Done():
-			return
 		}
 	}
 }
@@ -94,36 +87,36 @@ func (q *offers) count() int {
 	return q.n
 }
 
-func (q *offers) take() (batch []*model.Export) {
+// take takes the exports whose turn it is: of one tenant where it has enough for a group, otherwise what the tenants
+// have that are next. If they have to wait for the clock it returns for how long.
+func (q *offers) take(now time.Time) (batch []*model.Export, due time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	switch {
-	case q.n == 0:
-		return nil
-	case q.n < groupFrom:
-		batch = q.of(1)
-	case len(q.waiting[q.turns[0]]) >= groupFrom:
+	if q.n == 0 {
+		return nil, 0
+	}
+	if due = q.clock.next.Sub(now); due > 0 && q.n < groupMost {
+		return nil, due
+	}
+	q.clock.started(now)
+	if len(q.waiting[q.turns[0]]) >= ownGroupFrom {
 		batch = q.of(groupMost)
-	default: // what the tenants have that are next, each of them little
-		for len(q.turns) > 0 && len(batch) < groupMost && len(q.waiting[q.turns[0]]) < groupFrom {
+	} else {
+		for len(q.turns) > 0 && len(batch) < groupMost && len(q.waiting[q.turns[0]]) < ownGroupFrom {
 			batch = append(batch, q.of(groupMost-len(batch))...)
 		}
 	}
 	if q.n > 0 {
 		q.wake()
 	}
-	return batch
+	return batch, 0
 }
 
-// of takes exports of the tenant whose turn it is, at most so many; one of a later round is taken alone. The lock is
-// held.
+// of takes exports of the tenant whose turn it is, at most so many. The lock is held.
 func (q *offers) of(most int) []*model.Export {
 	tenant := q.turns[0]
 	all := q.waiting[tenant]
 	taken := all[:min(most, len(all))]
-	if n := slices.IndexFunc(taken, func(e *model.Export) bool { return e.Round > 0 }); n >= 0 {
-		taken = taken[:max(1, n)]
-	}
 	q.turns = q.turns[1:]
 	if rest := all[len(taken):]; len(rest) > 0 {
 		q.waiting[tenant] = rest

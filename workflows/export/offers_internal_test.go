@@ -1,7 +1,6 @@
 package export
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -19,76 +18,70 @@ func offered(t *testing.T, q *offers, tenant string, n, round int) {
 	}
 }
 
-// took names what came in one turn.
-func took(t *testing.T, q *offers) string {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
+// took names what comes in the next turn, once it may be started.
+func took(q *offers) string {
 	byTenant := map[string]int{}
-	for _, e := range q.next(ctx) {
+	batch, _ := q.take(q.clock.next)
+	for _, e := range batch {
 		byTenant[e.Tenant]++
 	}
 	return fmt.Sprint(byTenant)
 }
 
-func TestFewOffersAreStartedOneByOne(t *testing.T) {
-	t.Parallel()
-	q := newOffers(1000)
-	offered(t, q, "acme", groupFrom-2, 0)
-	offered(t, q, "globex", 1, 0)
-	require.Equal(t, "map[acme:1]", took(t, q))
-	require.Equal(t, "map[globex:1]", took(t, q), "tenants take turns")
-	for range groupFrom - 3 {
-		require.Equal(t, "map[acme:1]", took(t, q))
-	}
-	require.Equal(t, "map[]", took(t, q))
-}
-
 func TestTenantsTakeTurnsAtTheStarters(t *testing.T) {
 	t.Parallel()
 	q := newOffers(1000)
-	offered(t, q, "acme", groupMost+50, 0)
-	offered(t, q, "globex", groupFrom, 0)
+	offered(t, q, "acme", groupMost+ownGroupFrom, 0)
+	offered(t, q, "globex", ownGroupFrom, 0)
 	offered(t, q, "initech", 1, 0)
-	offered(t, q, "umbrella", 2, 0)
-	require.Equal(t, fmt.Sprintf("map[acme:%d]", groupMost), took(t, q))
-	require.Equal(t, fmt.Sprintf("map[globex:%d]", groupFrom), took(t, q))
-	require.Equal(t, "map[initech:1 umbrella:2]", took(t, q), "those with little share one")
-	require.Equal(t, "map[acme:50]", took(t, q))
+	offered(t, q, "umbrella", ownGroupFrom-1, 0)
+	require.Equal(t, fmt.Sprintf("map[acme:%d]", groupMost), took(q))
+	require.Equal(t, fmt.Sprintf("map[globex:%d]", ownGroupFrom), took(q))
+	require.Equal(t, fmt.Sprintf("map[initech:1 umbrella:%d]", ownGroupFrom-1), took(q), "those with little share one")
+	require.Equal(t, fmt.Sprintf("map[acme:%d]", ownGroupFrom), took(q))
+	require.Equal(t, "map[]", took(q))
 }
 
-// A starter that finds a group waits for more of it: not when it is full, not for long, and not when the gateway stops.
-func TestStarterGathersAGroup(t *testing.T) {
-	for name, c := range map[string]struct {
-		waiting, later int  // exports: at once, and after 50 ms
-		stops          bool // after 50 ms
-		took           int
-		after          time.Duration
-	}{
-		"few":              {groupFrom - 1, 5, false, 1, 0},
-		"a full group":     {groupMost, 5, false, groupMost, 0},
-		"some":             {groupFrom, 5, false, groupFrom + 5, 100 * time.Millisecond},
-		"until it is full": {groupFrom, groupMost, false, groupMost, 50 * time.Millisecond},
-		"stopping":         {groupFrom, 0, true, groupFrom, 50 * time.Millisecond},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, stop := context.WithCancel(t.Context())
-				defer stop()
-				q := newOffers(1000)
-				offered(t, q, "acme", c.waiting, 0)
-				time.AfterFunc(50*time.Millisecond, func() {
-					offered(t, q, "acme", c.later, 0)
-					if c.stops {
-						stop()
-					}
-				})
-				began := time.Now()
-				require.Len(t, q.next(ctx), c.took)
-				require.Equal(t, c.after, time.Since(began))
-			})
-		})
-	}
+// All starters have one clock. It holds up no export that comes alone, and no full group.
+func TestStartersHaveOneClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newOffers(10_000)
+		type start struct {
+			n     int
+			after time.Duration
+		}
+		starts, began := make(chan start, 100), time.Now()
+		for range starters {
+			go func() {
+				for batch := q.next(t.Context()); batch != nil; batch = q.next(t.Context()) {
+					starts <- start{len(batch), time.Since(began)}
+				}
+			}()
+		}
+		next := func() start {
+			synctest.Wait()
+			return <-starts
+		}
+		offered(t, q, "acme", 1, 0)
+		require.Equal(t, start{1, 0}, next(), "an export alone")
+		offered(t, q, "acme", 1, 0)
+		time.Sleep(5 * time.Millisecond)
+		offered(t, q, "globex", 2, 0)
+		soon := next()
+		require.Equal(t, 3, soon.n, "what came until the clock let it")
+		require.InDelta(t, float64(startsApart), float64(soon.after), float64(time.Millisecond))
+		offered(t, q, "acme", 3*groupMost+1, 0)
+		for range 3 {
+			require.Equal(t, start{groupMost, soon.after}, next(), "a full group")
+		}
+		rest := next()
+		require.Equal(t, 1, rest.n)
+		require.InDelta(t, float64(soon.after+startsApartMost), float64(rest.after), float64(time.Millisecond), "after many")
+		time.Sleep(10 * time.Second)
+		began = time.Now()
+		offered(t, q, "acme", 1, 0)
+		require.Equal(t, start{1, 0}, next(), "an export alone")
+	})
 }
 
 func TestManyTenantsShareGroups(t *testing.T) {
@@ -97,19 +90,22 @@ func TestManyTenantsShareGroups(t *testing.T) {
 	for n := range 300 {
 		offered(t, q, fmt.Sprint("tenant-", n), 1, 0)
 	}
-	require.Len(t, q.take(), groupMost)
-	require.Len(t, q.take(), 300-groupMost)
+	for _, want := range []int{groupMost, 300 - groupMost} {
+		batch, _ := q.take(q.clock.next)
+		require.Len(t, batch, want)
+	}
 }
 
-// A redelivery has a workflow of its own.
+// A redelivery has a workflow of its own, and so has an export alone. Those beside it are a group.
 func TestLaterRoundsAreNotGrouped(t *testing.T) {
 	t.Parallel()
-	q := newOffers(1000)
-	offered(t, q, "acme", 20, 0)
-	offered(t, q, "acme", 2, 1)
-	offered(t, q, "acme", 20, 0)
-	for _, want := range []int{20, 1, 1, 20} {
-		require.Len(t, q.take(), want)
+	for rounds, want := range map[string][2]int{"0": {0, 1}, "00": {2, 0}, "01": {0, 2}, "1": {0, 1}, "0101": {2, 2}} {
+		var exports []*model.Export
+		for _, round := range rounds {
+			exports = append(exports, &model.Export{Round: int(round - '0')})
+		}
+		together, alone := grouped(exports)
+		require.Equal(t, want, [2]int{len(together), len(alone)}, rounds)
 	}
 }
 
@@ -120,9 +116,9 @@ func TestReleasedExportsAreOfferedWhileFewWait(t *testing.T) {
 	for n := range 100 {
 		d.Offer(&model.Export{ID: int64(n + 1), Tenant: "acme", Round: 1})
 	}
-	require.Equal(t, groupFrom, d.queue.count())
+	require.Equal(t, releasedMost, d.queue.count())
 	d.Offer(&model.Export{ID: 1000, Tenant: "acme"})
-	require.Equal(t, groupFrom+1, d.queue.count())
+	require.Equal(t, releasedMost+1, d.queue.count())
 }
 
 func TestOffersHaveRoomForEachTenant(t *testing.T) {
@@ -131,5 +127,5 @@ func TestOffersHaveRoomForEachTenant(t *testing.T) {
 	offered(t, q, "acme", 4, 0)
 	require.False(t, q.add(&model.Export{Tenant: "acme"}), "it holds as many as are free")
 	offered(t, q, "globex", 2, 0)
-	require.Equal(t, "map[acme:1]", took(t, q))
+	require.Equal(t, "map[acme:4 globex:2]", took(q))
 }

@@ -32,28 +32,49 @@ const startTimeout = 10 * time.Second
 // it.
 const attributeBytes = 2000
 
-// start starts the workflows of exports that are claimed in this process: one for many, otherwise one for each that no
-// node claimed after before, or for the group that it is in. It returns how many exports wait no longer. The error means
-// that Temporal or the store is away, not that something is wrong with these exports.
+// start starts the workflows of exports that are claimed in this process: one for those of round 0 if they are several,
+// and one for each of the others that no node claimed after before, or for the group that it is in. It returns how many
+// exports wait no longer. The error means that Temporal or the store is away, not that something is wrong with these
+// exports.
 func (d *Dispatcher) start(ctx context.Context, exports []*model.Export, before time.Time) (n int, err error) {
 	c := d.InForce.Current()
 	if c == nil {
 		return 0, context.Canceled
 	}
-	if len(exports) >= groupFrom {
-		members, err := d.group(ctx, c, exports)
-		if err != nil || len(members) == 0 {
+	together, alone := grouped(exports)
+	if len(together) > 0 {
+		members, err := d.group(ctx, c, together)
+		if err != nil {
 			return 0, err
 		}
-		return d.startTaken(ctx, members, nil, 0)
+		if len(members) > 0 {
+			if n, err = d.startTaken(ctx, members, nil, 0); err != nil {
+				return n, err
+			}
+		}
 	}
-	for _, e := range exports {
+	for _, e := range alone {
 		one, err := d.startOne(ctx, c, e, before)
 		if n += one; err != nil {
 			return n, err
 		}
 	}
 	return n, nil
+}
+
+// grouped returns which of some exports are started as a group. Those of later rounds have workflows of their own.
+func grouped(exports []*model.Export) (together, alone []*model.Export) {
+	for _, e := range exports {
+		if e.Round == 0 {
+			together = append(together, e)
+		} else {
+			alone = append(alone, e)
+		}
+	}
+	if len(together) < groupFrom {
+		return nil, exports
+	}
+	return together, alone
 }
 
 // startOne starts the workflow of an export, or of the group that it is in, as it is in the store by now: another node

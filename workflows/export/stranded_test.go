@@ -108,42 +108,33 @@ func TestMembersOfUnknownTenantsLeaveTheirGroup(t *testing.T) {
 func TestExportThatAnotherNodeGroupedIsNotStartedAlone(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	two := map[string]*model.Export{}
-	for _, key := range []string{"u-1", "u-2"} {
-		two[key] = b.accept(key)
-	}
-	made := make(chan *model.Export, 1) // the one of the two that another node made a member
+	first, grouped := b.accept("u-1"), b.accept("u-2")
+	b.claimAlone(first)
 	var alone atomic.Int64
+	made := make(chan struct{})
 	b.advance(time.Minute)
 	b.run(starter{start: func(o client.StartWorkflowOptions) error {
-		for key, e := range two {
-			if o.ID == model.WorkflowID("acme", key, 0) {
-				alone.Add(1)
-				continue
-			}
-			if len(two) < 2 {
-				continue
-			}
-			delete(two, key) // while the first one is started
-			members := []*model.Export{e}
+		switch o.ID {
+		case model.WorkflowID("acme", "u-2", 0):
+			alone.Add(1)
+		case model.WorkflowID("acme", "u-1", 0): // the other one was read, and is next
+			defer close(made)
+			members := []*model.Export{grouped}
 			for n := range 8 {
 				members = append(members, b.accept(fmt.Sprint("other-", n)))
 			}
-			if err := b.Store.Write(t.Context(), func(tx *store.Tx) error {
+			return b.Store.Write(t.Context(), func(tx *store.Tx) error {
 				_, err := tx.Group(members, b.Clock())
 				return err
-			}); err != nil {
-				return err
-			}
-			made <- e
+			})
 		}
 		return nil
 	}}, false)
-	grouped := <-made
+	<-made
 	b.advance(time.Minute)
 	now := b.becomes(grouped, started)
 	require.Equal(t, model.GroupWorkflowID(now.Group), now.WorkflowID)
-	require.EqualValues(t, 1, alone.Load(), "it was started alone as well")
+	require.Zero(t, alone.Load(), "it was started alone as well")
 }
 
 // A start that takes long is not made by another node as well: Temporal that comes back may answer after seconds.

@@ -22,7 +22,7 @@ const (
 	sweepAge   = 3 * time.Second // the node that accepted a younger export is starting it
 	// releasedMost is how many exports of later rounds a tenant has in a turn. Each has a workflow of its own, and thousands
 	// may be released at once: new exports of others must not wait for all of them.
-	releasedMost = groupFrom
+	releasedMost = 8
 	minBackoff   = 500 * time.Millisecond
 	maxBackoff   = 10 * time.Second
 )
@@ -119,7 +119,7 @@ func (s *sweeper) dispatchTenant(ctx context.Context, tenant string, run *sideBy
 			return err
 		}
 	}
-	if len(alone) >= groupFrom {
+	if len(alone) >= ownGroupFrom {
 		return run.dispatch(ctx, alone)
 	}
 	if *few = append(*few, alone...); len(*few) < groupMost {
