@@ -37,6 +37,11 @@ func pagesOf(c *chromium, s *scene) map[string][]consolePage {
 		"recruiter@example.com": {
 			{"candidates", "candidates", "/candidates", nil},
 			{"candidate", "candidate", "/candidates/initech/" + s.candidate, nil},
+			{"candidates-found", "candidates", "/candidates", func() {
+				c.fill("#sought", s.family+"\uE007")
+				c.find(`.sentence-form a[href$="/candidates?tenant=initech"]`) // all candidates
+			}},
+			{"job-applications", "job-applications", "/job-applications?state=open", nil},
 			{"jobs", "jobs", "/jobs?tenant=initech", nil},
 			{"job", "job", "/jobs/initech/" + s.job, nil},
 			{"steps", "steps", "/steps/initech", nil},
@@ -62,6 +67,7 @@ func pagesOf(c *chromium, s *scene) map[string][]consolePage {
 			{"candidates-of-a-tenant", "candidates", "/candidates", nil},
 			{"tenants", "tenants", "/tenants", nil},
 			{"tenant", "tenant", tenant, nil},
+			{"tenant-subscriptions", "tenant", tenant, press("[aria-labelledby=subscriptions] .fold summary", "maker")},
 			{"portal-link", "portal", tenant + "/portal", press("main form button", "/portal?ticket=")},
 			{"people", "people", "/people", nil},
 			{"person", "person", "/people/" + s.person, nil},

@@ -35,16 +35,16 @@ type scene struct {
 }
 
 // names are those that are shown on many pages.
-type names struct{ tenant, failing, candidate, job, client, email string }
+type names struct{ tenant, failing, candidate, job, client, email, family string }
 
 var (
 	// plain are names as most have them.
-	plain = names{"northgate", "payroll", "c-zoe", "NURSE-1", "payroll", "grace@example.com"}
+	plain = names{"northgate", "payroll", "c-zoe", "NURSE-1", "payroll", "grace@example.com", "Ødegård"}
 	// long are names as long as some have them, of 60 characters, and of 63 where these are the most: with hyphens to
 	// break a line at, and without.
 	long = names{"gemeinnuetzige-beteiligungsgesellschaft-norddeutschland-mbh2345",
 		"personalverwaltungssystemschnittstellenkonfigurationsdienst1234", strings.Repeat("c0ffee", 10),
-		strings.Repeat("NURSE", 12), strings.Repeat("abrechnung", 6), strings.Repeat("vorname", 6) + "@example.com"}
+		strings.Repeat("NURSE", 12), strings.Repeat("abrechnung", 6), strings.Repeat("vorname", 6) + "@example.com", strings.Repeat("NURSE", 12)}
 )
 
 // newScene starts a gateway with a partner that answers as the path of an integration's address says.
@@ -114,6 +114,10 @@ func (s *scene) furnish(n names) {
 			"name": map[string]string{"given": n.candidate, "family": n.job}, "email": []string{n.email}})
 		s.put("/tenants/initech/job-applications/"+n.client, map[string]any{"candidate": n.candidate, "jobBoardCode": n.job})
 	}
+	s.put("/tenants/initech/candidates/"+n.candidate+"-2", map[string]any{
+		"name": map[string]string{"given": "Ivar", "family": n.family}})
+	s.put(of+"/event-subscriptions/maker", map[string]any{"url": s.partner.URL + "/receives/" + n.tenant,
+		"secret": "a-secret-of-the-maker"})
 	s.posted("/oauth-clients", map[string]any{"id": n.client, "name": "Payroll of Northgate",
 		"redirectUris": []string{"https://pay.example.com/" + n.client}}, &made)
 	s.posted("/users", map[string]any{"email": n.email, "name": "Grace Hopper", "password": "correct horse"}, &made)

@@ -127,11 +127,9 @@ func (v *visitor) showCandidate(status int, shown *candidatePage) error {
 	if err := v.loadApplications(shown); err != nil {
 		return err
 	}
-	var steps api.List[model.Step]
-	if err := v.get(at("tenants", of, "steps"), nil, &steps); err != nil {
+	if shown.Steps, err = v.stepsOf(of); err != nil {
 		return err
 	}
-	shown.Steps = steps.Items
 	if shown.Integrations, err = v.integrationsOf(of); err != nil {
 		return err
 	}

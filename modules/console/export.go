@@ -19,7 +19,9 @@ type exportPage struct {
 	Profile   bool // its candidate has a page that the visitor may see
 	Structure api.ExportStructure
 	Shown     *api.ExportBody // its body; nil: nobody asked for it
-	Again     *again          // a redelivery that nobody confirmed yet; nil: none was asked for
+	// that an export without any may go to; nil: it went to some
+	Others []api.IntegrationHealth
+	Again  *again // a redelivery that nobody confirmed yet; nil: none was asked for
 }
 
 // again is a redelivery to integrations that received the export before. It is confirmed first.
@@ -101,6 +103,11 @@ func (v *visitor) exportPage(status int, put func(*exportPage)) error {
 			return err
 		}
 	}
+	if shown.unaddressed() && v.duties&redelivers != 0 {
+		if shown.Others, err = v.integrationsOf(tenant); err != nil {
+			return err
+		}
+	}
 	put(&shown)
 	return v.page(status, "export", "Export", &shown)
 }
@@ -154,7 +161,7 @@ func (p view) Headline(e *exportPage) (string, error) {
 		return s.say("HeadFault"), s.err
 	case len(current) == 0:
 		return s.say("HeadWaits"), s.err
-	case current[0].Integration == "":
+	case e.unaddressed():
 		return s.say("HeadUnaddressed"), s.err
 	}
 	var sentences []string
@@ -182,6 +189,12 @@ func (p view) Headline(e *exportPage) (string, error) {
 		sentences = append(sentences, s.many("HeadLost", lost))
 	}
 	return strings.Join(sentences, " "), s.err
+}
+
+// unaddressed reports whether the export went to nobody: its tenant had no integration.
+func (e *export) unaddressed() bool {
+	current := e.Current()
+	return len(current) > 0 && current[0].Integration == ""
 }
 
 // lostDocuments counts the documents that can't be fetched any more.

@@ -213,6 +213,17 @@ func TestAnExportThatWasDeliveredToNobody(t *testing.T) {
 	text := b.see(ops, "/exports/globex/"+uuid(1), http.StatusOK)
 	require.Contains(t, text, "It was not delivered: its tenant had no integration when it came.")
 	require.NotContains(t, text, "Temporal.")
+	acme := inbox.NewExport("acme", uuid(2), []byte(`{"candidate":{}}`), b.Clock.Now())
+	acme.ForNobody = true
+	b.Write(t, func(tx *store.Tx) error {
+		if _, err := inbox.Insert(tx, acme); err != nil {
+			return err
+		}
+		return tx.MarkDispatched(acme.ID, 0, b.Clock.Now())
+	})
+	require.Contains(t, b.see(ops, "/exports/acme/"+uuid(2), http.StatusOK), "Deliver to hris") // which was added later
+	b.post(ops, "/exports/acme/"+uuid(2)+"/redeliver", url.Values{"integration": {"hris"}}, http.StatusSeeOther)
+	require.NotContains(t, b.see(ops, "/exports/acme/"+uuid(2), http.StatusOK), "Deliver to hris")
 	text = b.see(ops, "/", http.StatusOK)
 	require.Contains(t, text, "<h1>1 thing needs you</h1>")
 	require.Contains(t, text, "Not delivered: no integration")

@@ -36,6 +36,10 @@ type jobPage struct {
 	Parts    []formPart // the preview form
 	Checked  bool       // it was sent
 	Wrong    int        // how many answers the Apply API would refuse
+	Form     jobForm    // what is changed of the job
+	Zone     *time.Location
+	Version  string   // of the job
+	Wrongly  *failure // why a change was refused; nil: it was not
 }
 
 // formPart has the job's own questions, or those of a compliance group under its text.
@@ -118,6 +122,12 @@ func (v *visitor) job() (*jobPage, error) {
 	if err := v.get(path, nil, &shown.Job); err != nil {
 		return nil, err
 	}
+	shown.Version = v.etag
+	var err error
+	if shown.Zone, err = v.zoneOf(shown.Tenant); err != nil {
+		return nil, err
+	}
+	shown.Form = jobFormOf(&shown.Job, shown.Zone)
 	since := url.Values{}
 	if v.URL.Query().Get("days") == "90" {
 		shown.Days = "90"

@@ -48,9 +48,11 @@ func listSteps(v *visitor) error {
 }
 
 // steps returns all steps of the tenant that the path names.
-func (v *visitor) steps() ([]model.Step, error) {
+func (v *visitor) steps() ([]model.Step, error) { return v.stepsOf(v.PathValue("tenant")) }
+
+func (v *visitor) stepsOf(tenant string) ([]model.Step, error) {
 	var all api.List[model.Step]
-	err := v.get(at("tenants", v.PathValue("tenant"), "steps"), nil, &all)
+	err := v.get(at("tenants", tenant, "steps"), nil, &all)
 	return all.Items, err
 }
 
