@@ -58,9 +58,9 @@ func (c *chromium) evaluate(script string, out any) {
 func (c *chromium) fits(page string) {
 	c.t.Helper()
 	if os.Getenv(picturesVariable) != "" {
-		for _, l := range looks {
+		for suffix, l := range map[string]look{"": looks[0], "-phone-dark": looks[3]} {
 			c.as(l)
-			c.kept(page + "-" + l.name)
+			c.kept(page + suffix)
 		}
 	}
 	c.fitsInto(page, 280, 390, 768, 1024, 1440, 1920)
