@@ -21,6 +21,7 @@ func init() {
 
 	directive("export_receiver", ExportReceiver{}, parseExportReceiver)
 	directive("apply_api", ApplyAPI{}, parseApplyAPI)
+	directive("apply_form", ApplyForm{}, parseApplyForm)
 	directive("signin", SignIn{}, parseSignIn)
 	directive("console", Console{}, parseConsole)
 	directive("manage_api", ManageAPI{}, withoutOptions(""))
@@ -56,6 +57,6 @@ func withoutOptions(hint string) httpcaddyfile.UnmarshalHandlerFunc {
 }
 
 var _ = []caddy.Provisioner{(*ExportReceiver)(nil), (*Documents)(nil), (*Healthz)(nil), (*ManageAPI)(nil),
-	(*ApplyAPI)(nil), (*SignIn)(nil), (*Console)(nil)}
+	(*ApplyAPI)(nil), (*ApplyForm)(nil), (*SignIn)(nil), (*Console)(nil)}
 
 var _ caddy.AdminRouter = ManageAdmin{}

@@ -26,7 +26,7 @@ var AuditActions = []string{"add", "set", "remove", "enable", "disable", "redeli
 // renamed or removed later can still be found. Only the audit has them, no log.
 type Author struct {
 	// Actor is the id of an API key, of a person (console:…), of a link to the portal (portal:…) or of a partner that
-	// applies (api-user:…), "admin endpoint", or "configuration": what the Caddyfile says was done.
+	// applies (api-user:…), "form" (an applicant's), "admin endpoint", or "configuration": what the Caddyfile says was done.
 	Actor   string `json:"actor"`
 	Name    string `json:"name,omitempty"`    // of the person, or the label of the API key
 	Email   string `json:"email,omitempty"`   // verified

@@ -19,6 +19,13 @@ func (tx *Tx) ClaimUpload(blob string) (bool, error) {
 	return tx.sql.Changed(`DELETE FROM uploads WHERE blob = $1 AND begun_at > 0`, blob)
 }
 
+// IsUpload reports whether a file that was begun after a time is there, and nothing has claimed it.
+func (db *DB) IsUpload(ctx context.Context, blob string, after time.Time) (bool, error) {
+	found, err := rows.Query(ctx, db.reads, rows.Value[int64], `SELECT 1 FROM uploads WHERE blob = $1 AND begun_at > $2`,
+		blob, rows.Micros(after))
+	return len(found) > 0, err
+}
+
 // AbandonUpload gives a file up before it is removed: nobody can claim it any more, and until DeleteUpload it comes
 // first in Uploads. It reports false when it was claimed.
 func (tx *Tx) AbandonUpload(blob string) (bool, error) {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"strings"
@@ -18,19 +19,22 @@ import (
 // row yet. The planner then knows how many there are.
 func fillWaiting(t *testing.T, db *DB) {
 	t.Helper()
-	const n = `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 60000) `
-	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
-		return tx.sql.RunAll([]string{
-			`INSERT INTO exports (id, tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt,
+	const all, part = 60_000, 10_000 // all at once outlasts the time of a write on a busy machine
+	for first := 1; first < all; first += part {
+		n := fmt.Sprintf(`WITH RECURSIVE n (n) AS (SELECT %d UNION ALL SELECT n + 1 FROM n WHERE n < %d) `, first, first+part-1)
+		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+			return tx.sql.RunAll([]string{
+				`INSERT INTO exports (id, tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt,
 				received_at, documents_till, deliver_till, round, integrations, workflow_id, dispatched_at, dispatch_after,
 				fault, unsettled)
 			` + n + `SELECT n, 't', 'u-' || n, TRUE, 'received', $1, 0, '', 0, '', n, n, n, 0, 'i', '', n, n, '', n % 30 < 3 FROM n`,
-			`INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
+				`INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
 				held_since, created_at, updated_at)
 			` + n + `SELECT n, 't', 'i', 0, CASE n % 30 WHEN 0 THEN 'pending' WHEN 1 THEN 'held' WHEN 2 THEN 'retrying' ELSE 'delivered' END,
 				'', '', 0, n < 0, CASE n % 30 WHEN 1 THEN n END, n, n FROM n WHERE length($1) = 0`,
-		}, []byte{})
-	}))
+			}, []byte{})
+		}))
+	}
 	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { return tx.sql.Run(`ANALYZE`) }))
 }
 

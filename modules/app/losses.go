@@ -32,7 +32,7 @@ const (
 	namespaceWithin = 3 * time.Second
 )
 
-var ours = []string{receiverName, documentsName, "manage_api", "apply_api", "signin", "healthz"}
+var ours = []string{receiverName, documentsName, "manage_api", "apply_api", "apply_form", "signin", "healthz"}
 
 // passing has Caddy's handlers that pass a request on. Any other handler is assumed to answer it.
 var passing = []string{"headers", "vars", "encode", "request_body", "log_append", "tracing", "map", "authentication",
@@ -112,7 +112,7 @@ func (a *App) noteProfiles(ctx caddy.Context) {
 	triggers, shown := false, false
 	for _, server := range app.(*caddyhttp.App).Servers {
 		for _, route := range server.Routes {
-			triggers = triggers || slices.Contains(namesOf(route), "apply_api")
+			triggers = triggers || slices.Contains(namesOf(route), "apply_api") || slices.Contains(namesOf(route), "apply_form")
 		}
 		shown = shown || nameOf(answering(server, public.JoinPath("console", "candidates", "tenant", "id"))) == "console"
 	}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,6 +26,7 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/trigger"
+	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -39,6 +41,7 @@ const (
 	keptFor     = 24 * time.Hour           // the answer to an Idempotency-Key
 	patience    = 10 * time.Second         // with the database, after the body was read
 	checkWithin = 30 * time.Second         // for a place to be checked
+	doubleClick = 100 * time.Millisecond   // between looks whether the first of two equal forms is stored
 )
 
 // receivedAnswers is a job application that is being received and stored.
@@ -49,38 +52,53 @@ type receivedAnswers struct {
 	log    *zap.Logger
 	id     string // of the job application
 	began  time.Time
+	in     io.Reader // the body
+	once   []string  // the Idempotency-Keys
+	form   bool      // a form of ours sent it: there is no token
 
 	key      *store.Once // nil: without an Idempotency-Key
 	body     *body
 	size     int64     // bytes of the body that were read
 	complete time.Time // when the whole body was read; zero: it was not
 	repeated bool      // it was stored before, with the same Idempotency-Key
-	refused  string    // why the first step can't be entered; empty: it was not tried yet, or it can be
+	refused  string    // why the first step is not entered; empty: it was not tried yet, or it is
 }
 
 // apply stores an application durably before it answers.
 func (a *API) apply(w http.ResponseWriter, r *http.Request, c *caller) error {
-	s := &receivedAnswers{
-		api: a, r: r, caller: c, id: uuid.NewString(), began: a.Gateway.Now().UTC().Truncate(time.Microsecond),
-		log: a.Log.With(zap.String("request", w.Header().Get(requestID))),
-	}
 	if err := checkJSON(r); err != nil {
 		return err
 	}
-	err := s.accept(w)
-	result := s.result(err)
-	metrics.Application(c.user.Tenant, result, s.size)
-	if !s.complete.IsZero() {
-		metrics.ApplicationAnswered(a.Gateway.Now().Sub(s.complete))
-	}
-	if err != nil {
+	s := a.received(w, r, c)
+	if err := s.take(w); err != nil {
 		return err
 	}
-	s.log.Info("application accepted", zap.String("user", c.user.ID), zap.String("tenant", c.user.Tenant),
-		zap.String("application", s.id), zap.String("result", result))
 	w.Header().Set(applicationID, s.id)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// received returns an application that is the body of a request.
+func (a *API) received(w http.ResponseWriter, r *http.Request, c *caller) *receivedAnswers {
+	return &receivedAnswers{
+		api: a, r: r, caller: c, id: uuid.NewString(), began: a.Gateway.Now().UTC().Truncate(time.Microsecond),
+		in: r.Body, once: r.Header.Values("Idempotency-Key"), log: a.Log.With(zap.String("request", w.Header().Get(requestID))),
+	}
+}
+
+// take accepts the application, and counts and logs that it did, or why it did not.
+func (s *receivedAnswers) take(w http.ResponseWriter) error {
+	err := s.accept(w)
+	user, result := s.caller.user, s.result(err)
+	metrics.Application(user.Tenant, result, s.size)
+	if !s.complete.IsZero() {
+		metrics.ApplicationAnswered(s.api.Gateway.Now().Sub(s.complete))
+	}
+	if err == nil {
+		s.log.Info("application accepted", zap.String("user", user.ID), zap.String("tenant", user.Tenant),
+			zap.String("application", s.id), zap.String("result", result))
+	}
+	return err
 }
 
 // result returns the label under which an application is counted.
@@ -101,12 +119,15 @@ func (s *receivedAnswers) result(err error) string {
 
 // accept reads the application, checks it and stores it.
 func (s *receivedAnswers) accept(w http.ResponseWriter) (err error) {
-	key, err := idempotencyKey(s.r, s.caller.user)
+	key, err := idempotencyKey(s.once, s.caller.user)
 	if err != nil {
 		return err
 	}
 	if key != nil {
-		if !s.api.Guards.begin(*key) {
+		for !s.api.Guards.begin(*key) {
+			if s.form && wait.For(s.r.Context(), doubleClick) { // then it is known what became of the first
+				continue
+			}
 			return problem.New(http.StatusConflict, "an application with this Idempotency-Key is being taken in: send "+
 				"it again in a moment").RetryAfter(time.Second).Closing()
 		}
@@ -118,8 +139,10 @@ func (s *receivedAnswers) accept(w http.ResponseWriter) (err error) {
 		return err
 	}
 	s.complete = s.api.Gateway.Now()
-	if _, err := s.api.holder(s.r, s.caller.token, s.began); err != nil { // the body may have been on its way for long
-		return err
+	if !s.form { // the body may have been on its way for long
+		if _, err := s.api.holder(s.r, s.caller.token, s.began); err != nil {
+			return err
+		}
 	}
 	if key != nil {
 		now := s.api.Gateway.Now()
@@ -150,9 +173,8 @@ func (s *receivedAnswers) accept(w http.ResponseWriter) (err error) {
 	return s.store(sheet)
 }
 
-// idempotencyKey reads the header Idempotency-Key; each user has keys of its own.
-func idempotencyKey(r *http.Request, user *model.APIUser) (*[32]byte, error) {
-	sent := r.Header.Values("Idempotency-Key")
+// idempotencyKey reads the values of the header Idempotency-Key; each user has keys of its own.
+func idempotencyKey(sent []string, user *model.APIUser) (*[32]byte, error) {
 	if len(sent) == 0 {
 		return nil, nil
 	}
@@ -172,17 +194,17 @@ func (s *receivedAnswers) read(w http.ResponseWriter) (fingerprint [32]byte, err
 		return fingerprint, err
 	}
 	most := max(leastCap, int64(files)*capOfFile+capOfRest)
-	if s.r.ContentLength > most {
+	if !s.form && s.r.ContentLength > most {
 		return fingerprint, tooLarge()
 	}
 	bodies.Within(w, receiveTime)
 	// Keyed with the Idempotency-Key, of which the database has only the hash: otherwise a guessed application could be
 	// verified with a copy of the database.
-	sum := hmac.New(sha256.New, []byte(s.r.Header.Get("Idempotency-Key")))
+	sum := hmac.New(sha256.New, []byte(strings.Join(s.once, "")))
 	s.body = &body{
 		ctx: ctx, archive: a.Gateway.Runtime.Archive,
 		job: func(code string) (*sheet, error) { return a.newSheet(ctx, s.caller.user.Tenant, code) },
-		in:  jsonstream.NewReader(&counted{http.MaxBytesReader(w, s.r.Body, most), sum, &s.size}),
+		in:  jsonstream.NewReader(&counted{http.MaxBytesReader(w, io.NopCloser(s.in), most), sum, &s.size}),
 	}
 	if err := s.body.read(); err != nil {
 		return fingerprint, s.unread(err)
@@ -314,12 +336,14 @@ func (s *receivedAnswers) store(sheet *sheet) error {
 // be entered: the application is stored without it, and says why.
 func (s *receivedAnswers) write(tx *store.Tx, sheet *sheet, of *model.Tenant, t *trigger.Trigger) (before string,
 	a *model.JobApplication, export *model.Export, err error) {
-	valid, err := tx.LockAPIToken(s.caller.token, s.began)
-	if err == nil && !valid {
-		err = errBadToken
-	}
-	if err != nil {
-		return before, nil, nil, err
+	if !s.form {
+		valid, err := tx.LockAPIToken(s.caller.token, s.began)
+		if err == nil && !valid {
+			err = errBadToken
+		}
+		if err != nil {
+			return before, nil, nil, err
+		}
 	}
 	if s.key != nil {
 		if before, err = tx.Do(s.key, s.id, s.began); err != nil || before != "" {
@@ -356,12 +380,19 @@ func (s *receivedAnswers) write(tx *store.Tx, sheet *sheet, of *model.Tenant, t 
 	if err := s.writeAnswers(tx, a, sheet); err != nil || first == nil || a.VersionOf != "" || a.Unentered() {
 		return before, a, nil, err
 	}
-	in, err := t.EnterStep(tx, tenant, s.id, first.ID,
-		model.Author{Actor: "api-user:" + s.caller.user.ID, Name: s.caller.user.Name})
+	in, err := t.EnterStep(tx, tenant, s.id, first.ID, s.author())
 	if err != nil {
 		return before, nil, nil, err
 	}
 	return before, a, in.Export, nil
+}
+
+// author identifies who sent the application.
+func (s *receivedAnswers) author() model.Author {
+	if s.form {
+		return model.Author{Actor: formActor}
+	}
+	return model.Author{Actor: "api-user:" + s.caller.user.ID, Name: s.caller.user.Name}
 }
 
 // versionsWithin is for how long a further application for the same job stands beside the first.

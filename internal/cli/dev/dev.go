@@ -52,6 +52,7 @@ else the gateway logs is in gateway.log in the folder of the data. At http://loc
   /hooks?client=globex    receives exports of the tenant globex; secret globex-signing-secret
   /console                the web console
   /apply                  the Apply API; user partner@example.com, password correct horse, job NURSE-1
+  /jobs/NURSE-1           the form where people apply for that job
   /signin                 the OpenID provider; client demo, secret demo-secret
   /manage                 the management API; key dev-key, described at /manage/openapi.json
   /healthz, /metrics      for monitoring

@@ -1,0 +1,64 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/compliance"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/apply/form"
+)
+
+// formActor identifies an applicant's form in the audit; no user has such an id.
+const formActor = "form"
+
+// OpenJob implements form.Applications.
+func (a *API) OpenJob(ctx context.Context, tenant, code string) (*model.Job, error) {
+	job, err := a.openJob(ctx, a.db().Job, tenant, code)
+	if job == nil || err != nil {
+		return nil, err
+	}
+	for _, group := range job.ComplianceGroups {
+		a.noteExpiry(group)
+	}
+	shown := *job
+	shown.Questions = compliance.Ask(job)
+	return &shown, nil
+}
+
+// AcceptForm implements form.Applications.
+func (a *API) AcceptForm(w http.ResponseWriter, r *http.Request, sent form.Application) (receipt string, err error) {
+	s := a.received(w, r, &caller{user: &model.APIUser{ID: formActor + ":" + sent.Tenant, Tenant: sent.Tenant, Name: formActor}})
+	s.in, s.once, s.form, s.refused = sent.Body, []string{sent.Key}, true, sent.Suspected
+	if err = s.take(w); err == nil {
+		return s.id, nil
+	}
+	refused, ok := errors.AsType[*problem.Problem](err)
+	switch {
+	case !ok:
+		return "", err
+	case refused == errNoJob:
+		return "", &form.Refused{Status: http.StatusNotFound, Closed: true}
+	case refused.Status == http.StatusUnprocessableEntity:
+		return "", form.ErrOtherBody
+	}
+	out := &form.Refused{Status: refused.Status, After: time.Minute}
+	items, _ := refused.Findings.([]Item)
+	for _, one := range items {
+		out.Wrong = append(out.Wrong, form.Wrong(one))
+	}
+	return "", out
+}
+
+// HasApplication implements form.Applications.
+func (a *API) HasApplication(ctx context.Context, tenant, receipt string) (bool, error) {
+	_, err := a.db().JobApplication(ctx, tenant, receipt)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,104 @@
+package form
+
+import (
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/time/rate"
+)
+
+const (
+	remembered   = 4096      // addresses, and jobs
+	formsAtOnce  = 64        // that are being read
+	keptFor      = time.Hour // a file over an error: as long as an upload may take
+	keptAtMost   = 64 << 20  // bytes of files that an address has kept,
+	keptOverall  = 1 << 30   // and all addresses together
+	visitsBurst  = 20        // forms of an address at once, and one more each
+	visitsEvery  = 10 * time.Second
+	jobsBurst    = 200 // applications for a job at once that are not suspicious, and one more each
+	jobsEvery    = 3 * time.Second
+	perFormBytes = 256 << 10 // of answers that are no files
+)
+
+// Guards bound what strangers send to forms. Their state outlives a configuration.
+type Guards struct {
+	visits, jobs *limits
+	reading      chan struct{}
+
+	mu   sync.Mutex
+	kept *lru.Cache[string, *keptBytes] // by address
+	all  keptBytes
+}
+
+// keptBytes counts bytes since a time.
+type keptBytes struct {
+	since time.Time
+	bytes int64
+}
+
+// NewGuards returns Guards without any state.
+func NewGuards() *Guards {
+	kept, _ := lru.New[string, *keptBytes](remembered) // it fails only for a size that is not positive
+	return &Guards{visits: newLimits(visitsEvery, visitsBurst), jobs: newLimits(jobsEvery, jobsBurst),
+		reading: make(chan struct{}, formsAtOnce), kept: kept}
+}
+
+// begin takes one of the places for forms that are being read. It reports false if there is none.
+func (g *Guards) begin() (end func(), ok bool) {
+	select {
+	case g.reading <- struct{}{}:
+		return func() { <-g.reading }, true
+	default:
+		return nil, false
+	}
+}
+
+// keep counts bytes of a file that is stored for an address. It reports false if those are too many.
+func (g *Guards) keep(address string, bytes int64, now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	mine, ok := g.kept.Get(address)
+	if !ok {
+		mine = new(keptBytes)
+		g.kept.Add(address, mine)
+	}
+	if mine.left(keptAtMost, now) < bytes || g.all.left(keptOverall, now) < bytes {
+		return false
+	}
+	mine.bytes += bytes
+	g.all.bytes += bytes
+	return true
+}
+
+// left returns how many more bytes may be stored now.
+func (k *keptBytes) left(most int64, now time.Time) int64 {
+	if now.Sub(k.since) >= keptFor {
+		*k = keptBytes{since: now}
+	}
+	return most - k.bytes
+}
+
+// limits allows each key a number of events at once, and one more each time that has passed.
+type limits struct {
+	mu    sync.Mutex
+	every time.Duration
+	burst int
+	all   *lru.Cache[string, *rate.Limiter]
+}
+
+func newLimits(every time.Duration, burst int) *limits {
+	all, _ := lru.New[string, *rate.Limiter](remembered)
+	return &limits{every: every, burst: burst, all: all}
+}
+
+func (l *limits) allow(key string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	one, ok := l.all.Get(key)
+	if !ok {
+		one = rate.NewLimiter(rate.Every(l.every), l.burst)
+		l.all.Add(key, one)
+	}
+	return one.AllowN(now, 1)
+}

@@ -1,0 +1,418 @@
+package form
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/hiregate/hiregate/internal/bodies"
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/schemas"
+)
+
+const (
+	// largest is how many bytes of a form are read: a file that is too large is an error at its field, and for that the rest
+	// has to be read.
+	largest  = 256 << 20
+	readTime = documents.UploadTime / 2
+	maxParts = 2048
+	maxShort = 255 // characters of a source, or of a file's name
+)
+
+var (
+	errNoForm = errors.New("the body is not multipart/form-data")
+	errBroken = errors.New("the form broke off, or is none of ours")
+	errFull   = errors.New("too many files are kept for this address, or for all")
+)
+
+// The names of the fields that are no answers. Those of answers have a prefix, and a dot.
+const (
+	onceField   = "once"
+	sourceField = "source"
+	returnField = "return_to"
+	trapField   = "company"
+
+	answerPrefix  = "a." // and the question's id
+	keptPrefix    = "k." // and the question's id: a file that was sent before
+	declinePrefix = "d." // and the compliance group's name
+)
+
+// sent is a form as it was filled in.
+type sent struct {
+	once, source, returnTo string
+	trapped                bool
+	values                 map[string][]string // by question
+	files                  map[string]*file    // by question
+	wrong                  map[string]string   // by question: what is wrong, as package schemas says it, or heic
+	declined               map[string]bool     // by compliance group
+}
+
+// heic stands for a picture as some phones take them, which no question takes.
+const heic = "heic"
+
+// file is a file that is kept: an upload that nothing claims is removed after an hour.
+type file struct {
+	blob, name string
+	sum        string // SHA-256, in hex
+	size       int64
+}
+
+// token names a kept file in the form. The name of an upload can't be guessed.
+func (k *file) token() string {
+	return k.blob + "/" + k.sum + "/" + strconv.FormatInt(k.size, 10) + "/" + k.name
+}
+
+// text returns the answer to a question that has one value.
+func (s *sent) text(question string) string {
+	if values := s.values[question]; len(values) > 0 {
+		return strings.TrimSpace(values[0])
+	}
+	return ""
+}
+
+// refuse notes which answers are not valid. Their files are not kept.
+func (s *sent) refuse(job *model.Job, wrong []Wrong) {
+	for _, one := range wrong {
+		q := questionOf(job, one.QuestionID)
+		if q == nil || len(one.Messages) == 0 || s.wrong[q.ID] != "" {
+			continue
+		}
+		_, message, _ := strings.Cut(one.Messages[0], cmp.Or(q.Label, q.ID)+": ")
+		s.wrong[q.ID] = cmp.Or(message, one.Messages[0])
+		delete(s.files, q.ID)
+	}
+}
+
+func questionOf(job *model.Job, id string) *model.Question {
+	at := slices.IndexFunc(job.Questions, func(q model.Question) bool { return q.ID == id })
+	if at < 0 {
+		return nil
+	}
+	return &job.Questions[at]
+}
+
+// reader reads a form.
+type reader struct {
+	*sent
+	form    *Form
+	ctx     context.Context
+	job     *model.Job
+	address string
+	left    int // bytes of answers that are no files
+}
+
+// read reads a form, its files into the document store. Errors: errNoForm, errBroken, errFull, *http.MaxBytesError, and
+// those of the store and of the documents.
+func (f *Form) read(w http.ResponseWriter, r *http.Request, job *model.Job) (*sent, error) {
+	bodies.Within(w, readTime)
+	r.Body = http.MaxBytesReader(w, r.Body, largest)
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return nil, errNoForm
+	}
+	in := &reader{form: f, ctx: r.Context(), job: job, address: f.Address(r), left: perFormBytes,
+		sent: &sent{values: map[string][]string{}, files: map[string]*file{}, wrong: map[string]string{}, declined: map[string]bool{}}}
+	for range maxParts {
+		part, err := parts.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			in.complete()
+			return in.sent, nil
+		}
+		if err == nil {
+			err = in.part(part)
+		}
+		if err != nil {
+			return nil, broken(err)
+		}
+	}
+	return nil, errBroken
+}
+
+// broken tells an error of the connection, or of the form's parts, from ours.
+func broken(err error) error {
+	large := new(http.MaxBytesError)
+	if errors.As(err, &large) {
+		return large
+	}
+	if _, ours := errors.AsType[ownError](err); ours || errors.Is(err, errFull) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errBroken, err)
+}
+
+// ownError is an error of the store, or of the documents.
+type ownError struct{ error }
+
+func (e ownError) Unwrap() error { return e.error }
+
+// part reads one field.
+func (in *reader) part(part *multipart.Part) error {
+	name := part.FormName()
+	id, isAnswer := strings.CutPrefix(name, answerPrefix)
+	q := questionOf(in.job, id)
+	if isAnswer && q != nil && q.Format == model.File {
+		return in.file(q, part)
+	}
+	text, whole, err := in.text(part)
+	if err != nil {
+		return err
+	}
+	switch {
+	case isAnswer && q != nil && !whole:
+		in.wrong[id] = schemas.TooLarge
+	case isAnswer && q != nil:
+		if len(q.Options) == 0 { // an option is sent as it is offered
+			text = norm.NFC.String(text)
+		}
+		in.values[id] = append(in.values[id], text)
+	case name == onceField && len(text) <= maxShort:
+		in.once = text
+	case name == sourceField:
+		in.source = clipped(text)
+	case name == returnField:
+		in.returnTo = in.form.returnTo(text)
+	case name == trapField:
+		in.trapped = text != ""
+	case strings.HasPrefix(name, declinePrefix):
+		in.declined[strings.TrimPrefix(name, declinePrefix)] = text != ""
+	case strings.HasPrefix(name, keptPrefix):
+		return in.kept(strings.TrimPrefix(name, keptPrefix), text)
+	}
+	return nil
+}
+
+// text reads a text, with line breaks of one character, as maxLength counts them. whole is false if there is no room for
+// it.
+func (in *reader) text(part io.Reader) (text string, whole bool, err error) {
+	raw, err := io.ReadAll(io.LimitReader(part, int64(in.left)+1))
+	if err != nil {
+		return "", false, err
+	}
+	if len(raw) > in.left {
+		_, err := io.Copy(io.Discard, part)
+		return "", false, err
+	}
+	in.left -= len(raw)
+	return strings.ReplaceAll(strings.ToValidUTF8(string(raw), "\ufffd"), "\r\n", "\n"), true, nil
+}
+
+// file stores the file that answers a question.
+func (in *reader) file(q *model.Question, part *multipart.Part) error {
+	name := clipped(fileName(part.FileName()))
+	content := bufio.NewReader(part)
+	head, err := content.Peek(12)
+	switch {
+	case name == "" && len(head) == 0, in.wrong[q.ID] != "":
+		_, err := io.Copy(io.Discard, content)
+		return err
+	case err != nil && !errors.Is(err, io.EOF):
+		return err
+	case len(head) == 0:
+		in.wrong[q.ID] = schemas.EmptyFile
+		return nil
+	case isHEIC(head):
+		in.wrong[q.ID] = heic
+		_, err := io.Copy(io.Discard, content)
+		return err
+	}
+	archive := in.form.archive()
+	blob, err := archive.BeginUpload(in.ctx)
+	if err != nil {
+		return ownError{err}
+	}
+	source := &watched{Reader: content}
+	stored, err := archive.Files.Put(in.ctx, blob, source, schemas.FileLimit(q)-1)
+	switch {
+	case errors.Is(err, documents.ErrTooLarge):
+		in.wrong[q.ID] = schemas.LargeFileMessage(q)
+		_, err := io.Copy(io.Discard, content)
+		return err
+	case source.err != nil:
+		return source.err
+	case err != nil:
+		return ownError{err}
+	case !in.form.Guards.keep(in.address, stored.Size, in.form.Gateway.Now()):
+		return errFull
+	}
+	in.files[q.ID] = &file{blob: blob, name: cmp.Or(name, q.ID), sum: hex.EncodeToString(stored.SHA256[:]), size: stored.Size}
+	return nil
+}
+
+// watched keeps the error of the connection that it reads from.
+type watched struct {
+	io.Reader
+	err error
+}
+
+func (s *watched) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+// kept takes a file that was sent before, unless another one is sent in its place.
+func (in *reader) kept(question, token string) error {
+	fields := strings.SplitN(token, "/", 4)
+	if q := questionOf(in.job, question); q == nil || q.Format != model.File || len(fields) < 4 || in.files[question] != nil {
+		return nil
+	}
+	size, err := strconv.ParseInt(fields[2], 10, 64)
+	if err != nil {
+		return nil
+	}
+	is, err := in.form.Gateway.Runtime.Store().IsUpload(in.ctx, fields[0], in.form.Gateway.Now().Add(-keptFor))
+	if err != nil {
+		return ownError{err}
+	}
+	if is { // otherwise it was kept for too long: the form asks for it once more
+		in.files[question] = &file{blob: fields[0], sum: fields[1], size: size, name: clipped(fields[3])}
+	}
+	return nil
+}
+
+// complete gives a form that came without one a key, and answers what is declined.
+func (in *reader) complete() {
+	in.once = cmp.Or(in.once, uuid.NewString())
+	for n := range in.job.Questions {
+		q := &in.job.Questions[n]
+		if q.Group != nil && in.declined[*q.Group] && q.Format == model.Select {
+			if option := declining(q); option != "" {
+				in.values[q.ID] = []string{option}
+			}
+		}
+	}
+}
+
+// declining returns the option of a question with which a person declines to answer; empty: there is none.
+func declining(q *model.Question) string {
+	for _, option := range slices.Backward(q.Options) {
+		text := strings.ToLower(option)
+		if strings.Contains(text, "not want to") || strings.Contains(text, "not wish to") || strings.Contains(text, "decline") ||
+			strings.Contains(text, "prefer not") {
+			return option
+		}
+	}
+	return ""
+}
+
+// body returns the application as POST /v2/application takes it. The same answers give the same bytes.
+func (f *Form) body(ctx context.Context, job *model.Job, s *sent) io.ReadCloser {
+	out, in := io.Pipe()
+	go func() { _ = in.CloseWithError(f.write(in, job, s)) }()
+	context.AfterFunc(ctx, func() { _ = out.CloseWithError(ctx.Err()) })
+	return out
+}
+
+func (f *Form) write(to io.Writer, job *model.Job, s *sent) error {
+	out := bufio.NewWriter(to)
+	fmt.Fprintf(out, `{"jobBoardCode":%s,"source":%s,"answers":[`, quoted(job.BoardCode), quoted(cmp.Or(s.source, f.Source)))
+	separator := ""
+	for n := range job.Questions {
+		q := &job.Questions[n]
+		file, value := s.files[q.ID], answerOf(q, s.values[q.ID])
+		if file == nil && value == "" {
+			continue
+		}
+		fmt.Fprintf(out, `%s{"questionId":%s,"value":`, separator, quoted(q.ID))
+		separator = ","
+		if file == nil {
+			fmt.Fprintf(out, "%s}", quoted(value))
+			continue
+		}
+		out.WriteByte('"')
+		if err := f.writeFile(out, file); err != nil {
+			return err
+		}
+		out.WriteString(`"}`)
+	}
+	out.WriteString("]}")
+	return out.Flush()
+}
+
+func (f *Form) writeFile(out io.Writer, k *file) (err error) {
+	content, _, err := f.archive().Files.Open(k.blob)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, content.Close()) }()
+	encoder := base64.NewEncoder(base64.StdEncoding, out)
+	if _, err := io.Copy(encoder, content); err != nil {
+		return err
+	}
+	return encoder.Close()
+}
+
+// answerOf is the value of an answer: the chosen options of a Checkbox are separated by "|", which is escaped within one
+// (contract, "Answer validation per question format").
+func answerOf(q *model.Question, values []string) string {
+	if q.Format != model.Checkbox {
+		if len(values) == 0 {
+			return ""
+		}
+		return strings.TrimSpace(values[0])
+	}
+	var chosen []string
+	for _, value := range values {
+		if value != "" {
+			chosen = append(chosen, strings.ReplaceAll(value, "|", `\|`))
+		}
+	}
+	return strings.Join(chosen, "|")
+}
+
+// fingerprint identifies what was answered.
+func (s *sent) fingerprint() string {
+	sum := sha256.New()
+	for _, id := range slices.Sorted(maps.Keys(s.values)) {
+		fmt.Fprintf(sum, "%q %q\n", id, s.values[id])
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.files)) {
+		fmt.Fprintf(sum, "%q %s\n", id, s.files[id].sum)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+func quoted(s string) []byte {
+	raw, _ := json.Marshal(s) // of a string it does not fail
+	return raw
+}
+
+// clipped cuts a short text that would be refused for its length.
+func clipped(s string) string {
+	if all := []rune(s); len(all) > maxShort {
+		return string(all[:maxShort])
+	}
+	return s
+}
+
+// fileName returns the last part of a file's path, as browsers send it or don't.
+func fileName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
+
+// isHEIC reports whether a file begins as a HEIF picture (ISO/IEC 23008-12), which the contract does not list.
+func isHEIC(head []byte) bool {
+	return len(head) == 12 && bytes.Equal(head[4:8], []byte("ftyp")) &&
+		slices.Contains([]string{"heic", "heix", "heim", "heis", "hevc", "mif1", "msf1"}, string(head[8:12]))
+}
+
+func seconds(d time.Duration) string { return strconv.Itoa(int((d + time.Second - 1) / time.Second)) }
