@@ -53,6 +53,7 @@ var errLate = fmt.Errorf("writing: %w: others have had the database for too long
 const (
 	waiting int32 = iota
 	taken
+	reported
 	abandoned
 )
 
@@ -104,8 +105,9 @@ type writer struct {
 	finished sync.Pool // of *write, for reuse
 
 	// Of the writing goroutine alone.
-	db *sql.DB
-	tx *transaction
+	db    *sql.DB
+	tx    *transaction
+	under []*write // the batch that is being written; nil: the queue has ended
 
 	commits, writes, roundTrips atomic.Int64
 }
@@ -157,9 +159,18 @@ func (w *writer) close() error {
 }
 
 func (w *writer) serve() {
-	defer close(w.ended)
-	defer w.disconnect()
-	defer w.limit.end()
+	w.under = nil
+	defer func() {
+		w.disconnect()
+		if w.under != nil { // a closure ended this goroutine (runtime.Goexit), as a test that fails in one does
+			open := slices.DeleteFunc(w.under, func(one *write) bool { return one.state.Load() != taken })
+			report(open, fmt.Errorf("writing: %w: a closure ended the goroutine of all", ErrUnavailable))
+			go w.serve()
+			return
+		}
+		w.limit.end()
+		close(w.ended)
+	}()
 	batch := make([]*write, 0, maxBatch)
 	for one := range w.queue {
 		batch = append(batch[:0], one)
@@ -170,8 +181,11 @@ func (w *writer) serve() {
 		if w.dialect.shared() {
 			slices.SortStableFunc(batch, func(a, b *write) int { return cmp.Compare(a.key, b.key) })
 		}
+		w.under = append(w.under[:0], batch...)
 		w.commit(batch)
+		w.under = w.under[:0]
 	}
+	w.under = nil
 }
 
 // fill adds the closures that wait, and those that are about to: it yields for as long as that brings more. On an idle
@@ -230,6 +244,7 @@ func (w *writer) commit(batch []*write) {
 
 func report(batch []*write, err error) {
 	for _, one := range batch {
+		one.state.Store(reported)
 		one.done <- err
 	}
 }

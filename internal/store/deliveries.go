@@ -79,11 +79,6 @@ func (tx *Tx) LockDelivery(d *model.Delivery) (*model.Delivery, error) {
 	return &standing, err
 }
 
-// InsertPendingDelivery inserts a pending delivery, unless there is one.
-func (tx *Tx) InsertPendingDelivery(d *model.Delivery) error {
-	return insertPending(tx.sql, []*model.Delivery{d})
-}
-
 // AskDelivery notes that somebody asked for the next attempt of a delivery. Nothing is noted of one that is final.
 func (tx *Tx) AskDelivery(d *model.Delivery, now time.Time) error {
 	return tx.sql.Run(`UPDATE deliveries SET asked_at = $1 WHERE export_id = $2 AND integration = $3 AND round = $4

@@ -258,7 +258,8 @@ func TestDeliveryThatIsThereIsNotBegunAnew(t *testing.T) {
 			if err := tx.UpsertDelivery(d); err != nil {
 				return err
 			}
-			return tx.InsertPendingDelivery(&model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: model.Pending, CreatedAt: noon, UpdatedAt: noon.Add(time.Hour)})
+			e.Integrations = []string{"hris"}
+			return tx.CompleteRound(e)
 		})
 		got, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 		require.NoError(t, err)

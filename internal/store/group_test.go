@@ -138,11 +138,7 @@ func TestSinceWhenARedeliveryWaits(t *testing.T) {
 			if err := tx.MarkDispatched(e.ID, 0, noon); err != nil {
 				return err
 			}
-			next, err := tx.BeginRound(e.ID, []string{"hris"}, asked, asked.Add(time.Hour))
-			if err != nil {
-				return err
-			}
-			if err := tx.InsertPendingDelivery(model.NewDelivery(e, "hris", next.Round, asked)); err != nil {
+			if _, err := tx.BeginRound(e.ID, []string{"hris"}, asked, asked.Add(time.Hour)); err != nil {
 				return err
 			}
 			return tx.PostponeDispatch(e, asked.Add(time.Minute))

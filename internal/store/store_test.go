@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/model"
@@ -138,6 +140,32 @@ func TestFailingWriteDoesNotTakeOthersAlong(t *testing.T) {
 				require.NoError(t, err)
 				require.NoError(t, read, "an acknowledged write is not there")
 			}
+		}
+	})
+}
+
+// A test that fails within a closure ends the goroutine that it runs in. Nothing hangs for that, and nothing is written.
+func TestAClosureEndsItsGoroutine(t *testing.T) {
+	t.Parallel()
+	tables.Each(t, func(t *testing.T, db *store.DB) {
+		for _, key := range []string{"", "acme"} {
+			var group sync.WaitGroup
+			for n := range 4 {
+				group.Go(func() {
+					err := db.WriteOrdered(t.Context(), key, func(tx *store.Tx) error {
+						if _, err := tx.InsertExport(export("acme", fmt.Sprint(key, n), "body")); err != nil {
+							return err
+						}
+						runtime.Goexit()
+						return nil
+					})
+					assert.ErrorIs(t, err, store.ErrUnavailable)
+				})
+			}
+			group.Wait()
+			_, err := db.ExportByKey(t.Context(), "acme", key+"0")
+			require.ErrorIs(t, err, store.ErrNotFound)
+			require.True(t, insert(t, db, export("acme", key+"after", "body")))
 		}
 	})
 }

@@ -126,10 +126,6 @@ func TestFaultyExportIsErased(t *testing.T) {
 		if _, err := tx.BeginRound(e.ID, []string{"crm"}, gatewaytest.Noon, e.DeliverTill); err != nil {
 			return err
 		}
-		if err := tx.InsertPendingDelivery(&model.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "crm", Round: 1,
-			Outcome: model.Pending, CreatedAt: gatewaytest.Noon, UpdatedAt: gatewaytest.Noon}); err != nil {
-			return err
-		}
 		return tx.MarkFault(e.ID, "Temporal refuses its workflow", gatewaytest.Noon)
 	})
 	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-2/erase", "", http.StatusConflict),
