@@ -17,7 +17,6 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/oidcclient"
-	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/modules/app"
 	"github.com/hiregate/hiregate/modules/signin"
 )
@@ -63,9 +62,6 @@ func (SignIn) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.signin", New: func() caddy.Module { return new(SignIn) }}
 }
 
-// signInFailures outlive a configuration.
-var signInFailures = password.NewFailures(time.Now)
-
 // Provision connects the handler to the gateway. It touches no database, and no file but ca.
 func (h *SignIn) Provision(ctx caddy.Context) error {
 	g, err := app.Of(ctx, "signin")
@@ -74,7 +70,7 @@ func (h *SignIn) Provision(ctx caddy.Context) error {
 	}
 	p := signin.Provider{
 		Gateway: g, Issuer: cmp.Or(h.BaseURL, g.Config.PublicURL+"/signin"), Title: h.Title,
-		Failures: signInFailures, Address: clientAddress, Log: ctx.Logger(),
+		Failures: g.Runtime.SignInFailures, Address: clientAddress, Log: ctx.Logger(),
 	}
 	if err := checkIssuer(p.Issuer, g.Config.Dev); err != nil {
 		return err

@@ -28,12 +28,14 @@ import (
 	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/notify"
+	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/remarks"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/secretuse"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/tenants"
 	"github.com/hiregate/hiregate/internal/tracing"
+	"github.com/hiregate/hiregate/schemas"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/redelivery"
@@ -68,6 +70,10 @@ type Runtime struct {
 	Validations *fairpool.Pool
 	// Checks and Previews bound the checks of answers that are under way, see check.go.
 	Checks, Previews *fairpool.Pool
+	// Jobs caches the schemas of the answers to the questions of jobs.
+	Jobs *schemas.Jobs
+	// SignInFailures counts the failed passwords at sign-in, which a reload does not forgive.
+	SignInFailures *password.Failures
 	// Pages bounds the pages of the console that are being made. The people share them.
 	Pages *fairpool.Pool
 	// Directory holds the stored tenants.
@@ -135,7 +141,8 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	r := &Runtime{Settings: s, faults: faults, database: database, files: files, log: log, now: time.Now,
 		Bodies: inbox.NewRecentBodies(), Unverified: bodies.New(), Requests: bodies.NewRequests(),
 		Validations: fairpool.NewPool(ValidationMemory), Checks: fairpool.NewPool(checksAtOnce()),
-		Previews: fairpool.NewPool(previewsAtOnce), Pages: fairpool.NewPool(pagesAtOnce())}
+		Previews: fairpool.NewPool(previewsAtOnce), Pages: fairpool.NewPool(pagesAtOnce()),
+		Jobs: schemas.NewJobs(), SignInFailures: password.NewFailures(time.Now)}
 	r.markEvery = time.Minute
 	r.barrier.reason.Store(errUnchecked)
 	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions,

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"strings"
@@ -41,12 +40,12 @@ type answer struct {
 	content
 }
 
-// body reads an application as it arrives, with its members in any order. uploads lists each file before it is written
-// to the document store, so that it can be removed.
+// body reads an application as it arrives, with its members in any order.
 type body struct {
-	ctx     context.Context
-	in      *jsonstream.Reader
-	archive *documents.Archive
+	in    *jsonstream.Reader
+	files *documents.Files
+	// put writes a file of so many bytes at most to the document store.
+	put func(value io.Reader, most int64) (documents.Blob, error)
 	// job returns the questions of a job; nil: nobody can apply for it.
 	job func(code string) (*sheet, error)
 
@@ -54,7 +53,6 @@ type body struct {
 	hasCode, hasSource, list bool
 	sheet                    *sheet // nil: not known yet, or no such job
 	answers                  []answer
-	uploads                  []string
 	buffered                 int // bytes in memory
 	scratch                  *documents.Scratch
 	scratched                int64
@@ -246,7 +244,7 @@ func (b *body) buffer(r io.Reader) (content, error) {
 		return content{text: string(head)}, nil
 	}
 	if b.scratch == nil {
-		if b.scratch, err = b.archive.Files.Scratch(); err != nil {
+		if b.scratch, err = b.files.Scratch(); err != nil {
 			return content{}, err
 		}
 	}
@@ -265,12 +263,7 @@ func (b *body) file(q *model.Question, r io.Reader) (content, error) {
 	case value.DataURL:
 		return content{fault: schemas.HasPrefix}, nil
 	}
-	name, err := b.archive.BeginUpload(b.ctx)
-	if err != nil {
-		return content{}, err
-	}
-	b.uploads = append(b.uploads, name)
-	blob, err := b.archive.Files.Put(b.ctx, name, value, schemas.FileLimit(q)-1)
+	blob, err := b.put(value, schemas.FileLimit(q)-1)
 	switch {
 	case errors.Is(err, documents.ErrTooLarge):
 		return content{fault: schemas.LargeFileMessage(q)}, nil

@@ -18,9 +18,6 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-// jobs caches the schemas of jobs' answers; it outlives a configuration.
-var jobs = schemas.NewJobs()
-
 // openJob returns an open job, read by read; nil if there is none, it is closed or it is another tenant's.
 func (a *API) openJob(ctx context.Context, read func(ctx context.Context, tenant, code string) (*model.Job, error), tenant,
 	code string) (*model.Job, error) {
@@ -52,6 +49,7 @@ func (a *API) newSheet(ctx context.Context, tenant, code string) (*sheet, error)
 	if job == nil || err != nil {
 		return nil, err
 	}
+	jobs := a.Gateway.Runtime.Jobs
 	if schema := jobs.Known(job); schema != nil {
 		return &sheet{job: job, schema: schema}, nil
 	}

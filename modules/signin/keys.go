@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"go.uber.org/zap"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/store"
@@ -50,11 +51,12 @@ type Ring struct {
 	// Vault seals the private keys in the database.
 	Vault *vault.Vault
 
-	mu   sync.Mutex
-	read time.Time     // when the last read was tried
-	good time.Duration // how long its result is valid
-	keys []*key
-	err  error // nil when there are keys
+	loads singleflight.Group
+	mu    sync.Mutex
+	read  time.Time     // when the last read was tried
+	good  time.Duration // how long its result is valid
+	keys  []*key
+	err   error // nil when there are keys
 }
 
 // key is a key of the ring, opened.
@@ -87,13 +89,31 @@ func (r *Ring) current(ctx context.Context, a identity.Algorithm) (*key, error) 
 // read serves all waiting callers and the next ones: if the database hangs, they must not wait for it one after the
 // other.
 func (r *Ring) all(ctx context.Context) ([]*key, error) {
+	if keys, fresh, err := r.cached(); fresh {
+		return keys, err
+	}
+	keys, err, _ := r.loads.Do("", func() (any, error) {
+		if keys, fresh, err := r.cached(); fresh { // by now
+			return keys, err
+		}
+		now := r.Now()
+		keys, err := r.load(context.WithoutCancel(ctx), now) // because it serves other requests as well
+		return r.loaded(keys, err)
+	})
+	return keys.([]*key), err
+}
+
+// cached returns the keys that were read last, and whether they need not be read again yet.
+func (r *Ring) cached() (keys []*key, fresh bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.Now()
-	if now.Sub(r.read).Abs() < r.good {
-		return r.keys, r.err
-	}
-	keys, err := r.load(context.WithoutCancel(ctx), now) // because it serves other requests as well
+	return r.keys, r.Now().Sub(r.read).Abs() < r.good, r.err
+}
+
+// loaded caches what was read, and returns the keys that serve now.
+func (r *Ring) loaded(keys []*key, err error) ([]*key, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
 	case err == nil:
 		r.keys, r.err, r.good = keys, nil, keysFresh

@@ -135,7 +135,6 @@ func (f *flags) run(ctx context.Context, cmd *cobra.Command) error {
 	p := &partner{
 		names: names, secret: secret, verifyStatus: f.verifyStatus, failRate: f.failRate,
 		archive: archive(f.save), journal: newJournal(terminal.NewScreen(cmd.OutOrStdout(), false), f.json), seen: newMemory(rememberedExports),
-		ctx: ctx,
 	}
 	p.manner.Store(&manner{status: f.status, slow: f.slow})
 	if p.signIn, err = f.signIn(l.Addr()); err != nil {
@@ -153,7 +152,7 @@ func (f *flags) run(ctx context.Context, cmd *cobra.Command) error {
 	if f.lifeline {
 		cut = p.directed(cmd.InOrStdin())
 	}
-	return p.serve(ctx, end, l, cut)
+	return p.run(ctx, end, l, cut)
 }
 
 // signIn returns the partner's sign-in; nil without --issuer.
@@ -173,10 +172,11 @@ func (f *flags) signIn(at net.Addr) (*signIn, error) {
 	return newSignIn(f.issuer, f.client, secret, "http://localhost:"+port)
 }
 
-// serve ends gracefully with ctx, or at once when the lifeline is cut. end stops the downloads.
-func (p *partner) serve(ctx context.Context, end context.CancelFunc, l net.Listener, cut <-chan struct{}) error {
+// run serves requests. It ends gracefully with ctx, or at once when the lifeline is cut. end stops the downloads.
+func (p *partner) run(ctx context.Context, end context.CancelFunc, l net.Listener, cut <-chan struct{}) error {
 	server := &http.Server{
-		Handler: p, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(ctx, w, r) }),
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		ErrorLog: log.New(io.Discard, "", 0), // every request has its own line
 	}
 	ended := make(chan error, 1)

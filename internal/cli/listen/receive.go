@@ -43,8 +43,7 @@ type partner struct {
 	seen         *memory
 	signIn       *signIn // nil: nobody can sign in
 
-	ctx        context.Context // ends the downloads and, with --slow, the waiting
-	background sync.WaitGroup  // downloads
+	background sync.WaitGroup // downloads
 }
 
 // manner is how exports are answered.
@@ -73,10 +72,10 @@ func (p *partner) directed(r io.Reader) <-chan struct{} {
 	return cut
 }
 
-func (p *partner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *partner) serve(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodPost:
-		p.receive(w, r)
+		p.receive(ctx, w, r)
 	case p.signIn.serves(r.URL.Path) && reads(r.Method):
 		p.signIn.serve(w, r, p.journal.text())
 	case r.URL.Path == "/" && reads(r.Method):
@@ -89,7 +88,7 @@ func (p *partner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func reads(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-func (p *partner) receive(w http.ResponseWriter, r *http.Request) {
+func (p *partner) receive(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	e := &Entry{Kind: "refused", At: time.Now().UTC(), Client: clientOf(r.URL), UUID: r.Header.Get(p.names.UUID)}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	e.Bytes = len(body)
@@ -110,7 +109,7 @@ func (p *partner) receive(w http.ResponseWriter, r *http.Request) {
 	case event == webhook.EventVerify:
 		p.verify(w, e, body)
 	case event == webhook.EventExport:
-		p.export(w, r, e, body)
+		p.export(ctx, w, r, e, body)
 	default:
 		p.refuse(w, e, http.StatusBadRequest, p.names.Event+" is missing or names no event of the service")
 	}
@@ -135,7 +134,7 @@ func (p *partner) verify(w http.ResponseWriter, e *Entry, body []byte) {
 	p.journal.record(e)
 }
 
-func (p *partner) export(w http.ResponseWriter, r *http.Request, e *Entry, body []byte) {
+func (p *partner) export(ctx context.Context, w http.ResponseWriter, r *http.Request, e *Entry, body []byte) {
 	doc, err := schemas.Guard(body)
 	switch {
 	case err != nil:
@@ -159,7 +158,7 @@ func (p *partner) export(w http.ResponseWriter, r *http.Request, e *Entry, body 
 		// Without it the server would answer 200, to a sender that may have closed one direction only.
 		answerEmpty(w, http.StatusServiceUnavailable)
 		return
-	case <-p.ctx.Done():
+	case <-ctx.Done():
 		p.refuse(w, e, http.StatusServiceUnavailable, "the partner ended before the answer")
 		return
 	}
@@ -182,14 +181,14 @@ func (p *partner) export(w http.ResponseWriter, r *http.Request, e *Entry, body 
 		p.journal.record(e)
 		return
 	}
-	p.background.Go(func() { p.complete(e, doc.Attachments) })
+	p.background.Go(func() { p.complete(ctx, e, doc.Attachments) })
 }
 
 // complete downloads the documents of an acknowledged export, and prints its line with them. If they take long, the
 // line comes without them, and another one follows.
-func (p *partner) complete(e *Entry, attachments []schemas.Attachment) {
+func (p *partner) complete(ctx context.Context, e *Entry, attachments []schemas.Attachment) {
 	documents, folder := make(chan []Download, 1), p.archive.folder(e)
-	go func() { documents <- p.downloads.all(p.ctx, attachments, folder) }()
+	go func() { documents <- p.downloads.all(ctx, attachments, folder) }()
 	select {
 	case e.Documents = <-documents:
 	case <-time.After(lineWithin):

@@ -104,13 +104,11 @@ func TestInterruptDoesNotWaitForASlowAnswer(t *testing.T) {
 	var out clitest.Buffer
 	p := newPartner(t, &out)
 	ctx, interrupt := context.WithCancel(t.Context())
-	p.ctx = ctx
 	p.manner.Store(&manner{status: 200, slow: time.Hour})
 	answered := make(chan int)
-	go func() { answered <- p.post(webhook.EventExport, "u-1", bareExport) }()
+	go func() { answered <- p.postUntil(ctx, webhook.EventExport, "u-1", bareExport) }()
 	interrupt()
 	require.Equal(t, 503, <-answered)
-	p.ctx = t.Context()
 	p.manner.Store(&manner{status: 200})
 	require.Equal(t, 200, p.post(webhook.EventExport, "u-1", bareExport))
 	require.False(t, clitest.JSONLines[Entry](t, out.String(), "export")[1].Duplicate)
@@ -122,7 +120,7 @@ func newPartner(t *testing.T, out io.Writer) *partner {
 	require.NoError(t, err)
 	p := &partner{
 		names: names, secret: secret, verifyStatus: 200,
-		downloads: newDownloader(), journal: newJournal(out, true), seen: newMemory(10), ctx: t.Context(),
+		downloads: newDownloader(), journal: newJournal(out, true), seen: newMemory(10),
 	}
 	p.manner.Store(&manner{status: 200})
 	return p
@@ -153,6 +151,11 @@ func TestPartnerIsDirected(t *testing.T) {
 
 // post hands the partner a signed request and returns the status.
 func (p *partner) post(event, uuid string, body []byte) int {
+	return p.postUntil(context.Background(), event, uuid, body)
+}
+
+// postUntil is post to a partner that ends with ctx.
+func (p *partner) postUntil(ctx context.Context, event, uuid string, body []byte) int {
 	r := httptest.NewRequest(http.MethodPost, "/acme", bytes.NewReader(body))
 	r.Header.Set(p.names.Event, event)
 	r.Header.Set(p.names.Signature, webhook.Sign(secret, body))
@@ -160,7 +163,7 @@ func (p *partner) post(event, uuid string, body []byte) int {
 		r.Header.Set(p.names.UUID, uuid)
 	}
 	w := httptest.NewRecorder()
-	p.ServeHTTP(w, r)
+	p.serve(ctx, w, r)
 	return w.Code
 }
 
