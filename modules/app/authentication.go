@@ -14,30 +14,16 @@ import (
 
 // Authentication proves to a receiver who calls it, beside the signature.
 type Authentication struct {
-	// Headers are sent with each request. Default: none.
-	Headers []AuthHeader `json:"headers,omitempty"`
-	// Basic makes the header Authorization with a user and a password. Default: none.
-	Basic *BasicAuth `json:"basic,omitempty"`
+	// Headers are sent with each request. Each value has a placeholder in it. Default: none.
+	Headers []model.AuthHeader `json:"headers,omitempty"`
+	// Basic makes the header Authorization with a user and a password, which is a placeholder. Default: none.
+	Basic *model.BasicAuth `json:"basic,omitempty"`
 	// Bearer is a token for the header Authorization: a placeholder. Default: none.
 	Bearer string `json:"bearer,omitempty"`
 	// OAuth2 fetches such tokens with the client credentials grant. Default: none.
 	OAuth2 *OAuth2 `json:"oauth2,omitempty"`
 	// TLS has the certificate that is shown to the receiver, and the receiver's authorities. Default: none, and the system's.
 	TLS *ClientTLS `json:"tls,omitempty"`
-}
-
-// AuthHeader is a header of each request to a receiver.
-type AuthHeader struct {
-	Name string `json:"name"`
-	// Value has a placeholder in it.
-	Value string `json:"value"`
-}
-
-// BasicAuth has the credentials of HTTP Basic.
-type BasicAuth struct {
-	User string `json:"user"`
-	// Password is a placeholder.
-	Password string `json:"password"`
 }
 
 // OAuth2 says how tokens are fetched.
@@ -52,9 +38,9 @@ type OAuth2 struct {
 
 // ClientTLS names files, or has placeholders of their content. All are PEM.
 type ClientTLS struct {
-	// Cert is the certificate that is shown to the receiver, and Key its key, which is not written out. Default: none.
-	Cert string `json:"cert,omitempty"`
-	Key  string `json:"key,omitempty"`
+	// Certificate is shown to the receiver, and Key is its key, which is not written out. Default: none.
+	Certificate string `json:"cert,omitempty"`
+	Key         string `json:"key,omitempty"`
 	// CA has the authorities that may have issued the receiver's certificate. Default: the system's.
 	CA string `json:"ca,omitempty"`
 }
@@ -92,28 +78,30 @@ func (a *Authentication) build(resolve resolve, dev bool, guard *egress.Guard) (
 	if a.Bearer != "" {
 		built.Bearer = secret("bearer", a.Bearer)
 	}
-	if o := a.OAuth2; o != nil {
-		if err := o.complete(); err != nil {
+	if a.OAuth2 != nil {
+		if err := a.OAuth2.complete(); err != nil {
 			return nil, err
 		}
-		built.OAuth2 = &model.OAuth2{TokenURL: text("token_url", o.TokenURL), ClientID: text("client_id", o.ClientID),
-			ClientSecret: secret("client_secret", o.ClientSecret), Scope: text("scope", o.Scope)}
+		o := model.OAuth2(*a.OAuth2)
+		o.TokenURL, o.ClientID = text("token_url", o.TokenURL), text("client_id", o.ClientID)
+		o.ClientSecret, o.Scope = secret("client_secret", o.ClientSecret), text("scope", o.Scope)
+		built.OAuth2 = &o
 	}
-	if t := a.TLS; t != nil {
-		built.TLS = new(model.ClientTLS)
+	if a.TLS != nil {
+		t := model.ClientTLS(*a.TLS)
 		for _, one := range []struct {
-			option, written string
-			into            *string
-		}{{"cert", t.Cert, &built.TLS.Certificate}, {"key", t.Key, &built.TLS.Key}, {"ca", t.CA, &built.TLS.CA}} {
-			if err := checkKey(one.option, one.written, dev); err != nil {
-				return nil, err
+			option string
+			pem    *string
+		}{{"cert", &t.Certificate}, {"key", &t.Key}, {"ca", &t.CA}} {
+			err := checkKey(one.option, *one.pem, dev)
+			if err == nil {
+				*one.pem, err = pemFrom(one.option, *one.pem, resolve)
 			}
-			pem, err := pemFrom(one.option, one.written, resolve)
 			if err != nil {
 				return nil, err
 			}
-			*one.into = pem
 		}
+		built.TLS = &t
 	}
 	if failed == nil && built.OAuth2 != nil {
 		if err := guard.ValidateURL(built.OAuth2.TokenURL); err != nil {
@@ -186,9 +174,9 @@ func (o *OAuth2) complete() error {
 
 func (t *ClientTLS) complete() error {
 	switch {
-	case t.Cert == "" && t.Key == "" && t.CA == "":
+	case t.Certificate == "" && t.Key == "" && t.CA == "":
 		return fmt.Errorf("tls takes a block: write %s", exampleClientTLS)
-	case (t.Cert == "") != (t.Key == ""):
+	case (t.Certificate == "") != (t.Key == ""):
 		return errors.New("tls: cert and key belong together: write both, or neither")
 	}
 	return nil
@@ -250,7 +238,7 @@ func (p *parser) authHeader(a *Authentication) (way bool, err error) {
 		}
 	}
 	p.atEnd(func() error { return cmp.Or(checkHeaderValue(value, p.app.Dev), p.checkAuthHeader(name)) })
-	a.Headers = append(a.Headers, AuthHeader{name, value})
+	a.Headers = append(a.Headers, model.AuthHeader{Name: name, Value: value})
 	return strings.EqualFold(name, "Authorization"), p.noBlock("header")
 }
 
@@ -268,7 +256,7 @@ func (p *parser) basic(a *Authentication) error {
 	if len(args) != 2 || args[0] == "" || args[1] == "" {
 		return p.Err("basic takes a user and a password: write, for example, `basic hiregate {env.ACME_PASSWORD}`")
 	}
-	a.Basic = &BasicAuth{args[0], args[1]}
+	a.Basic = &model.BasicAuth{User: args[0], Password: args[1]}
 	p.atEnd(func() error { return checkSecret(args[1], p.app.Dev) })
 	return p.noBlock("basic")
 }
@@ -319,7 +307,7 @@ func (p *parser) clientTLS(a *Authentication) error {
 		check := p.inMode(func(s string, dev bool) error { return checkKey(option, s, dev) })
 		switch option {
 		case "cert":
-			t.Cert, err = p.word("/etc/hiregate/acme.pem", check)
+			t.Certificate, err = p.word("/etc/hiregate/acme.pem", check)
 		case "key":
 			t.Key, err = p.word("/etc/hiregate/acme.key", check)
 		case "ca":

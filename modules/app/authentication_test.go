@@ -25,9 +25,9 @@ func TestCredentialsComeFromEnvironmentAndFiles(t *testing.T) {
 		written Authentication
 		want    model.Authentication
 	}{
-		{Authentication{Headers: []AuthHeader{{"Authorization", "Key {env.GATEWAY_TEST_CREDENTIAL}"}}},
+		{Authentication{Headers: []model.AuthHeader{{Name: "Authorization", Value: "Key {env.GATEWAY_TEST_CREDENTIAL}"}}},
 			model.Authentication{Headers: []model.AuthHeader{{Name: "Authorization", Value: "Key hunter2"}}}},
-		{Authentication{Basic: &BasicAuth{"gate", "{file." + file + "}"}},
+		{Authentication{Basic: &model.BasicAuth{User: "gate", Password: "{file." + file + "}"}},
 			model.Authentication{Basic: &model.BasicAuth{User: "gate", Password: "of the file"}}},
 		{Authentication{Bearer: "{env.GATEWAY_TEST_CREDENTIAL}"}, model.Authentication{Bearer: "hunter2"}},
 		{Authentication{OAuth2: &OAuth2{"https://login.example/token", "gate", "{env.GATEWAY_TEST_CREDENTIAL}", "a b"}},
@@ -49,17 +49,17 @@ func TestCredentialsAreChecked(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "missing.pem")
 	for want, written := range map[string]Authentication{
-		"a header's value is empty":                     {Headers: []AuthHeader{{Name: "X-Key"}}},
-		"header X-Service-UUID: those that begin":       {Headers: []AuthHeader{{"X-Service-UUID", "hunter2"}}},
-		"header Host is set by the gateway":             {Headers: []AuthHeader{{"Host", "hunter2"}}},
-		"exclude each other":                            {Bearer: "hunter2", Basic: &BasicAuth{"a", "hunter2"}},
+		"a header's value is empty":                     {Headers: []model.AuthHeader{{Name: "X-Key"}}},
+		"header X-Service-UUID: those that begin":       {Headers: []model.AuthHeader{{Name: "X-Service-UUID", Value: "hunter2"}}},
+		"header Host is set by the gateway":             {Headers: []model.AuthHeader{{Name: "Host", Value: "hunter2"}}},
+		"exclude each other":                            {Bearer: "hunter2", Basic: &model.BasicAuth{User: "a", Password: "hunter2"}},
 		"has no value":                                  {Bearer: "{env.GATEWAY_TEST_NOT_SET}"},
 		"add `client_id {env.ACME_CLIENT_ID}`":          {OAuth2: &OAuth2{TokenURL: "https://x.example/y", ClientSecret: "hunter2"}},
 		"token_url: the URL is plain http":              {OAuth2: &OAuth2{"http://login.example/token", "a", "hunter2", ""}},
-		"tls: cert: the file can't be read":             {TLS: &ClientTLS{Cert: missing, Key: missing}},
-		"tls: cert (certificate) and key belong":        {TLS: &ClientTLS{Cert: "authentication_test.go"}},
+		"tls: cert: the file can't be read":             {TLS: &ClientTLS{Certificate: missing, Key: missing}},
+		"tls: cert (certificate) and key belong":        {TLS: &ClientTLS{Certificate: "authentication_test.go"}},
 		"there is no certificate in ca":                 {TLS: &ClientTLS{CA: "authentication_test.go"}},
-		"integration hris: authentication: basic takes": {Basic: &BasicAuth{"a:b", "hunter2"}},
+		"integration hris: authentication: basic takes": {Basic: &model.BasicAuth{User: "a:b", Password: "hunter2"}},
 	} {
 		a := app()
 		a.Tenants[0].Integrations[0].Authentication = &written
@@ -100,14 +100,14 @@ func TestPrivateKeysAreNotWrittenOut(t *testing.T) {
 		_, err := build(a)
 		return err
 	}
-	for _, written := range []ClientTLS{{Cert: both, Key: both}, {Cert: shown, Key: key, CA: shown},
-		{Cert: certificate, Key: "{env.GATEWAY_TEST_KEY}"}, {Cert: certificate, Key: "{file." + key + "}"}} {
+	for _, written := range []ClientTLS{{Certificate: both, Key: both}, {Certificate: shown, Key: key, CA: shown},
+		{Certificate: certificate, Key: "{env.GATEWAY_TEST_KEY}"}, {Certificate: certificate, Key: "{file." + key + "}"}} {
 		require.NoError(t, with(false, written))
 	}
-	for option, written := range map[string]ClientTLS{"key": {Cert: certificate, Key: secret},
-		"cert": {Cert: shown + secret, Key: key}, "ca": {CA: shown + secret}} {
+	for option, written := range map[string]ClientTLS{"key": {Certificate: certificate, Key: secret},
+		"cert": {Certificate: shown + secret, Key: key}, "ca": {CA: shown + secret}} {
 		require.ErrorContains(t, with(false, written), "tls: "+option+" holds the private key itself: write the path")
 		require.NotContains(t, with(false, written).Error(), "-----BEGIN")
 	}
-	require.NoError(t, with(true, ClientTLS{Cert: shown, Key: secret}))
+	require.NoError(t, with(true, ClientTLS{Certificate: shown, Key: secret}))
 }
