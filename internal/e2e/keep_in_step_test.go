@@ -129,11 +129,8 @@ func lines(folder string) int {
 
 // untilDone has the gateway do something, which may be killed at any moment. What was done before needs no repeat.
 func (s *system) untilDone(method, path string, in any) {
-	for {
+	require.Eventually(s.t, func() bool {
 		status, _, err := s.manage(method, path, in)
-		if err == nil && (status/100 == 2 || status == http.StatusConflict || status == http.StatusNotFound) {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return err == nil && (status/100 == 2 || status == http.StatusConflict || status == http.StatusNotFound)
+	}, patience, 20*time.Millisecond, "%s %s is not done", method, path)
 }

@@ -40,7 +40,7 @@ func (p *Pool) Resize(capacity int64) {
 	p.admit()
 }
 
-// TryAcquire takes units for a tenant, and reports whether it did. Return them with Give.
+// TryAcquire takes units for a tenant, and reports whether it did. Return them with Release.
 func (p *Pool) TryAcquire(tenant string, units int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,7 @@ func (p *Pool) TryAcquire(tenant string, units int64) bool {
 }
 
 // Acquire waits until it can take units for a tenant, for as long as the context lives and no longer than within. It
-// reports whether it took them. Return them with Give. Those who wait are served in order of arrival; one whose tenant
+// reports whether it took them. Return them with Release. Those who wait are served in order of arrival; one whose tenant
 // holds too much keeps no other waiting.
 func (p *Pool) Acquire(ctx context.Context, tenant string, units int64, within time.Duration) bool {
 	r := &request{tenant: tenant, units: units, granted: make(chan struct{})}

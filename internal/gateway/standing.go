@@ -73,9 +73,9 @@ func (s *Standing) Reason(now time.Time) string {
 // clock is a time of day, with the date unless that is today's.
 func clock(at, now time.Time) string {
 	if at, now := at.UTC(), now.UTC(); at.Format(time.DateOnly) == now.Format(time.DateOnly) {
-		return at.Format("15:04")
+		return at.Format("15:04 MST")
 	}
-	return at.UTC().Format("2006-01-02 15:04")
+	return at.UTC().Format("2006-01-02 15:04 MST")
 }
 
 // waitsLong is for how long a delivery may wait before somebody should look.
@@ -168,7 +168,7 @@ func (r *Runtime) Standings(ctx context.Context, c *config.Config, rated time.Ti
 	}
 	for at, w := range waiting {
 		if _, known := c.Integration(at.Tenant, at.Integration); !known && at.Integration != "" {
-			all = append(all, stray(at, w))
+			all = append(all, unknown(at, w))
 		}
 	}
 	slices.SortFunc(all, func(a, b *Standing) int {
@@ -181,8 +181,8 @@ func (r *Runtime) Standings(ctx context.Context, c *config.Config, rated time.Ti
 // Unknown reports whether the integration is not in the configuration.
 func (s *Standing) Unknown() bool { return s.Integration.URL == "" && !s.Integration.Damaged }
 
-// stray is an integration that exports wait for, and that is not in the configuration.
-func stray(at model.Place, waiting store.Waiting) *Standing {
+// unknown is an integration that exports wait for, and that is not in the configuration.
+func unknown(at model.Place, waiting store.Waiting) *Standing {
 	return &Standing{
 		Integration: &model.Integration{Tenant: at.Tenant, Name: at.Integration, Verify: true,
 			Options: model.Options{Documents: model.Rehost}},

@@ -9,7 +9,7 @@ import (
 
 var (
 	applications = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "hiregate_applications_total", Help: "Submissions to the Apply API by tenant and result: accepted, " +
+		Name: "hiregate_applications_total", Help: "Applications to the Apply API by tenant and result: accepted, " +
 			"repeated, invalid (their answers), refused, failed.",
 	}, []string{"tenant", "result"}))
 	invalidAnswers = collected(prometheus.NewCounterVec(prometheus.CounterOpts{

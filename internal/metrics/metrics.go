@@ -113,7 +113,7 @@ var (
 	filesStuck = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_files_stuck", Help: "Unneeded files that the last sweep could not remove.",
 	}))
-	strays = collected(prometheus.NewGauge(prometheus.GaugeOpts{
+	orphans = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_stray_workflows",
 		Help: "Open workflows whose exports the database lacked when that was last compared, an hour ago at most.",
 	}))
@@ -292,8 +292,8 @@ func FilesStuck(n int) { filesStuck.Set(float64(n)) }
 // WorkflowFault counts a run of a workflow or an activity whose code failed.
 func WorkflowFault(name, reason string) { workflowFaults.WithLabelValues(name, reason).Inc() }
 
-// Strays sets how many open workflows are of exports that the database lacks.
-func Strays(n int) { strays.Set(float64(n)) }
+// Orphans sets how many open workflows are of exports that the database lacks.
+func Orphans(n int) { orphans.Set(float64(n)) }
 
 // NamespaceForeign sets whether the namespace of Temporal belongs to another database.
 func NamespaceForeign(foreign bool) { namespaceForeign.Set(number(foreign)) }

@@ -13,9 +13,9 @@ type Outcome string
 const (
 	Pending   Outcome = "pending"  // no attempt yet
 	Retrying  Outcome = "retrying" // attempted, not received yet
-	Held      Outcome = "held"     // its integration is not configured, or disabled
+	Held      Outcome = "held"     // kept until its integration is verified, enabled or back in the configuration
 	Delivered Outcome = "delivered"
-	Failed    Outcome = "failed"  // a received export, not taken within 72 h
+	Failed    Outcome = "failed"  // given up: not received within 72 h, ended by a person, or it can't be delivered
 	Expired   Outcome = "expired" // a triggered export, not taken before its document URLs ended
 )
 

@@ -148,9 +148,9 @@ func actions() []rest.Route {
 			Serve: erasePerson, Personal: true},
 		{Method: get, Path: "/v1/erasure-key", Role: model.Viewer, Status: ok, Scope: rest.Shared, Serve: showErasureKey},
 
-		{Method: get, Path: "/v1/strays", Role: model.Admin, Status: ok, Scope: rest.Shared, Serve: listStrays},
+		{Method: get, Path: "/v1/strays", Role: model.Admin, Status: ok, Scope: rest.Shared, Serve: listOrphans},
 		{Method: post, Path: "/v1/strays/end", Role: model.Admin, Action: "end", Status: ok, Scope: rest.Shared,
-			Serve: endStrays, Bodiless: true},
+			Serve: endOrphans, Bodiless: true},
 
 		{Method: get, Path: inTenant + "/compliance-report", Role: model.Compliance, Status: ok, Serve: complianceReport,
 			Query: []string{"job"}, Personal: true},

@@ -79,7 +79,7 @@ func (r *Redeliverer) TellOrphanWorkflows(ctx context.Context, now time.Time) er
 	if err != nil {
 		return err
 	}
-	metrics.Strays(len(found.Found))
+	metrics.Orphans(len(found.Found))
 	switch n := len(found.Found); {
 	case int64(n) == r.orphans.Swap(int64(n)):
 	case n == 0:
@@ -205,7 +205,7 @@ func (r *Redeliverer) EndOrphanWorkflows(ctx context.Context, orphans OrphanWork
 		r.Log.Warn("workflows were ended on request, as the database lacks their exports", zap.Int("workflows", n))
 	}
 	if err == nil && !orphans.More {
-		metrics.Strays(0)
+		metrics.Orphans(0)
 	}
 	r.orphans.Store(toldOfNone)
 	r.orphansEnded.Store(true)

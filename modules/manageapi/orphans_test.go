@@ -17,7 +17,7 @@ import (
 	"github.com/hiregate/hiregate/workflows/temporaltest"
 )
 
-type strays struct {
+type orphans struct {
 	Count, Looked, Young int
 	More                 bool
 	Items                []struct {
@@ -26,7 +26,7 @@ type strays struct {
 	}
 }
 
-func TestStraysAreListedAndEnded(t *testing.T) {
+func TestOrphansAreListedAndEnded(t *testing.T) {
 	t.Parallel()
 	address, c := temporaltest.New(t)
 	b := &fixture{Fixture: gatewaytest.NewAt(t, t.TempDir(), address), t: t}
@@ -40,9 +40,9 @@ func TestStraysAreListedAndEnded(t *testing.T) {
 	}
 	b.Clock.Advance(time.Since(b.Clock.Now()) + time.Hour)
 
-	var s strays
+	var s orphans
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		s = get[strays](b, "/v1/strays")
+		s = get[orphans](b, "/v1/strays")
 		assert.Equal(c, 1, s.Count)
 	}, time.Minute, 100*time.Millisecond)
 	require.False(t, s.More)
@@ -77,7 +77,7 @@ func TestStraysAreListedAndEnded(t *testing.T) {
 	require.Contains(t, said, "not compared, as they are younger than a minute: 1. Look again in a minute.")
 }
 
-func TestStraysBelongToNoTenant(t *testing.T) {
+func TestOrphansBelongToNoTenant(t *testing.T) {
 	t.Parallel()
 	b := setup(t).keyed()
 	one, operator := b.as(b.key("k-1", "acme", model.Admin)), b.as(b.key("k-2", "", model.Operator))
@@ -87,7 +87,7 @@ func TestStraysBelongToNoTenant(t *testing.T) {
 	}
 }
 
-func TestStraysWithoutTemporal(t *testing.T) {
+func TestOrphansWithoutTemporal(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for path, method := range map[string]string{"/v1/strays": http.MethodGet, "/v1/strays/end": http.MethodPost} {
