@@ -143,7 +143,7 @@ func (f *Form) take(w http.ResponseWriter, r *http.Request) {
 		f.busy(w, r)
 		return
 	}
-	end, ok := f.Guards.begin()
+	end, ok := f.Guards.begin(f.Address(r))
 	if !ok {
 		f.busy(w, r)
 		return

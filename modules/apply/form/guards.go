@@ -6,6 +6,8 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/time/rate"
+
+	"github.com/hiregate/hiregate/internal/fairpool"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 // Guards bound what strangers send to forms. Their state outlives a configuration.
 type Guards struct {
 	visits, jobs *limits
-	reading      chan struct{}
+	reading      *fairpool.Pool // shared by addresses
 
 	mu   sync.Mutex
 	kept *lru.Cache[string, *keptBytes] // by address
@@ -41,17 +43,15 @@ type keptBytes struct {
 func NewGuards() *Guards {
 	kept, _ := lru.New[string, *keptBytes](remembered) // it fails only for a size that is not positive
 	return &Guards{visits: newLimits(visitsEvery, visitsBurst), jobs: newLimits(jobsEvery, jobsBurst),
-		reading: make(chan struct{}, formsAtOnce), kept: kept}
+		reading: fairpool.NewPool(formsAtOnce), kept: kept}
 }
 
-// begin takes one of the places for forms that are being read. It reports false if there is none.
-func (g *Guards) begin() (end func(), ok bool) {
-	select {
-	case g.reading <- struct{}{}:
-		return func() { <-g.reading }, true
-	default:
+// begin takes one of the places for forms that are being read. It reports false if there is none for an address.
+func (g *Guards) begin(address string) (end func(), ok bool) {
+	if !g.reading.TryAcquire(address, 1) {
 		return nil, false
 	}
+	return func() { g.reading.Release(address, 1) }, true
 }
 
 // keep counts bytes of a file that is stored for an address. It reports false if those are too many.
