@@ -3,54 +3,54 @@ module github.com/hiregate/hiregate
 go 1.26.0
 
 require (
-	code.dny.dev/ssrf v0.3.0
-	filippo.io/age v1.3.2
-	github.com/boombuler/barcode v1.0.1-0.20190219062509-6c824513bacc
-	github.com/caddyserver/caddy/v2 v2.11.9
-	github.com/coreos/go-oidc/v3 v3.21.0
-	github.com/dustin/go-humanize v1.1.0
-	github.com/gabriel-vasile/mimetype v1.4.16
-	github.com/go-jose/go-jose/v4 v4.1.6
-	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
-	github.com/google/uuid v1.6.0
-	github.com/hashicorp/golang-lru/v2 v2.0.7
-	github.com/jackc/pgx/v5 v5.12.0
-	github.com/klauspost/compress v1.20.1
-	github.com/minio/minio-go/v7 v7.4.1
-	github.com/pquerna/otp v1.5.0
-	github.com/pressly/goose/v3 v3.28.0
-	github.com/prometheus/client_golang v1.25.0
-	github.com/rogpeppe/go-internal v1.16.0
-	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
-	github.com/schollz/progressbar/v3 v3.19.1
-	github.com/sony/gobreaker/v2 v2.4.0
-	github.com/spf13/cobra v1.10.2
-	github.com/spf13/pflag v1.0.10
-	github.com/stretchr/testify v1.12.1
-	github.com/xeipuuv/gojsonschema v1.2.0
-	go.opentelemetry.io/contrib/exporters/autoexport v0.71.0
-	go.opentelemetry.io/otel v1.46.0
-	go.opentelemetry.io/otel/sdk v1.46.0
-	go.opentelemetry.io/otel/trace v1.46.0
-	go.opentelemetry.io/proto/otlp v1.11.0
-	go.temporal.io/api v1.64.1
-	go.temporal.io/sdk v1.50.0
-	go.uber.org/zap v1.28.0
-	go.uber.org/zap/exp v0.3.0
-	golang.org/x/crypto v0.58.0
-	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d
-	golang.org/x/net v0.61.0
-	golang.org/x/oauth2 v0.37.0
-	golang.org/x/sync v0.24.0
-	golang.org/x/sys v0.49.0
-	golang.org/x/term v0.47.0
-	golang.org/x/text v0.43.0
-	golang.org/x/time v0.16.0
-	google.golang.org/grpc v1.83.2
-	google.golang.org/protobuf v1.36.12
-	gopkg.in/yaml.v3 v3.0.1
-	modernc.org/sqlite v1.62.0
-	pgregory.net/rapid v1.3.0
+	code.dny.dev/ssrf v0.3.0 // which addresses are public
+	filippo.io/age v1.3.2 // sealed files of documents, with random access, in a specified format
+	github.com/boombuler/barcode v1.0.1-0.20190219062509-6c824513bacc // the address of a one-time password as a QR code
+	github.com/caddyserver/caddy/v2 v2.11.9 // the server: TLS, certificates, Caddyfile, reloads, logs, metrics, command line
+	github.com/coreos/go-oidc/v3 v3.21.0 // checks ID tokens, of upstream_oidc and in tests
+	github.com/dustin/go-humanize v1.1.0 // sizes
+	github.com/gabriel-vasile/mimetype v1.4.16 // a document's type by its content
+	github.com/go-jose/go-jose/v4 v4.1.6 // signatures of ID tokens and the key set of signin
+	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // jsontext: strict JSON with offsets, which finds repeated names
+	github.com/google/uuid v1.6.0 // UUIDs
+	github.com/hashicorp/golang-lru/v2 v2.0.7 // the latest bodies
+	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL
+	github.com/klauspost/compress v1.20.1 // s2: an export of 3 kB takes 2.5 kB in the database, not 4.5
+	github.com/minio/minio-go/v7 v7.4.1 // documents in S3: signatures, parts, roles
+	github.com/pquerna/otp v1.5.0 // one-time passwords of the second factor (RFC 6238)
+	github.com/pressly/goose/v3 v3.28.0 // schema migrations
+	github.com/prometheus/client_golang v1.25.0 // the collectors, in Caddy's registry
+	github.com/rogpeppe/go-internal v1.16.0 // testscript: tests of the command line as files
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // JSON Schema 2020-12, to test the OpenAPI documents
+	github.com/schollz/progressbar/v3 v3.19.1 // the progress of send --count
+	github.com/sony/gobreaker/v2 v2.4.0 // the circuit breaker of an integration
+	github.com/spf13/cobra v1.10.2 // the command line; Caddy's is made of it
+	github.com/spf13/pflag v1.0.10 // flags of cobra
+	github.com/stretchr/testify v1.12.1 // require in tests
+	github.com/xeipuuv/gojsonschema v1.2.0 // JSON Schema, draft 7
+	go.opentelemetry.io/contrib/exporters/autoexport v0.71.0 // spans to where the OTEL_ variables want them
+	go.opentelemetry.io/otel v1.46.0 // spans; Caddy's tracing has them, too
+	go.opentelemetry.io/otel/sdk v1.46.0 // makes and exports spans
+	go.opentelemetry.io/otel/trace v1.46.0 // spans and their contexts
+	go.opentelemetry.io/proto/otlp v1.11.0 // a test receives spans
+	go.temporal.io/api v1.64.1 // Temporal's calls
+	go.temporal.io/sdk v1.50.0 // workflows and workers: a durable scheduler with retries over days, and its UI
+	go.uber.org/zap v1.28.0 // logs, as Caddy has them
+	go.uber.org/zap/exp v0.3.0 // the SDK's log into Caddy's
+	golang.org/x/crypto v0.58.0 // argon2id for passwords
+	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d // certificate authorities, for the image on scratch
+	golang.org/x/net v0.61.0 // A-labels, HTTP/2 frames
+	golang.org/x/oauth2 v0.37.0 // exchanges codes, for upstream_oidc and in tests
+	golang.org/x/sync v0.24.0 // semaphore, errgroup, singleflight
+	golang.org/x/sys v0.49.0 // file locks
+	golang.org/x/term v0.47.0 // terminals
+	golang.org/x/text v0.43.0 // case of e-mail addresses, composed characters of passwords, language tags
+	golang.org/x/time v0.16.0 // rate: limits of tenants, send and HTTP/2 frames
+	google.golang.org/grpc v1.83.2 // a test plays Temporal
+	google.golang.org/protobuf v1.36.12 // recorded histories
+	gopkg.in/yaml.v3 v3.0.1 // reads docker-compose.yml in a test
+	modernc.org/sqlite v1.62.0 // SQLite, translated into Go: a static binary for every system
+	pgregory.net/rapid v1.3.0 // properties in tests, with shrinking
 )
 
 require (

@@ -3,10 +3,10 @@ module github.com/hiregate/hiregate/tools
 go 1.26.0
 
 tool (
-	github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
-	go.temporal.io/sdk/contrib/tools/workflowcheck
-	gotest.tools/gotestsum
-	honnef.co/go/tools/cmd/staticcheck
+	github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen // makes a client of openapi.json in a test
+	go.temporal.io/sdk/contrib/tools/workflowcheck // finds what would not replay in a workflow
+	gotest.tools/gotestsum // runs each failed test once more
+	honnef.co/go/tools/cmd/staticcheck // finds bugs, dead and clumsy code
 )
 
 require (

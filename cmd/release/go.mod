@@ -3,11 +3,11 @@ module github.com/hiregate/hiregate/cmd/release
 go 1.26.8
 
 require (
-	github.com/CycloneDX/cyclonedx-go v0.11.0
-	github.com/google/go-containerregistry v0.22.1
-	github.com/goreleaser/nfpm/v2 v2.45.2
-	github.com/moby/buildkit v0.32.2
-	github.com/stretchr/testify v1.12.1
+	github.com/CycloneDX/cyclonedx-go v0.11.0 // the format of the lists of components
+	github.com/google/go-containerregistry v0.22.1 // writes an image without Docker, the same bytes each time
+	github.com/goreleaser/nfpm/v2 v2.45.2 // packages for Debian and RPM; later ones than 2.45 need a module that is not served everywhere
+	github.com/moby/buildkit v0.32.2 // reads the Dockerfile, whose last stage the image is
+	github.com/stretchr/testify v1.12.1 // tests
 )
 
 require (

@@ -2,7 +2,7 @@ module github.com/hiregate/hiregate/cmd/s3-dev
 
 go 1.26.8
 
-require github.com/versity/versitygw v1.8.0
+require github.com/versity/versitygw v1.8.0 // an S3 server for tests, apart from Caddy's dependencies
 
 require (
 	github.com/Azure/go-ntlmssp v0.1.1 // indirect

@@ -3,14 +3,14 @@ module github.com/hiregate/hiregate/cmd/temporal-dev
 go 1.26.8
 
 require (
-	github.com/stretchr/testify v1.11.1
-	github.com/temporalio/ui-server/v2 v2.55.0
-	go.temporal.io/api v1.63.5
-	go.temporal.io/sdk v1.44.0
-	go.temporal.io/server v1.32.1
-	go.uber.org/zap v1.27.1
-	google.golang.org/grpc v1.83.2
-	google.golang.org/protobuf v1.36.11
+	github.com/stretchr/testify v1.11.1 // tests
+	github.com/temporalio/ui-server/v2 v2.55.0 // its web UI
+	go.temporal.io/api v1.63.5 // the calls that make the namespace
+	go.temporal.io/sdk v1.44.0 // runs a workflow in tests
+	go.temporal.io/server v1.32.1 // the server, in one process, on SQLite; it and Caddy don't compile together
+	go.uber.org/zap v1.27.1 // log levels of the server
+	google.golang.org/grpc v1.83.2 // the calls that make the namespace
+	google.golang.org/protobuf v1.36.11 // the calls that make the namespace
 )
 
 require (

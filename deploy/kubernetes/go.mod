@@ -3,10 +3,10 @@ module github.com/hiregate/hiregate/deploy/kubernetes
 go 1.26.0
 
 require (
-	github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring v0.95.2
-	github.com/stretchr/testify v1.12.1
-	k8s.io/api v0.37.2
-	k8s.io/apimachinery v0.37.2
+	github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring v0.95.2 // the type of the ServiceMonitor
+	github.com/stretchr/testify v1.12.1 // require in tests
+	k8s.io/api v0.37.2 // reads the manifests strictly in a test
+	k8s.io/apimachinery v0.37.2 // reads the manifests strictly in a test
 )
 
 require (
