@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The commands of docs/five-clients.md, as they stand there: those of a block sh one after the other, those of a block
+// The commands of docs/install.md for five clients, as they stand there: those of a block sh one after the other, those of a block
 // shell in a terminal of its own. Only ports and addresses are other ones.
 func TestFiveClients(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "five-clients.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "install.md"))
 	require.NoError(t, err)
 	caddyfile, err := os.ReadFile(filepath.Join("..", "..", "caddyfile", "five-clients.Caddyfile"))
 	require.NoError(t, err)
