@@ -95,9 +95,9 @@ func (b *bench) timed(name string, times int, ask func() error) error {
 	}
 	r := resultOf(took, 0, 0)
 	return report(name, struct {
-		Exports int     `json:"exports"`
-		P50     float64 `json:"p50Seconds"`
-		P99     float64 `json:"p99Seconds"`
+		Rows int     `json:"rows"`
+		P50  float64 `json:"p50Seconds"`
+		P99  float64 `json:"p99Seconds"`
 	}{b.listed, r.P50.Seconds(), r.P99.Seconds()})
 }
 

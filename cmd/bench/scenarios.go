@@ -38,6 +38,7 @@ var scenarios = []scenario{
 	{name: "outage", run: (*bench).outage},
 	{name: "release", run: (*bench).release},
 	{name: "console", run: (*bench).console},
+	{name: "applications", run: (*bench).applications},
 	{name: "waits", run: (*bench).waits},
 	{name: "retention", run: (*bench).retention},
 	{name: "recovery", run: (*bench).recovery, alone: true},

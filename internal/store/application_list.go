@@ -58,7 +58,7 @@ type ApplicationPage struct {
 }
 
 // maxExamined is how many job applications are looked at for a page: those of one filter, of which another is true of few.
-const maxExamined = 20_000
+const maxExamined = 10_000
 
 // applicationQuery is a query of a list of job applications.
 type applicationQuery struct {

@@ -277,3 +277,26 @@ func TestListsUseIndexesOfPostgreSQL(t *testing.T) {
 		}
 	}
 }
+
+// Whether somebody has a second word, and which of two is the first, is looked up by who they are.
+func TestFurtherWordsOfASearchAreThoseOfOneRow(t *testing.T) {
+	t.Parallel()
+	db, err := Open(t.Context(), storetest.SQLite(t), Options{})
+	require.NoError(t, err)
+	defer db.Close()
+	var all []asked
+	observe(db, func(q string, args []any) { all = append(all, asked{q, args}) }, nil)
+	_, _, err = db.ListCandidates(t.Context(), "t", CandidateFilter{Name: "ada schm"}, Page{})
+	observe(db, nil, nil)
+	require.NoError(t, err)
+	further := 0
+	for _, one := range all {
+		for _, step := range plan(t, db, one.q, one.args...) {
+			if strings.HasPrefix(step, "SEARCH o ") || strings.HasPrefix(step, "SEARCH s ") {
+				further++
+				require.Contains(t, step, "search_words_by_id (tenant=? AND id=? AND kind=? AND word")
+			}
+		}
+	}
+	require.Equal(t, 2, further)
+}
