@@ -25,6 +25,9 @@ var ErrNotRunning = errors.New("it is not running")
 // ErrNoActivity means that a running workflow has no activity of that id: it has ended, or is still to come.
 var ErrNoActivity = errors.New("its workflow has no such activity now")
 
+// ErrTaskUnderWay is ErrNoActivity of a workflow that is taking its next step: it may be in a local activity.
+var ErrTaskUnderWay = fmt.Errorf("its workflow is taking a step: %w", ErrNoActivity)
+
 // answerTimeout bounds a question to Temporal's service. The SDK does not bound it.
 const answerTimeout = 10 * time.Second
 
@@ -78,7 +81,9 @@ func Wake(ctx context.Context, c client.Client, namespace, workflowID, activityI
 		}
 		pending := found.GetPendingActivities()
 		at := slices.IndexFunc(pending, func(a *workflow.PendingActivityInfo) bool { return a.GetActivityId() == activityID })
-		if at < 0 {
+		if at < 0 && found.GetPendingWorkflowTask() != nil {
+			return false, ErrTaskUnderWay
+		} else if at < 0 {
 			return false, ErrNoActivity
 		}
 		switch a := pending[at]; {

@@ -31,7 +31,7 @@ var scenarios = []scenario{
 	{name: "network", run: (*bench).network},
 	{name: "sustained", run: (*bench).sustained},
 	{name: "low", run: func(b *bench) error {
-		return inTurn(func() error { return b.low(10) }, func() error { return b.low(40) })
+		return inTurn(func() error { return b.low(10) }, func() error { return b.low(100) }, func() error { return b.low(200) })
 	}},
 	{name: "hang", run: (*bench).hang},
 	{name: "backlog", run: (*bench).backlog},

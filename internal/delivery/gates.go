@@ -57,6 +57,7 @@ type gate struct {
 	breaker  atomic.Pointer[gobreaker.TwoStepCircuitBreaker[struct{}]]
 	opened   atomic.Pointer[time.Time] // when the breaker did last
 	reopened atomic.Bool               // the breaker was closed since the last call
+	pace     pace
 
 	backlog backlog
 	turns   *rate.Limiter // of the deliveries that were turned away
@@ -93,7 +94,9 @@ func (g *gates) enter(ctx context.Context, i *model.Integration, export int64, p
 		one.places.Release(1)
 		return nil, "breaker_open"
 	}
+	ended := one.pace.begin(time.Now())
 	return func(found error) {
+		ended(time.Now())
 		one.places.Release(1)
 		tell(found)
 		g.mu.Lock()

@@ -14,6 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/mark"
 	"github.com/hiregate/hiregate/workflows/verification"
 )
@@ -119,6 +120,8 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 	fetchOptions.DisableWorkflowWorker = true
 	// an attempt without a place takes a slot for a moment, too
 	options.MaxConcurrentActivityExecutionSize = 2 * delivery.AttemptsAtOnce
+	//lint:ignore SA1019 a deployment's version would have Temporal choose workers by it; this one only marks who began a workflow
+	options.BuildID = export.BuildID
 	worker.SetStickyWorkflowCacheSize(cachedWorkflows)
 	deliver := worker.New(r.client, workflows.DeliverQueue, options)
 	fetch := worker.New(r.client, workflows.DocumentsQueue, fetchOptions)

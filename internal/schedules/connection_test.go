@@ -144,6 +144,9 @@ func (s *service) DescribeWorkflowExecution(ctx context.Context, in *workflowser
 	defer x.mu.Unlock()
 	res := &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{
 		Execution: &common.WorkflowExecution{WorkflowId: x.id}, Status: x.status}}
+	if x.inTask {
+		res.PendingWorkflowTask = new(workflow.PendingWorkflowTaskInfo)
+	}
 	for name, p := range x.pending {
 		shown := &workflow.PendingActivityInfo{ActivityId: name, Attempt: p.attempt, State: enums.PENDING_ACTIVITY_STATE_SCHEDULED}
 		if p.running {

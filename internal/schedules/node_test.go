@@ -130,7 +130,7 @@ func (n *node) run(x *execution, name string, part any, p *pending) (converter.E
 		env := suite.NewTestActivityEnvironment()
 		env.SetWorkerOptions(worker.Options{BackgroundActivityContext: n.ctx, Interceptors: []interceptor.WorkerInterceptor{
 			&infos{n: n, x: x, p: p}}})
-		for name, do := range map[string]any{export.DeliverName: n.activities.Deliver, export.HandBackName: n.activities.HandBack,
+		for name, do := range map[string]any{export.DeliverName: n.activities.Deliver, export.FirstName: n.activities.First, export.HandBackName: n.activities.HandBack,
 			export.FetchDocumentsName: n.activities.FetchDocuments, redelivery.RedeliverName: n.redeliveries.Redeliver} {
 			env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 		}

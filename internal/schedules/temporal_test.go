@@ -17,6 +17,7 @@ import (
 )
 
 const (
+	taskTime   = 10 * time.Second // of a worker for a task of a workflow, after which another has it
 	heartbeats = 10 * time.Second // after which a silent activity counts as dead
 	interval   = 30 * time.Second // before it runs again
 	safetyNet  = 5 * time.Minute
@@ -50,6 +51,7 @@ type execution struct {
 	status  enums.WorkflowExecutionStatus
 	result  []byte
 	pending map[string]*pending
+	inTask  bool // a worker has its task
 	done    chan struct{}
 }
 
@@ -209,12 +211,51 @@ func (s *server) export(x *execution) (res export.Result, err error) {
 	} else {
 		close(fetched)
 	}
+	if in.Local {
+		first, err := s.first(x, part)
+		if err != nil || first.Done {
+			return export.Result{Deliveries: first.Deliveries}, err
+		}
+	}
 	err = s.activity(x, export.DeliverName, part, in.DeliverTill.Add(safetyNet), &res.Deliveries)
 	if res.Cut = err != nil; res.Cut {
 		_ = s.activity(x, export.HandBackName, part, time.Now().Add(15*time.Minute), nil)
 	}
 	<-fetched
 	return res, nil
+}
+
+// first has a node do the first run in the first task of a workflow. One that dies is followed by another once the task's
+// time is over. What it answers is lost while the server is away; then the task is done again.
+func (s *server) first(x *execution, part export.Part) (first export.First, err error) {
+	x.set(&x.inTask, true)
+	defer x.set(&x.inTask, false)
+	for {
+		n, ok := s.worker(x.ctx)
+		if !ok {
+			return first, x.ctx.Err()
+		}
+		began := time.Now()
+		answer, err := n.run(x, export.FirstName, part, new(pending))
+		switch {
+		case err == nil && !s.isAway():
+			return first, answer.Get(&first)
+		case err != nil && !errors.Is(err, errDied):
+			s.w.note("the first run of %s: %v", x.id, err)
+			return first, nil
+		}
+		select {
+		case <-time.After(time.Until(began.Add(taskTime))):
+		case <-x.ctx.Done():
+			return first, x.ctx.Err()
+		}
+	}
+}
+
+func (x *execution) set(which *bool, to bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	*which = to
 }
 
 var errGivenUp = errors.New("the activity was given up")

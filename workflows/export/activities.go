@@ -33,6 +33,7 @@ type Activities struct {
 	Leave func(ctx context.Context, e *model.Export, workflow string) error
 
 	groups       atomic.Int64 // that are being delivered
+	firsts       atomic.Int64 // first runs under way
 	documentNews documentNews
 	runs         runs
 }
@@ -41,6 +42,7 @@ type Activities struct {
 func (a *Activities) Register(deliver, fetch worker.Registry) {
 	deliver.RegisterWorkflowWithOptions(Workflow, workflow.RegisterOptions{Name: WorkflowName})
 	deliver.RegisterActivityWithOptions(a.Deliver, activity.RegisterOptions{Name: DeliverName})
+	deliver.RegisterActivityWithOptions(a.First, activity.RegisterOptions{Name: FirstName})
 	deliver.RegisterActivityWithOptions(a.HandBack, activity.RegisterOptions{Name: HandBackName})
 	fetch.RegisterActivityWithOptions(a.FetchDocuments, activity.RegisterOptions{Name: FetchDocumentsName})
 }

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -23,6 +24,7 @@ const (
 // agenda does steps side by side, each when it is due: those that take long, or come again, keep no others waiting.
 type agenda[K comparable] struct {
 	now     func() time.Time
+	runs    time.Duration // for how long it begins steps; 0: agendaRuns
 	lingers time.Duration // for how long it waits for its next step by itself
 	// read returns what is open by what the store says, and when each is due; a zero time means now.
 	read func(context.Context) (map[K]time.Time, error)
@@ -73,7 +75,7 @@ func (g *agenda[K]) run(ctx context.Context) (next time.Time, err error) {
 	}()
 	var read time.Time
 	fresh := false
-	for last := g.now().Add(agendaRuns); ; {
+	for last := g.now().Add(cmp.Or(g.runs, agendaRuns)); ; {
 		now := g.now()
 		if now.Sub(read) >= agendaReads {
 			if err := g.refresh(ctx); err != nil {

@@ -84,12 +84,18 @@ func (b *fixture) declare(tenant, name, url string, inFlight int) {
 func (b *fixture) work(slots int) *export.Dispatcher {
 	b.t.Helper()
 	_, c := temporaltest.New(b.t)
-	w := worker.New(c, workflows.DeliverQueue, worker.Options{MaxConcurrentActivityExecutionSize: slots})
 	b.Client = c
-	b.Register(w, worker.New(c, workflows.DocumentsQueue, worker.Options{}))
-	require.NoError(b.t, w.Start())
-	b.t.Cleanup(w.Stop)
+	b.t.Cleanup(b.worker(b.Activities, worker.Options{MaxConcurrentActivityExecutionSize: slots, BuildID: export.BuildID}))
 	return b.run(c, false)
+}
+
+// worker starts a worker that runs the workflow and the activities of a node.
+func (b *fixture) worker(a *export.Activities, o worker.Options) (stop func()) {
+	b.t.Helper()
+	w := worker.New(b.Client, workflows.DeliverQueue, o)
+	a.Register(w, worker.New(b.Client, workflows.DocumentsQueue, worker.Options{}))
+	require.NoError(b.t, w.Start())
+	return w.Stop
 }
 
 // A tenant whose partners answer slowly, be it one that may have a thousand attempts under way or twenty with a few each, keeps half of

@@ -53,14 +53,12 @@ func (a *Activities) Deliver(ctx context.Context, part Part) ([]DeliverResult, e
 		a.Log.Warn("the retry interval of a delivery stays short: should this gateway lose Temporal, an export may be sent twice",
 			zap.Error(err))
 	}
-	now := a.Now()
-	r := delivering{a: a, part: part, many: len(part.Exports) > 1, began: now, patience: delivery.Patience,
-		look:    min(max(now.Sub(part.Began), time.Second), time.Minute), // after as long as it waited before
-		members: map[delivery.ID]delivery.Member{}, stepped: map[delivery.ID]time.Time{}, waits: map[delivery.ID]delivery.State{}}
+	r := a.delivering(part)
+	r.look = min(max(r.began.Sub(part.Began), time.Second), time.Minute) // after as long as it waited before
 	wake, forget := a.documentNews.listen(part.Exports)
 	defer forget()
-	steps := agenda[delivery.ID]{now: a.Now, read: r.refresh, compare: delivery.ID.Earlier, lane: r.lane, step: r.step,
-		wake: wake, woken: func(of delivery.ID, export int64) bool { return of.Export == export }}
+	steps := r.agenda()
+	steps.wake, steps.woken = wake, func(of delivery.ID, export int64) bool { return of.Export == export }
 	if r.many { // it takes one place of the worker for all
 		a.groups.Add(1)
 		defer a.groups.Add(-1)
@@ -87,11 +85,12 @@ func (a *Activities) Deliver(ctx context.Context, part Part) ([]DeliverResult, e
 // errNotHere says that the exports, or the round, of a workflow are in another database.
 var errNotHere = fmt.Errorf("exports of a workflow: %w", store.ErrNotFound)
 
-// delivering is one run of Deliver.
+// delivering is one run of Deliver, or of First.
 type delivering struct {
 	a        *Activities
 	part     Part
 	many     bool
+	first    bool          // a run of First
 	began    time.Time     // when this run did
 	patience time.Duration // for a place at an integration
 	look     time.Duration // how often a delivery looks for its documents
@@ -103,6 +102,16 @@ type delivering struct {
 	waits   map[delivery.ID]delivery.State // as the last step of this run said
 	open    []*model.Delivery
 	results []DeliverResult
+}
+
+func (a *Activities) delivering(part Part) *delivering {
+	return &delivering{a: a, part: part, many: len(part.Exports) > 1, began: a.Now(), patience: delivery.Patience,
+		members: map[delivery.ID]delivery.Member{}, stepped: map[delivery.ID]time.Time{}, waits: map[delivery.ID]delivery.State{}}
+}
+
+// agenda has the steps of the deliveries.
+func (r *delivering) agenda() agenda[delivery.ID] {
+	return agenda[delivery.ID]{now: r.a.Now, read: r.refresh, compare: delivery.ID.Earlier, lane: r.lane, step: r.step}
 }
 
 // refresh reads the deliveries that are open, and the results of the others.
@@ -285,7 +294,11 @@ func (r *delivering) deliver(ctx context.Context, of delivery.ID) (delivery.Stat
 			return r.a.WaitFor("documents_missing", min(left, r.look)), nil
 		}
 	}
-	if i, ok := r.integration(of); ok && r.many {
+	i, ok := r.integration(of)
+	if alone := r.began.Add(firstAlone); r.first && (!ok || !r.a.Prompt(i)) && r.a.Now().Before(alone) {
+		return delivery.State{Class: "not_prompt", Due: alone}, nil
+	}
+	if ok && r.many && !r.first {
 		// The agenda then begins nothing any more, and those to other integrations stand still until this one is through.
 		leave, ok := r.a.Queue(ctx, i, agendaRuns-r.a.Now().Sub(r.began))
 		if !ok {

@@ -93,7 +93,7 @@ func TestManyThatWaitAreStartedAsAGroup(t *testing.T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	require.Equal(t, map[string]export.Input{id: {Version: export.InputVersion, Exports: ids, DocumentsTill: noon.Add(model.DocumentWindow),
-		DeliverTill: noon.Add(model.DeliveryWindow)}}, g.started)
+		DeliverTill: noon.Add(model.DeliveryWindow), Local: true}}, g.started)
 }
 
 // A crash, or Temporal, comes between the making of a group and its start: it is started with the members that it was

@@ -101,6 +101,8 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 				}
 			}
 			switch err := r.hurry(ctx, e, last); {
+			case errors.Is(err, workflows.ErrTaskUnderWay) && held == "" && !last.Parked: // it reads what was asked for
+				res.Hurried = append(res.Hurried, name)
 			case errors.Is(err, workflows.ErrNotRunning) && (!last.Parked || held == ""),
 				errors.Is(err, workflows.ErrNoActivity) && last.Outcome == model.Retrying:
 				res.Started, gone = append(res.Started, name), append(gone, last)

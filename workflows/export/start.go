@@ -249,8 +249,9 @@ func (d *Dispatcher) execute(ctx context.Context, exports []*model.Export, to []
 }
 
 func input(exports []*model.Export, to []string, documents time.Duration) Input {
-	in := Input{Version: InputVersion, Round: exports[0].Round, To: to, Wait: documents}
+	in := Input{Version: InputVersion, Round: exports[0].Round, To: to, Wait: documents, Local: true}
 	for _, e := range exports {
+		in.Local = in.Local && e.Round == 0 && e.Attachments == 0 && !e.Quarantined
 		in.Exports = append(in.Exports, e.ID)
 		in.Documents = in.Documents || fetches(e)
 		in.DocumentsTill, in.DeliverTill = wait.Later(in.DocumentsTill, e.DocumentsTill), wait.Later(in.DeliverTill, e.DeliverTill)

@@ -67,7 +67,7 @@ func TestWhatAWorkflowIsStartedWith(t *testing.T) {
 			e := b.take("u-1", body, c.change)
 			s := b.startOf(true)
 			require.Equal(t, export.Input{Version: export.InputVersion, Exports: []int64{e.ID}, Documents: c.documents, DocumentsTill: noon.Add(model.DocumentWindow),
-				DeliverTill: noon.Add(c.till), To: []string{"hris"}, Wait: c.wait, Attributes: true}, s.input)
+				DeliverTill: noon.Add(c.till), To: []string{"hris"}, Wait: c.wait, Attributes: true, Local: name == "nothing"}, s.input)
 			require.Equal(t, client.StartWorkflowOptions{ID: "export/acme/u-1", TaskQueue: "hiregate-deliver",
 				WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE, WorkflowExecutionErrorWhenAlreadyStarted: true,
 				EnableEagerStart: true, StaticSummary: "CANDIDATE-EXPORT of acme",

@@ -25,6 +25,7 @@ const (
 	WorkflowName       = "export"
 	FetchDocumentsName = "fetch-documents"
 	DeliverName        = "deliver"
+	FirstName          = "first"
 	HandBackName       = "hand-back"
 )
 
@@ -58,6 +59,7 @@ type Input struct {
 	DocumentsTill time.Time     `json:"documentsTill"`        // the last end of a member
 	DeliverTill   time.Time     `json:"deliverTill"`          // the last end of a member
 	Attributes    bool          `json:"attributes,omitempty"` // the search attributes are registered
+	Local         bool          `json:"local,omitempty"`      // the first run is a local activity; those of older inputs are none
 }
 
 // Part is the input of all activities.
@@ -136,14 +138,20 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 			await(ctx, documents, in.Wait)
 		}
 	}
-	options := activityOptions(ctx, DeliverName, workflows.DeliverQueue, in.DeliverTill)
-	if len(in.To) > 0 { // a single export
-		options.Summary = "to " + strings.Join(in.To, ", ")
-	}
 	var res Result
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), DeliverName, part).Get(ctx, &res.Deliveries)
-	if res.Cut = err != nil; res.Cut {
-		handBack(ctx, part)
+	first := First{}
+	if in.Local && startsLocally(ctx) {
+		first = runFirst(ctx, part)
+	}
+	if res.Deliveries = first.Deliveries; !first.Done {
+		options := activityOptions(ctx, DeliverName, workflows.DeliverQueue, in.DeliverTill)
+		if len(in.To) > 0 { // a single export
+			options.Summary = "to " + strings.Join(in.To, ", ")
+		}
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), DeliverName, part).Get(ctx, &res.Deliveries)
+		if res.Cut = err != nil; res.Cut {
+			handBack(ctx, part)
+		}
 	}
 	if documents != nil {
 		// The only failure is that of the safety net. The deliveries have ended, and the store knows which documents
@@ -160,6 +168,26 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 		}
 	}
 	return res, nil
+}
+
+// startsLocally reports whether the worker that began the workflow knows First. One of an earlier version, that runs beside
+// this one, began with Deliver.
+func startsLocally(ctx workflow.Context) bool {
+	by := workflow.GetInfo(ctx).GetCurrentBuildID()
+	return by == BuildID || by == "" // empty: in a test
+}
+
+// runFirst does the first run in the workflow's first task. The task has ten seconds: a longer run reports that it goes on,
+// and one of a worker that died is done again by another.
+func runFirst(ctx workflow.Context, part Part) (first First) {
+	options := workflow.LocalActivityOptions{ScheduleToCloseTimeout: 2 * agendaRuns,
+		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}}
+	local := workflow.WithLocalActivityOptions(ctx, options)
+	if err := workflow.ExecuteLocalActivity(local, FirstName, part).Get(ctx, &first); err != nil {
+		workflow.GetLogger(ctx).Warn("the first run ended without a result")
+		return First{}
+	}
+	return first
 }
 
 // handBack has deliveries that Temporal gave up go on in another workflow. Where that fails as well, the gateway finds
