@@ -24,7 +24,7 @@ import (
 // send makes one attempt. Every attempt of an export at an integration sends the same bytes and the same UUID.
 func (a *Attempter) send(ctx context.Context, c *config.Config, e *model.Export, i *model.Integration,
 	mode model.DocumentMode, byFormer bool) (webhook.Answer, error) {
-	if err := a.Store.LoadBody(ctx, e); err != nil {
+	if err := a.Store.LoadBody(context.WithoutCancel(ctx), e); err != nil {
 		return webhook.Answer{}, fmt.Errorf("loading the body: %w", err)
 	}
 	body, err := a.Archive.OutgoingBody(ctx, e, mode)

@@ -127,7 +127,7 @@ func (a *Attempter) step(ctx context.Context, e *model.Export, d *model.Delivery
 		}
 		return a.hold(e, d, UnknownReason(d.Integration)), nil // another node may know it already, or still
 	}
-	status, err := a.Store.IntegrationStatus(ctx, i)
+	status, err := a.Store.IntegrationStatus(context.WithoutCancel(ctx), i)
 	if err != nil {
 		return State{}, err
 	}

@@ -149,11 +149,12 @@ func (r *delivering) refresh(ctx context.Context) (map[delivery.ID]time.Time, er
 
 // list reads the deliveries of the round. Those that a gateway of an earlier version did not insert it inserts.
 func (r *delivering) list(ctx context.Context) (members []delivery.Member, err error) {
-	exports, err := r.a.Store.ExportsByID(ctx, r.part.Exports)
+	reading := context.WithoutCancel(ctx)
+	exports, err := r.a.Store.ExportsByID(reading, r.part.Exports)
 	if err != nil {
 		return nil, err
 	}
-	deliveries, err := r.a.Store.ListDeliveriesOf(ctx, r.part.Exports)
+	deliveries, err := r.a.Store.ListDeliveriesOf(reading, r.part.Exports)
 	if err != nil {
 		return nil, err
 	}
