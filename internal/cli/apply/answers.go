@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hiregate/hiregate/internal/applyclient"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
 )
@@ -26,7 +26,7 @@ const maxAnswersFile = 64 << 20 // bytes; a file may be in it, encoded
 
 // readAnswers reads a file of answers: an object by question id, for which it calls ask, or an application. source is
 // nil if the file has none.
-func readAnswers(in io.Reader, name string, ask func() ([]asked, error)) (all []givenAnswer, source *string,
+func readAnswers(in io.Reader, name string, ask func() ([]applyclient.Question, error)) (all []givenAnswer, source *string,
 	err error) {
 	raw, err := terminal.ReadInput(in, name, maxAnswersFile)
 	if err != nil {
@@ -68,7 +68,7 @@ func readAnswers(in io.Reader, name string, ask func() ([]asked, error)) (all []
 }
 
 // byQuestion makes answers of values by question id: in the order of the questions, with unknown ones last.
-func byQuestion(values map[string]json.RawMessage, questions []asked) (all []givenAnswer, err error) {
+func byQuestion(values map[string]json.RawMessage, questions []applyclient.Question) (all []givenAnswer, err error) {
 	for _, q := range questions {
 		raw, ok := values[q.ID]
 		if !ok {
@@ -120,32 +120,12 @@ func answerOf(id string, raw json.RawMessage) (givenAnswer, error) {
 	return a, nil
 }
 
-// answerFileError is about a file that can't be sent.
-type answerFileError struct{ error }
-
-func (e *answerFileError) Unwrap() error { return e.error }
-
 // applicationBody is the body of an application. Its files are read and encoded while it is sent.
-func applicationBody(job, source string, answers []givenAnswer) (content, error) {
-	type part struct {
-		text string
-		file string // after the text
-		size int64
-	}
-	quoted := func(s string) string {
-		raw, _ := json.Marshal(s) // a string always can be
-		return string(raw)
-	}
-	text := `{"jobBoardCode":` + quoted(job) + `,"source":` + quoted(source) + `,"answers":[`
-	var parts []part
-	var size int64
+func applicationBody(job, source string, answers []givenAnswer) (applyclient.Body, error) {
+	all := make([]applyclient.Answer, len(answers))
 	for n, a := range answers {
-		if n > 0 {
-			text += ","
-		}
-		text += `{"questionId":` + quoted(a.QuestionID) + `,"value":`
+		all[n] = applyclient.Answer{QuestionID: a.QuestionID, Value: a.Value}
 		if a.File == "" {
-			text += quoted(a.Value) + "}"
 			continue
 		}
 		about, err := os.Stat(a.File)
@@ -153,45 +133,10 @@ func applicationBody(job, source string, answers []givenAnswer) (content, error)
 			err = errors.New("it is not a file")
 		}
 		if err != nil {
-			return content{}, &answerFileError{fmt.Errorf("the answer to %s is the file %s, which can't be sent: %w",
-				terminal.Printable(a.QuestionID), terminal.Printable(a.File), terminal.Cause(err))}
+			return applyclient.Body{}, fmt.Errorf("the answer to %s is the file %s, which can't be sent: %w",
+				terminal.Printable(a.QuestionID), terminal.Printable(a.File), terminal.Cause(err))
 		}
-		parts = append(parts, part{text + `"`, a.File, about.Size()})
-		size += int64(len(text)) + 1 + int64(base64.StdEncoding.EncodedLen(int(about.Size())))
-		text = `"}`
+		all[n].File = &applyclient.File{Size: about.Size(), Open: func() (io.ReadCloser, error) { return os.Open(a.File) }}
 	}
-	text += "]}"
-	size += int64(len(text))
-	write := func(w io.Writer) error {
-		for _, p := range parts {
-			if _, err := io.WriteString(w, p.text); err != nil {
-				return err
-			}
-			if err := encodeFile(w, p.file, p.size); err != nil {
-				return err
-			}
-		}
-		_, err := io.WriteString(w, text)
-		return err
-	}
-	return content{size: size, new: func() io.ReadCloser {
-		r, w := io.Pipe()
-		go func() { w.CloseWithError(write(w)) }() // ends at the latest when the reader is closed
-		return r
-	}}, nil
-}
-
-// encodeFile writes a file of a known size as base64.
-func encodeFile(w io.Writer, name string, size int64) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return &answerFileError{fmt.Errorf("reading %s: %w", terminal.Printable(name), terminal.Cause(err))}
-	}
-	defer f.Close()
-	encoder := base64.NewEncoder(base64.StdEncoding, w)
-	n, err := io.Copy(encoder, io.LimitReader(f, size))
-	if err == nil && n != size {
-		return &answerFileError{fmt.Errorf("%s became shorter while it was sent: apply again", terminal.Printable(name))}
-	}
-	return errors.Join(err, encoder.Close())
+	return applyclient.Application(job, source, all), nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/hiregate/hiregate/internal/applyclient"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/webhook"
@@ -42,7 +43,7 @@ questions. Answers that are not valid are asked again, with what is wrong with t
 where the answer to a File question is the file's path, beside the JSON file unless it is absolute, and that to a Checkbox question
 may be an array; or an application as the contract has it, {"source": …, "answers": [{"questionId": …, "value": …}]}, in which
 "file" with a path may stand for "value". Files are encoded while they are sent. An application is sent as it is, without asking
-what the job asks: under its --idempotency-key it can be sent again for a day, also when the job is closed by then.
+what the job asks: under its --idempotency-key it can be sent again for 15 days, also when the job is closed by then.
 
 The password is read from --password-file, the environment variable ` + passwordVariable + `, or the terminal. The token is kept in your
 cache folder, readable only by you, and renewed when the API answers 401. Each application carries an Idempotency-Key, and is
@@ -104,7 +105,7 @@ func (f *flags) run(ctx context.Context, cmd *cobra.Command) error {
 	}
 	c := newClient(strings.TrimRight(target.String(), "/"), f.user,
 		func() (string, error) { return f.password(ctx, cmd) }, cmd.ErrOrStderr())
-	defer c.close()
+	defer c.Close()
 	if f.answers != "" && !f.questions {
 		return f.file(ctx, cmd, c)
 	}
@@ -120,7 +121,7 @@ func (f *flags) run(ctx context.Context, cmd *cobra.Command) error {
 
 // file sends the answers of a file.
 func (f *flags) file(ctx context.Context, cmd *cobra.Command, c *client) error {
-	all, source, err := readAnswers(cmd.InOrStdin(), f.answers, func() ([]asked, error) { return c.questions(ctx, f.job) })
+	all, source, err := readAnswers(cmd.InOrStdin(), f.answers, func() ([]applyclient.Question, error) { return c.questions(ctx, f.job) })
 	if err != nil {
 		return err
 	}
@@ -138,10 +139,10 @@ func (f *flags) file(ctx context.Context, cmd *cobra.Command, c *client) error {
 }
 
 // form asks the questions, and those again whose answers are not valid.
-func (f *flags) form(ctx context.Context, cmd *cobra.Command, c *client, questions []asked) error {
+func (f *flags) form(ctx context.Context, cmd *cobra.Command, c *client, questions []applyclient.Question) error {
 	form := newForm(cmd.InOrStdin(), cmd.ErrOrStderr(),
 		func(group string) (*legalText, error) { return c.legalText(ctx, group) })
-	var items []invalidItem
+	var items []applyclient.Item
 	for {
 		if err := form.ask(ctx, questions, items); err != nil {
 			return err
@@ -162,7 +163,7 @@ func (f *flags) form(ctx context.Context, cmd *cobra.Command, c *client, questio
 
 // submit sends an application, and prints its id; otherwise it returns what is not valid.
 func (f *flags) submit(ctx context.Context, cmd *cobra.Command, c *client, source string,
-	answers []givenAnswer) ([]invalidItem, error) {
+	answers []givenAnswer) ([]applyclient.Item, error) {
 	key := cmp.Or(f.key, uuid.NewString())
 	id, items, err := c.apply(ctx, f.job, source, answers, key)
 	if err != nil || len(items) > 0 {
@@ -177,7 +178,7 @@ func (f *flags) submit(ctx context.Context, cmd *cobra.Command, c *client, sourc
 }
 
 // show prints what a job asks.
-func (f *flags) show(cmd *cobra.Command, questions []asked) error {
+func (f *flags) show(cmd *cobra.Command, questions []applyclient.Question) error {
 	if f.json {
 		return terminal.WriteJSONLines(cmd.OutOrStdout(), questions)
 	}
@@ -200,7 +201,7 @@ func (f *flags) show(cmd *cobra.Command, questions []asked) error {
 }
 
 // showItems prints what is not valid, by question.
-func (f *flags) showItems(cmd *cobra.Command, items []invalidItem) error {
+func (f *flags) showItems(cmd *cobra.Command, items []applyclient.Item) error {
 	if f.json {
 		return terminal.WriteJSONLines(cmd.OutOrStdout(), items)
 	}

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -17,26 +16,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/applyclient"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/model"
 )
-
-// asked is a question as the Apply API shows it (contract, "Question").
-type asked struct {
-	ID         string       `json:"id"`
-	Format     model.Format `json:"format"`
-	IsRequired bool         `json:"isRequired"`
-	Label      string       `json:"label"`
-	Options    []string     `json:"options"`
-	MaxLength  *int         `json:"maxLength"`
-	Group      *string      `json:"group"`
-}
-
-// invalidItem says what is wrong with an answer (contract, "Validation item").
-type invalidItem struct {
-	QuestionID string   `json:"questionId"`
-	Messages   []string `json:"messages"`
-}
 
 // legalText is the text of a compliance group.
 type legalText struct {
@@ -50,175 +32,90 @@ const (
 	attempts   = 5
 	firstGap   = time.Second      // before the second attempt; it doubles
 	maxGap     = 30 * time.Second // a longer Retry-After is for the person to wait
-	maxAnswer  = 16 << 20         // bytes
 )
 
-// client is a user of an Apply API.
+// client is a user of an Apply API at the command line.
 type client struct {
-	base, user string
-	password   func() (string, error)
-	log        io.Writer
-	transport  *http.Transport
-	client     *http.Client
-	token      string
+	*applyclient.Client
+	base string
+	log  io.Writer
 }
 
 func newClient(base, user string, password func() (string, error), log io.Writer) *client {
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: answerTime,
-		ExpectContinueTimeout: time.Second}
-	c := &client{base: base, user: user, password: password, log: log, transport: transport}
-	c.client = &http.Client{Transport: transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	if raw, err := os.ReadFile(c.cache()); err == nil {
-		c.token = strings.TrimSpace(string(raw))
-	}
-	return c
+	c := applyclient.New(base, user, &http.Client{Transport: &http.Transport{ResponseHeaderTimeout: answerTime,
+		ExpectContinueTimeout: time.Second}})
+	c.Password, c.Tokens = password, tokenFile(cacheFile(base, user))
+	return &client{c, base, log}
 }
 
-func (c *client) close() { c.transport.CloseIdleConnections() }
-
-// cache is the file of the token: one for each address and user. Empty: there is no cache folder.
-func (c *client) cache() string {
+// cacheFile is the file of the token: one for each address and user. Empty: there is no cache folder.
+func cacheFile(base, user string) string {
 	folder, err := os.UserCacheDir()
 	if err != nil {
 		return ""
 	}
 	return filepath.Join(folder, "hiregate", "apply",
-		fmt.Sprintf("%x.token", sha256.Sum256([]byte(c.base+"\x00"+strings.ToLower(c.user)))))
+		fmt.Sprintf("%x.token", sha256.Sum256([]byte(base+"\x00"+strings.ToLower(user)))))
 }
 
-// store writes the token into the cache. If that fails, the next command signs in again.
-func (c *client) store() {
-	if name := c.cache(); name != "" && os.MkdirAll(filepath.Dir(name), 0o700) == nil {
-		_ = terminal.WriteFile(name, c.token+"\n")
-	}
-}
+// tokenFile implements applyclient.Tokens with a file. If that can't be written, the next request signs in again.
+type tokenFile string
 
-// authenticate gets a token for the password.
-func (c *client) authenticate(ctx context.Context) error {
-	password, err := c.password()
+func (name tokenFile) Token(context.Context) (string, error) {
+	raw, err := os.ReadFile(string(name))
 	if err != nil {
-		return err
+		return "", nil
 	}
-	raw, err := json.Marshal(map[string]string{"userName": c.user, "password": password})
-	if err != nil {
-		return err
-	}
-	a, err := c.send(ctx, http.MethodPost, "/v2/authentication",
-		content{new: func() io.ReadCloser { return io.NopCloser(bytes.NewReader(raw)) }, size: int64(len(raw))}, nil)
-	if err != nil {
-		return err
-	}
-	if a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed { // an Apply API has this address
-		return c.elsewhere()
-	}
-	if a.status != http.StatusOK {
-		return a.sentence("signing in at " + c.base)
-	}
-	var got struct{ Token string }
-	if err := json.Unmarshal(a.body, &got); err != nil || got.Token == "" {
-		return c.elsewhere()
-	}
-	c.token = got.Token
-	c.store()
-	return nil
+	return strings.TrimSpace(string(raw)), nil
 }
 
-// content is a body that can be sent more than once.
-type content struct {
-	new  func() io.ReadCloser // nil: none
-	size int64
-}
-
-// reply is an answer of the Apply API.
-type reply struct {
-	status int
-	header http.Header
-	body   []byte
-	later  bool // an earlier try had no answer that counts
+func (name tokenFile) Renew(ctx context.Context, _ string,
+	signIn func(context.Context) (string, error)) (string, error) {
+	token, err := signIn(ctx)
+	if err == nil && name != "" && os.MkdirAll(filepath.Dir(string(name)), 0o700) == nil {
+		_ = terminal.WriteFile(string(name), token+"\n")
+	}
+	return token, err
 }
 
 // sentence makes an error of an answer.
-func (a *reply) sentence(doing string) error {
-	var said struct{ Message string }
-	_ = json.Unmarshal(a.body, &said) // something else than an Apply API may answer anything
-	text := terminal.StatusText(a.status)
-	if said.Message != "" {
-		text = fmt.Sprintf("%d, %s", a.status, terminal.Printable(said.Message))
+func sentence(doing string, a *applyclient.Reply) error {
+	text := terminal.StatusText(a.Status)
+	if said, _ := a.Problem(); said.Message != nil && *said.Message != "" {
+		text = fmt.Sprintf("%d, %s", a.Status, terminal.Printable(*said.Message))
 	}
-	if wait := a.header.Get("Retry-After"); wait != "" {
+	if wait := a.Header.Get("Retry-After"); wait != "" {
 		text += " (Retry-After: " + terminal.Printable(wait) + " s)"
 	}
 	return fmt.Errorf("%s: the answer was %s", doing, text)
 }
 
-func (c *client) send(ctx context.Context, method, path string, body content, header http.Header) (*reply, error) {
-	var in io.Reader
-	if body.new != nil {
-		stream := body.new()
-		defer stream.Close()
-		in = stream
-	}
-	r, err := http.NewRequestWithContext(ctx, method, c.base+path, in)
-	if err != nil {
-		return nil, fmt.Errorf("asking %s: %w", c.base, terminal.Cause(err))
-	}
-	for name, values := range header {
-		r.Header[name] = values
-	}
-	r.Header.Set("Accept", "application/json")
-	if in != nil {
-		r.ContentLength = body.size
-		r.Header.Set("Content-Type", "application/json")
-	}
-	answer, err := terminal.Exchange(c.client, r)
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-	return &reply{status: answer.StatusCode, header: answer.Header, body: raw}, err
-}
-
-// ask is send with a token, which is renewed when the answer is 401. It repeats requests that broke off, or whose
-// answer asks for that: use it only for requests that may be repeated.
-func (c *client) ask(ctx context.Context, method, path string, body content, header http.Header) (*reply, error) {
-	renewed, later := false, false
+// insistently makes a request that may be repeated, again when it broke off or the answer asks for that. later reports
+// that an earlier try had no answer that counts.
+func (c *client) insistently(ctx context.Context,
+	request func() (*applyclient.Reply, error)) (a *applyclient.Reply, later bool, err error) {
 	for attempt, gap := 1, firstGap; ; attempt++ {
-		if c.token == "" {
-			renewed = true
-			if err := c.authenticate(ctx); err != nil {
-				return nil, c.unreached(ctx, err)
-			}
-		}
-		h := http.Header{"Authorization": {"Bearer " + c.token}}
-		for name, values := range header {
-			h[name] = values
-		}
-		a, err := c.send(ctx, method, path, body, h)
-		if err == nil {
-			a.later = later
-		}
-		var bad *answerFileError
+		a, err := request()
+		var file *applyclient.FileError
+		var signIn *applyclient.SignInError
 		switch {
-		case errors.As(err, &bad):
-			return nil, bad
-		case err == nil && a.status == http.StatusUnauthorized && !renewed:
-			c.token = ""
-			continue
+		case errors.As(err, &file):
+			return nil, later, fileError(file)
+		case errors.As(err, &signIn):
+			return nil, later, c.notSignedIn(ctx, signIn)
 		case err == nil && !again(a):
-			return a, nil
+			return a, later, nil
 		case ctx.Err() != nil, attempt == attempts:
-			return a, c.unreached(ctx, err)
+			return a, later, c.unreached(ctx, err)
 		}
-		later = later || err != nil || a.status != http.StatusTooManyRequests
+		later = later || err != nil || a.Status != http.StatusTooManyRequests
 		wait := gap
 		if err == nil {
-			if n, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil {
+			if n, err := strconv.Atoi(a.Header.Get("Retry-After")); err == nil {
 				wait = time.Duration(n) * time.Second
 			}
 			if wait > maxGap {
-				return a, nil
+				return a, later, nil
 			}
 		}
 		fmt.Fprintf(c.log, "no answer that counts: sent again in %s\n", terminal.FormatDuration(wait))
@@ -230,11 +127,30 @@ func (c *client) ask(ctx context.Context, method, path string, body content, hea
 	}
 }
 
+// fileError says which file can't be sent.
+func fileError(of *applyclient.FileError) error {
+	return &applyclient.FileError{QuestionID: terminal.Printable(of.QuestionID),
+		Err: fmt.Errorf("%w: apply again", terminal.Cause(of.Err))}
+}
+
+// notSignedIn says why there is no token. An Apply API has the address of SignIn.
+func (c *client) notSignedIn(ctx context.Context, e *applyclient.SignInError) error {
+	a := e.Reply
+	if a == nil {
+		return c.unreached(ctx, e.Err)
+	}
+	switch a.Status {
+	case http.StatusOK, http.StatusNotFound, http.StatusMethodNotAllowed:
+		return c.elsewhere()
+	}
+	return sentence("signing in at "+c.base, a)
+}
+
 // again reports whether an answer asks for another try.
-func again(a *reply) bool {
-	return a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable ||
-		a.status == http.StatusBadGateway ||
-		a.status == http.StatusConflict && a.header.Get("Retry-After") != ""
+func again(a *applyclient.Reply) bool {
+	return a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable ||
+		a.Status == http.StatusBadGateway ||
+		a.Status == http.StatusConflict && a.Header.Get("Retry-After") != ""
 }
 
 func (c *client) unreached(ctx context.Context, err error) error {
@@ -262,60 +178,64 @@ func (c *client) elsewhere() error {
 }
 
 // questions reads what a job asks.
-func (c *client) questions(ctx context.Context, job string) (all []asked, err error) {
-	err = c.get(ctx, "/v2/job/"+terminal.PathSegment(job)+"/question", "reading what "+terminal.Printable(job)+" asks",
-		&all)
-	return all, err
-}
-
-// legalText reads the text of a compliance group, which is public.
-func (c *client) legalText(ctx context.Context, group string) (*legalText, error) {
-	t := new(legalText)
-	return t, c.get(ctx, "/compliance/"+terminal.PathSegment(group), "reading the text of "+terminal.Printable(group), t)
-}
-
-func (c *client) get(ctx context.Context, path, doing string, into any) error {
-	a, err := c.ask(ctx, http.MethodGet, path, content{}, nil)
+func (c *client) questions(ctx context.Context, job string) (all []applyclient.Question, err error) {
+	doing := "reading what " + terminal.Printable(job) + " asks"
+	a, err := c.get(ctx, applyclient.QuestionsPath(job), doing)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if a.status != http.StatusOK {
-		return a.sentence(doing)
+	if all, err = a.Questions(); err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
-	if err := json.Unmarshal(a.body, into); err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
+	return all, nil
+}
+
+// legalText reads the text of a compliance group.
+func (c *client) legalText(ctx context.Context, group string) (*legalText, error) {
+	doing := "reading the text of " + terminal.Printable(group)
+	a, err := c.get(ctx, applyclient.CompliancePath(group), doing)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	t := new(legalText)
+	if err := json.Unmarshal(a.Body, t); err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	return t, nil
+}
+
+func (c *client) get(ctx context.Context, path, doing string) (*applyclient.Reply, error) {
+	a, _, err := c.insistently(ctx, func() (*applyclient.Reply, error) {
+		return c.Do(ctx, http.MethodGet, path, applyclient.Body{}, nil)
+	})
+	if err == nil && a.Status != http.StatusOK {
+		err = sentence(doing, a)
+	}
+	return a, err
 }
 
 // apply sends an application with an Idempotency-Key. It returns the application's id, or what is not valid.
 func (c *client) apply(ctx context.Context, job, source string, answers []givenAnswer,
-	key string) (id string, items []invalidItem, err error) {
+	key string) (id string, items []applyclient.Item, err error) {
 	body, err := applicationBody(job, source, answers)
 	if err != nil {
 		return "", nil, err
 	}
-	header := http.Header{"Idempotency-Key": {key}}
-	if body.size > 1<<20 {
-		header.Set("Expect", "100-continue") // a refusal then comes before the files are sent
-	}
-	a, err := c.ask(ctx, http.MethodPost, "/v2/application", body, header)
-	var bad *answerFileError
+	a, later, err := c.insistently(ctx, func() (*applyclient.Reply, error) { return c.Apply(ctx, body, key) })
 	switch {
-	case errors.As(err, &bad):
-		return "", nil, bad
+	case errors.As(err, new(*applyclient.FileError)):
+		return "", nil, err
 	case err != nil:
 		return "", nil, unknown(err, key)
-	case a.status == http.StatusNoContent:
-		return a.header.Get("X-Application-Id"), nil, nil
+	case a.Verdict() == applyclient.Delivered, a.Verdict() == applyclient.Deviating:
+		return a.Header.Get("X-Application-Id"), nil, nil
 	}
-	var said struct{ Errors []invalidItem }
-	if a.status == http.StatusBadRequest && json.Unmarshal(a.body, &said) == nil && len(said.Errors) > 0 {
+	if said, ok := a.Problem(); ok && a.Status == http.StatusBadRequest && len(said.Errors) > 0 {
 		return "", said.Errors, nil
 	}
-	err = a.sentence("applying for " + terminal.Printable(job))
-	if a.status >= http.StatusInternalServerError || a.status == http.StatusConflict ||
-		a.status == http.StatusTooManyRequests && a.later {
+	err = sentence("applying for "+terminal.Printable(job), a)
+	if a.Status >= http.StatusInternalServerError || a.Status == http.StatusConflict ||
+		a.Status == http.StatusTooManyRequests && later {
 		err = unknown(err, key)
 	}
 	return "", nil, err

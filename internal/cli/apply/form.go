@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hiregate/hiregate/internal/applyclient"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
 )
@@ -31,13 +32,13 @@ func newForm(in io.Reader, out io.Writer, text func(group string) (*legalText, e
 var errFormEnded = errors.New("the form ended before all questions were answered: nothing was sent")
 
 // ask asks all questions; or again those that items name, with what is wrong.
-func (f *form) ask(ctx context.Context, questions []asked, items []invalidItem) error {
+func (f *form) ask(ctx context.Context, questions []applyclient.Question, items []applyclient.Item) error {
 	if items == nil {
 		fmt.Fprintln(f.out, "Answers to questions with a * are required.")
 	}
 	for n := range questions {
 		q := &questions[n]
-		at := slices.IndexFunc(items, func(i invalidItem) bool { return i.QuestionID == q.ID })
+		at := slices.IndexFunc(items, func(i applyclient.Item) bool { return i.QuestionID == q.ID })
 		if items != nil && at < 0 {
 			continue
 		}
@@ -60,12 +61,12 @@ func (f *form) ask(ctx context.Context, questions []asked, items []invalidItem) 
 }
 
 // has reports whether all items are about questions that were asked.
-func (f *form) has(items []invalidItem) bool {
-	return !slices.ContainsFunc(items, func(i invalidItem) bool { _, ok := f.given[i.QuestionID]; return !ok })
+func (f *form) has(items []applyclient.Item) bool {
+	return !slices.ContainsFunc(items, func(i applyclient.Item) bool { _, ok := f.given[i.QuestionID]; return !ok })
 }
 
 // answers returns the given answers, in the order of the questions.
-func (f *form) answers(questions []asked) (all []givenAnswer) {
+func (f *form) answers(questions []applyclient.Question) (all []givenAnswer) {
 	for _, q := range questions {
 		if a := f.given[q.ID]; a.Value != "" || a.File != "" {
 			all = append(all, a)
@@ -75,7 +76,7 @@ func (f *form) answers(questions []asked) (all []givenAnswer) {
 }
 
 // introduce prints the text of a compliance group, once, before its first question.
-func (f *form) introduce(q *asked) error {
+func (f *form) introduce(q *applyclient.Question) error {
 	if q.Group == nil || f.shown[*q.Group] {
 		return nil
 	}
@@ -92,7 +93,7 @@ func (f *form) introduce(q *asked) error {
 }
 
 // show prints a question, and how it is answered.
-func (f *form) show(q *asked) {
+func (f *form) show(q *applyclient.Question) {
 	label := q.Label
 	if q.IsRequired {
 		label += " *"
@@ -115,7 +116,7 @@ func (f *form) show(q *asked) {
 }
 
 // answer reads an answer, and asks again for an impossible one.
-func (f *form) answer(ctx context.Context, q *asked) (a givenAnswer, err error) {
+func (f *form) answer(ctx context.Context, q *applyclient.Question) (a givenAnswer, err error) {
 	a.QuestionID = q.ID
 	for {
 		if ctx.Err() != nil {
@@ -178,7 +179,7 @@ func (f *form) rest(ctx context.Context, text string) (string, error) {
 }
 
 // choose reads the chosen options: by number, or one by its text if that is no option's number.
-func choose(q *asked, line string) (value, fault string) {
+func choose(q *applyclient.Question, line string) (value, fault string) {
 	chosen, fault := numbered(q, line)
 	switch {
 	case fault == "":
@@ -190,7 +191,7 @@ func choose(q *asked, line string) (value, fault string) {
 }
 
 // numbered reads the numbers of options.
-func numbered(q *asked, line string) (chosen []string, fault string) {
+func numbered(q *applyclient.Question, line string) (chosen []string, fault string) {
 	for _, word := range strings.Split(line, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))
 		if err != nil || n < 1 || n > len(q.Options) {
@@ -206,7 +207,7 @@ func numbered(q *asked, line string) (chosen []string, fault string) {
 	return chosen, ""
 }
 
-func valueOf(q *asked, chosen []string) string {
+func valueOf(q *applyclient.Question, chosen []string) string {
 	if q.Format == model.Select {
 		return chosen[0]
 	}

@@ -8,16 +8,14 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"mime"
+	"maps"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/applyclient"
 	"github.com/hiregate/hiregate/internal/cli/send"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
@@ -26,12 +24,12 @@ import (
 
 // applicant is a partner of an Apply API that is checked.
 type applicant struct {
-	base, user, password, job string
-	client                    *http.Client
-	run                       string // marks the applications of this run
-	token                     string // empty: none was asked for
-	questions                 []question
-	malformed                 finding // a question that can't be read; empty: there is none
+	*applyclient.Client
+	user, password, job string
+	run                 string // marks the applications of this run
+	token               string // empty: none was asked for
+	questions           []question
+	malformed           finding // a question that can't be read; empty: there is none
 }
 
 // question is a question as an Apply API shows it (contract, Resources, C). Members that can be null are pointers.
@@ -45,33 +43,21 @@ type question struct {
 	Group      *string       `json:"group"`
 }
 
-// answered is an answer to a question (contract, Resources, C).
-type answered struct {
-	QuestionID string `json:"questionId"`
-	Value      string `json:"value"`
-}
-
-const mostOfAnAnswer = 4 << 20 // bytes of an answer that are read
-
 // answerTime is how long a whole exchange may take. Tests take more: their API reads 14 MB with the race detector.
 var answerTime = time.Minute
 
 func newApplicant(base, user, password, job string) *applicant {
 	client := send.NewClient(atOnce)
 	client.Timeout = answerTime
-	// A redirect is an answer: elsewhere nobody asked for the password and the applicants.
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &applicant{base: strings.TrimRight(base, "/"), user: user, password: password, job: job, client: client,
+	return &applicant{Client: applyclient.New(base, user, client), user: user, password: password, job: job,
 		run: rand.Text()[:8]}
 }
 
 // reply is the answer to a request, and how it ended.
 type reply struct {
-	status int
-	header http.Header
-	body   []byte
-	took   time.Duration
-	err    error
+	applyclient.Reply
+	took time.Duration
+	err  error
 }
 
 // got describes the answer to a person.
@@ -82,24 +68,18 @@ func (r reply) got() string {
 		}
 		return terminal.Cause(r.err).Error()
 	}
-	text := terminal.StatusText(r.status)
-	if said := r.problem(); said.Message != nil {
+	text := terminal.StatusText(r.Status)
+	if said, _ := r.Problem(); said.Message != nil {
 		text += ", " + terminal.Printable(*said.Message)
 	}
-	if len(r.body) > 0 && !r.json() {
-		text += ", Content-Type " + terminal.Printable(cmp.Or(r.header.Get("Content-Type"), "left out"))
+	if len(r.Body) > 0 && !r.JSON() {
+		text += ", Content-Type " + terminal.Printable(cmp.Or(r.Header.Get("Content-Type"), "left out"))
 	}
 	return text + " in " + terminal.FormatDuration(r.took) + itemsOf(r)
 }
 
 func (r reply) refused() bool {
-	return r.err == nil && r.status/100 == 4 && r.status != http.StatusTooManyRequests
-}
-
-// json reports whether the answer says that it is JSON (contract, Endpoints, C).
-func (r reply) json() bool {
-	media, _, err := mime.ParseMediaType(r.header.Get("Content-Type"))
-	return err == nil && media == "application/json"
+	return r.err == nil && r.Status/100 == 4 && r.Status != http.StatusTooManyRequests
 }
 
 // postponed returns the time after which the API takes the request, if that can be waited for.
@@ -107,7 +87,7 @@ func (r reply) postponed() time.Duration {
 	if r.err != nil {
 		return 0
 	}
-	return postponement(r.status, webhook.RetryAfter(r.header.Get("Retry-After"), time.Now()))
+	return postponement(r.Status, webhook.RetryAfter(r.Header.Get("Retry-After"), time.Now()))
 }
 
 // unmet is the finding of an answer that is not the wanted one. do is for what the request tried, which is not the reason of each
@@ -116,40 +96,26 @@ func (r reply) unmet(sent, do string) finding {
 	switch {
 	case r.err != nil:
 		do = "look into the log of the API: it has to answer each request"
-	case r.status/100 == 3:
+	case r.Status/100 == 3:
 		do = "answer at this URL: partners need not follow redirects"
-	case r.status == http.StatusTooManyRequests:
+	case r.Status == http.StatusTooManyRequests:
 		do = "answer so with a Retry-After of a few seconds, after which the request is taken; or take more requests"
-	case r.status/100 == 5:
+	case r.Status/100 == 5:
 		do = "look into the log of the API: it failed with this request; " + do
 	}
 	return finding{Sent: sent, Got: r.got(), Do: do}
 }
 
-// problem is an error body (contract, Resources, C).
-type problem struct {
-	Code    *int    `json:"code"`
-	Message *string `json:"message"`
-	Errors  []struct {
-		QuestionID string   `json:"questionId"`
-		Messages   []string `json:"messages"`
-	} `json:"errors"`
-}
-
-func (r reply) problem() (p problem) {
-	_ = json.Unmarshal(r.body, &p) // another body has no members
-	return p
-}
-
-// described reports whether the error body is as the contract has it: code, which is the status, and message.
+// described reports whether the error body is as the contract has it.
 func (r reply) described() bool {
-	p := r.problem()
-	return p.Code != nil && *p.Code == r.status && p.Message != nil && *p.Message != ""
+	_, ok := r.Problem()
+	return ok
 }
 
 // names reports whether an item of the error body is about the question and says something.
 func (r reply) names(id string) bool {
-	for _, item := range r.problem().Errors {
+	said, _ := r.Problem()
+	for _, item := range said.Errors {
 		if item.QuestionID == id && len(item.Messages) > 0 {
 			return true
 		}
@@ -158,41 +124,30 @@ func (r reply) names(id string) bool {
 }
 
 // do sends a request, again where the API postpones it. authorization is the whole header; empty: without one.
-func (a *applicant) do(ctx context.Context, method, path, authorization string, body []byte, edits ...func(*http.Request)) reply {
-	return patiently(ctx, func() reply { return a.doOnce(ctx, method, path, authorization, body, edits...) }, reply.postponed)
+func (a *applicant) do(ctx context.Context, method, path, authorization string, body applyclient.Body,
+	headers ...http.Header) reply {
+	return patiently(ctx, func() reply { return a.doOnce(ctx, method, path, authorization, body, headers...) }, reply.postponed)
 }
 
-func (a *applicant) doOnce(ctx context.Context, method, path, authorization string, body []byte, edits ...func(*http.Request)) reply {
-	request, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader(body))
-	if err != nil {
-		return reply{err: err}
-	}
-	request.Header.Set("Accept", "application/json")
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	if authorization != "" {
-		request.Header.Set("Authorization", authorization)
-	}
-	for _, edit := range edits {
-		edit(request)
+func (a *applicant) doOnce(ctx context.Context, method, path, authorization string, body applyclient.Body,
+	headers ...http.Header) reply {
+	all := http.Header{}
+	for _, more := range headers {
+		maps.Copy(all, more)
 	}
 	began := time.Now()
-	answer, err := a.client.Do(request)
-	if err != nil {
+	answer, err := a.Send(ctx, method, path, authorization, body, all)
+	if answer == nil {
 		return reply{err: err}
 	}
-	defer answer.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(answer.Body, mostOfAnAnswer))
-	return reply{answer.StatusCode, answer.Header, raw, time.Since(began), err}
+	return reply{*answer, time.Since(began), err}
 }
 
 // authenticate asks for a token.
 func (a *applicant) authenticate(ctx context.Context, user, password string) (token string, r reply) {
-	r = a.do(ctx, http.MethodPost, "/v2/authentication", "", encode(map[string]string{"userName": user, "password": password}))
-	var said struct{ Token string }
-	if r.err == nil && r.status == http.StatusOK && json.Unmarshal(r.body, &said) == nil {
-		token = said.Token
+	r = a.do(ctx, http.MethodPost, applyclient.SignInPath, "", applyclient.Credentials(user, password))
+	if r.err == nil {
+		token = r.Token()
 	}
 	return token, r
 }
@@ -226,7 +181,7 @@ func (a *applicant) ready(ctx context.Context) finding {
 // elements.
 func questionsOf(r reply) (questions []question, malformed finding, ok bool) {
 	var list []json.RawMessage
-	if r.err != nil || r.status != http.StatusOK || json.Unmarshal(r.body, &list) != nil || list == nil {
+	if r.err != nil || r.Status != http.StatusOK || json.Unmarshal(r.Body, &list) != nil || list == nil {
 		return nil, finding{}, false
 	}
 	for n, raw := range list {
@@ -242,26 +197,28 @@ func questionsOf(r reply) (questions []question, malformed finding, ok bool) {
 }
 
 func (a *applicant) ask(ctx context.Context, job, authorization string) reply {
-	return a.do(ctx, http.MethodGet, questionsPath(job), authorization, nil)
+	return a.do(ctx, http.MethodGet, applyclient.QuestionsPath(job), authorization, applyclient.Body{})
 }
-
-func questionsPath(job string) string { return "/v2/job/" + url.PathEscape(job) + "/question" }
 
 // apply sends an application.
-func (a *applicant) apply(ctx context.Context, job string, answers []answered, edits ...func(*http.Request)) reply {
-	return a.send(ctx, encode(map[string]any{"jobBoardCode": job, "source": "check-" + a.run, "answers": answers}), edits...)
+func (a *applicant) apply(ctx context.Context, job string, answers []applyclient.Answer, headers ...http.Header) reply {
+	return a.send(ctx, a.application(job, answers), headers...)
 }
 
-func (a *applicant) send(ctx context.Context, body []byte, edits ...func(*http.Request)) reply {
-	return a.do(ctx, http.MethodPost, "/v2/application", "Bearer "+a.token, body, edits...)
+func (a *applicant) application(job string, answers []applyclient.Answer) applyclient.Body {
+	return applyclient.Application(job, "check-"+a.run, answers)
+}
+
+func (a *applicant) send(ctx context.Context, body applyclient.Body, headers ...http.Header) reply {
+	return a.do(ctx, http.MethodPost, applyclient.ApplicationPath, "Bearer "+a.token, body, headers...)
 }
 
 // answers are sound answers to all questions, of an applicant with an address of its own.
-func (a *applicant) answers() []answered {
-	var all []answered
+func (a *applicant) answers() []applyclient.Answer {
+	var all []applyclient.Answer
 	for _, q := range a.questions {
 		if q.ID != nil && q.Format != nil {
-			all = append(all, answered{*q.ID, a.sound(q)})
+			all = append(all, applyclient.Answer{QuestionID: *q.ID, Value: a.sound(q)})
 		}
 	}
 	return all
@@ -312,19 +269,11 @@ func (a *applicant) first(has func(question) bool) (question, bool) {
 }
 
 // without returns the answers without the one to a question.
-func without(answers []answered, id string) []answered {
-	return slices.DeleteFunc(slices.Clone(answers), func(a answered) bool { return a.QuestionID == id })
+func without(answers []applyclient.Answer, id string) []applyclient.Answer {
+	return slices.DeleteFunc(slices.Clone(answers), func(a applyclient.Answer) bool { return a.QuestionID == id })
 }
 
 // with returns the answers with another one to a question.
-func with(answers []answered, id, value string) []answered {
-	return append(without(answers, id), answered{id, value})
-}
-
-func encode(value any) []byte {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		panic(fmt.Sprintf("check: %v", err)) // strings, lists and maps of them always can be
-	}
-	return raw
+func with(answers []applyclient.Answer, id, value string) []applyclient.Answer {
+	return append(without(answers, id), applyclient.Answer{QuestionID: id, Value: value})
 }

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/hiregate/hiregate/internal/applyclient"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
 )
@@ -32,7 +34,7 @@ const (
 var applyChecks = []check[*applicant]{
 	{"C-01", "The right user name and password get a token, with 200 and application/json.", applyResources, Must,
 		func(ctx context.Context, a *applicant) finding {
-			if token, r := a.authenticate(ctx, a.user, a.password); token == "" || !r.json() {
+			if token, r := a.authenticate(ctx, a.user, a.password); token == "" || !r.JSON() {
 				return r.unmet("user name and password", `answer 200 and application/json with {"token": "…"}`)
 			}
 			return finding{}
@@ -48,9 +50,9 @@ var applyChecks = []check[*applicant]{
 		func(ctx context.Context, a *applicant) finding {
 			_, wrong := a.authenticate(ctx, a.user, a.password+"x")
 			_, unknown := a.authenticate(ctx, "check-"+a.run+"@example.com", a.password)
-			if !unknown.refused() || unknown.status != wrong.status {
+			if !unknown.refused() || unknown.Status != wrong.Status {
 				return unknown.unmet("an unknown user name", fmt.Sprintf("answer %d, as for a wrong password, "+
-					"so that nobody learns who has an account", wrong.status))
+					"so that nobody learns who has an account", wrong.Status))
 			}
 			return finding{}
 		}},
@@ -59,10 +61,10 @@ var applyChecks = []check[*applicant]{
 			for what, r := range map[string]reply{
 				"a request for questions without a token":     a.ask(ctx, a.job, ""),
 				"a request for questions with a wrong token":  a.ask(ctx, a.job, "Bearer check-"+a.run),
-				"an application without a token":              a.do(ctx, http.MethodPost, "/v2/application", "", []byte("{}")),
+				"an application without a token":              a.do(ctx, http.MethodPost, applyclient.ApplicationPath, "", applyclient.Bytes([]byte("{}"))),
 				"a request for questions with Basic and name": a.ask(ctx, a.job, "Basic Y2hlY2s6Y2hlY2s="),
 			} {
-				if r.err != nil || r.status != http.StatusUnauthorized {
+				if r.err != nil || r.Status != http.StatusUnauthorized {
 					return r.unmet(what, "answer 401: partners ask for a new token then")
 				}
 			}
@@ -74,14 +76,14 @@ var applyChecks = []check[*applicant]{
 				return found
 			}
 			r := a.ask(ctx, a.job, "Bearer "+a.token)
-			if _, _, ok := questionsOf(r); !ok || !r.json() {
+			if _, _, ok := questionsOf(r); !ok || !r.JSON() {
 				return r.unmet("a request for the questions of "+a.job, "answer 200 and application/json with an array of questions")
 			}
 			return finding{}
 		}},
 	{"C-06", "The scheme word Token is taken as well as Bearer.", applyAuthentication, Should,
 		prepared(func(ctx context.Context, a *applicant) finding {
-			if r := a.ask(ctx, a.job, "Token "+a.token); r.err != nil || r.status != http.StatusOK {
+			if r := a.ask(ctx, a.job, "Token "+a.token); r.err != nil || r.Status != http.StatusOK {
 				return r.unmet("Authorization: Token …", "take both: the contract shows both")
 			}
 			return finding{}
@@ -133,7 +135,7 @@ var applyChecks = []check[*applicant]{
 		})},
 	{"C-10", "An unknown job is answered with 400, code and message, as application/json.", applyErrors, Must,
 		prepared(func(ctx context.Context, a *applicant) finding {
-			if r := a.ask(ctx, "check-"+a.run, "Bearer "+a.token); r.status != http.StatusBadRequest || !r.described() || !r.json() {
+			if r := a.ask(ctx, "check-"+a.run, "Bearer "+a.token); r.Status != http.StatusBadRequest || !r.described() || !r.JSON() {
 				return r.unmet("a request for the questions of an unknown job", "answer 400; "+describe)
 			}
 			return finding{}
@@ -141,7 +143,7 @@ var applyChecks = []check[*applicant]{
 	{"C-11", "An application with sound answers is accepted: 204 without a body.", applyEndpoints, Must,
 		prepared(func(ctx context.Context, a *applicant) finding {
 			r := a.apply(ctx, a.job, a.answers())
-			if r.err != nil || r.status != http.StatusNoContent || len(r.body) > 0 {
+			if r.err != nil || r.Status != http.StatusNoContent || len(r.Body) > 0 {
 				return r.unmet("sound answers to every question", takeSound)
 			}
 			return finding{}
@@ -154,7 +156,7 @@ var applyChecks = []check[*applicant]{
 					answers = without(answers, *q.ID)
 				}
 			}
-			if r := a.apply(ctx, a.job, answers); r.err != nil || r.status != http.StatusNoContent {
+			if r := a.apply(ctx, a.job, answers); r.err != nil || r.Status != http.StatusNoContent {
 				return r.unmet("answers to the required questions", takeSound)
 			}
 			return finding{}
@@ -187,7 +189,7 @@ var applyChecks = []check[*applicant]{
 				return finding{Skipped: "no text of the job has a maxLength"}
 			}
 			text := strings.Repeat("é", *q.MaxLength) // characters count, not bytes
-			if r := a.apply(ctx, a.job, with(a.answers(), *q.ID, text)); r.status != http.StatusNoContent {
+			if r := a.apply(ctx, a.job, with(a.answers(), *q.ID, text)); r.Status != http.StatusNoContent {
 				return r.unmet(fmt.Sprintf("%d characters as the answer to %s", *q.MaxLength, *q.ID),
 					"count characters, accept maxLength of them, and answer 204")
 			}
@@ -205,7 +207,7 @@ var applyChecks = []check[*applicant]{
 					most = 2
 				}
 				below, above := file(most*1_000_000-1), file(most<<20) // some read MB as MiB: sizes between them are not tried
-				if r := a.apply(ctx, a.job, with(a.answers(), *q.ID, below)); r.status != http.StatusNoContent {
+				if r := a.apply(ctx, a.job, with(a.answers(), *q.ID, below)); r.Status != http.StatusNoContent {
 					return r.unmet(fmt.Sprintf("a file of a byte less than %d MB as the answer to %s", most, *q.ID), takeSound)
 				}
 				sent := fmt.Sprintf("a file of %d MiB as the answer to %s", most, *q.ID)
@@ -218,37 +220,39 @@ var applyChecks = []check[*applicant]{
 	{"C-24", "An application for an unknown job is answered with 400 and errors null.", applyErrors, Must,
 		prepared(func(ctx context.Context, a *applicant) finding {
 			r := a.apply(ctx, "check-"+a.run, a.answers())
-			if r.status != http.StatusBadRequest || !r.described() || !r.json() || r.problem().Errors != nil {
+			if said, ok := r.Problem(); r.Status != http.StatusBadRequest || !ok || !r.JSON() || said.Errors != nil {
 				return r.unmet("an application for an unknown job", "answer 400; "+describe+", and errors null")
 			}
 			return finding{}
 		})},
 	{"C-25", "An application that is not JSON is refused with 4xx, code and message.", applyErrors, Must,
 		prepared(func(ctx context.Context, a *applicant) finding {
-			if r := a.send(ctx, []byte(`{"jobBoardCode": `)); !r.refused() || !r.described() || !r.json() {
+			if r := a.send(ctx, applyclient.Bytes([]byte(`{"jobBoardCode": `))); !r.refused() || !r.described() || !r.JSON() {
 				return r.unmet("broken JSON", describe)
 			}
 			return finding{}
 		})},
 	{"C-26", "Unknown members of an application are ignored.", applyDecisions, Should,
 		prepared(func(ctx context.Context, a *applicant) finding {
-			body := encode(map[string]any{"jobBoardCode": a.job, "source": "check-" + a.run, "answers": a.answers(), "check": true})
-			if r := a.send(ctx, body); r.status != http.StatusNoContent {
+			in := a.application(a.job, a.answers()).Open()
+			defer in.Close()
+			body, _ := io.ReadAll(in) // it has no files, whose errors these would be
+			if r := a.send(ctx, applyclient.Bytes(append([]byte(`{"check":true,`), body[1:]...))); r.Status != http.StatusNoContent {
 				return r.unmet("an application with an unknown member", "ignore what you don't know, and answer 204")
 			}
 			return finding{}
 		})},
 	{"C-27", "An application that is sent again with its Idempotency-Key is stored once.", applyDecisions, Should,
 		prepared(func(ctx context.Context, a *applicant) finding {
-			body := encode(map[string]any{"jobBoardCode": a.job, "source": "check-" + a.run, "answers": a.answers()})
-			key := func(r *http.Request) { r.Header.Set("Idempotency-Key", "check-"+a.run) }
+			body := a.application(a.job, a.answers())
+			key := http.Header{"Idempotency-Key": {"check-" + a.run}}
 			first, again := a.send(ctx, body, key), a.send(ctx, body, key)
-			id := first.header.Get("X-Application-Id")
-			if first.status == http.StatusNoContent && again.status == http.StatusNoContent && id+again.header.Get("X-Application-Id") == "" {
+			id := first.Header.Get("X-Application-Id")
+			if first.Status == http.StatusNoContent && again.Status == http.StatusNoContent && id+again.Header.Get("X-Application-Id") == "" {
 				return finding{Skipped: "both were answered 204 without X-Application-Id, so whether one is stored can't be told"}
 			}
-			if first.status != http.StatusNoContent || again.status != http.StatusNoContent || id == "" ||
-				id != again.header.Get("X-Application-Id") {
+			if first.Status != http.StatusNoContent || again.Status != http.StatusNoContent || id == "" ||
+				id != again.Header.Get("X-Application-Id") {
 				return finding{Sent: "an application twice, with one Idempotency-Key", Got: first.got() + ", then " + again.got(),
 					Do: "answer 204 both times, with one X-Application-Id"}
 			}
@@ -259,12 +263,14 @@ var applyChecks = []check[*applicant]{
 			replies := make([]reply, 3*atOnce)
 			var asking sync.WaitGroup
 			for n := range replies {
-				asking.Go(func() { replies[n] = a.doOnce(ctx, http.MethodGet, questionsPath(a.job), "Bearer "+a.token, nil) })
+				asking.Go(func() {
+					replies[n] = a.doOnce(ctx, http.MethodGet, applyclient.QuestionsPath(a.job), "Bearer "+a.token, applyclient.Body{})
+				})
 			}
 			asking.Wait()
-			refused := slices.DeleteFunc(replies, func(r reply) bool { return r.err == nil && r.status == http.StatusOK })
+			refused := slices.DeleteFunc(replies, func(r reply) bool { return r.err == nil && r.Status == http.StatusOK })
 			for _, r := range refused {
-				if r.status != http.StatusTooManyRequests || r.header.Get("Retry-After") == "" {
+				if r.Status != http.StatusTooManyRequests || r.Header.Get("Retry-After") == "" {
 					return finding{Sent: fmt.Sprintf("%d requests at once", 3*atOnce), Got: r.got(), Do: "answer 429 with Retry-After"}
 				}
 			}
@@ -302,7 +308,7 @@ func wrongAnswer(id, requirement, value string, to func(question) bool) check[*a
 
 // named demands 400 with an item about the question.
 func named(r reply, id, sent string) finding {
-	if r.status != http.StatusBadRequest || !r.described() || !r.names(id) {
+	if r.Status != http.StatusBadRequest || !r.described() || !r.names(id) {
 		return r.unmet(sent, nameIt)
 	}
 	return finding{}
@@ -311,7 +317,8 @@ func named(r reply, id, sent string) finding {
 // itemsOf lists the questions that an error body names.
 func itemsOf(r reply) string {
 	var ids []string
-	for _, item := range r.problem().Errors {
+	said, _ := r.Problem()
+	for _, item := range said.Errors {
 		ids = append(ids, terminal.Printable(item.QuestionID))
 	}
 	if ids == nil {

@@ -62,13 +62,13 @@ func (f *applyFlags) run(ctx context.Context, cmd *cobra.Command, args []string)
 		return err
 	}
 	a := newApplicant(target.String(), f.user, password, f.job)
-	defer a.client.CloseIdleConnections()
+	defer a.Close()
 	token, r := a.authenticate(ctx, f.user, password)
 	switch {
-	case r.status/100 == 3, r.status == http.StatusNotFound, r.status == http.StatusMethodNotAllowed, r.status == http.StatusNotImplemented:
+	case r.Status/100 == 3, r.Status == http.StatusNotFound, r.Status == http.StatusMethodNotAllowed, r.Status == http.StatusNotImplemented:
 		return terminal.Unable(errors.New("there is no Apply API at this URL (" + r.got() + "): give the address that /v2/authentication " +
 			"is below"))
-	case r.status == http.StatusTooManyRequests:
+	case r.Status == http.StatusTooManyRequests:
 		return terminal.Unable(errors.New("the Apply API takes no more requests (" + r.got() + "): run the checks later, or raise its limit"))
 	case r.refused():
 		return terminal.Unable(errors.New("the Apply API refuses the user name and the password (" + r.got() + "): correct --user or the " +
@@ -76,7 +76,7 @@ func (f *applyFlags) run(ctx context.Context, cmd *cobra.Command, args []string)
 	}
 	if token != "" {
 		r := a.ask(ctx, f.job, "Bearer "+token)
-		if r.status == http.StatusBadRequest || r.status == http.StatusNotFound {
+		if r.Status == http.StatusBadRequest || r.Status == http.StatusNotFound {
 			return terminal.Unable(errors.New("the Apply API shows no questions for the job (" + r.got() + "): name one that is open with --job"))
 		}
 		if questions, malformed, ok := questionsOf(r); ok && malformed.Do == "" && len(questions) == 0 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/applyclient"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -177,7 +178,7 @@ func (a *applyAPI) show(w http.ResponseWriter, r *http.Request, refuse func(int,
 
 // wrong lists what is wrong with the answers of an application.
 func (a *applyAPI) wrong(body []byte) (items []map[string]any) {
-	var application struct{ Answers []answered }
+	var application struct{ Answers []applyclient.Answer }
 	_ = json.Unmarshal(body, &application)
 	values, ids := map[string]string{}, []string{}
 	for _, answer := range application.Answers {
@@ -302,7 +303,7 @@ func applyResults(t *testing.T, api *applyAPI, large bool) map[string]Result {
 	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
 	a := newApplicant(server.URL, userName, password, jobCode)
-	defer a.client.CloseIdleConnections()
+	defer a.Close()
 	results := map[string]Result{}
 	checks := slices.DeleteFunc(slices.Clone(applyChecks), func(c check[*applicant]) bool { return c.id == "C-23" && !large })
 	runAll(t.Context(), checks, a, func(r Result) { results[r.ID] = r })

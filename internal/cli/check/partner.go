@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/applyclient"
 	"github.com/hiregate/hiregate/internal/filetype"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/schemas"
@@ -203,7 +204,7 @@ func item(id string, messages ...string) map[string]any {
 
 // wrong lists the items of what is wrong with an application.
 func (s *service) wrong(body []byte) (items []map[string]any) {
-	var application struct{ Answers []answered }
+	var application struct{ Answers []applyclient.Answer }
 	if err := json.Unmarshal(body, &application); err != nil {
 		return []map[string]any{item("", fmt.Sprintf("the body can't be read: %v", err))}
 	}
@@ -214,7 +215,7 @@ func (s *service) wrong(body []byte) (items []map[string]any) {
 }
 
 // given are answers as they are checked: a file is decoded.
-func given(asked *schemas.Answers, answers []answered) (all []schemas.Answer) {
+func given(asked *schemas.Answers, answers []applyclient.Answer) (all []schemas.Answer) {
 	for _, answer := range answers {
 		one := schemas.Answer{QuestionID: answer.QuestionID, Text: answer.Value}
 		if q, ok := asked.Question(answer.QuestionID); ok && q.Format == model.File {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hiregate/hiregate/internal/applyclient"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/schemas"
@@ -154,7 +155,7 @@ var partnerChecks = []check[*service]{
 	{"D-14", "A resume is smaller than 2 MB and of an accepted type.", applyLimits, Must,
 		func(_ context.Context, s *service) finding {
 			return s.every(applies, "a question for a resume", func(o observation) string {
-				var a struct{ Answers []answered }
+				var a struct{ Answers []applyclient.Answer }
 				if json.Unmarshal(o.body, &a) != nil {
 					return ""
 				}
@@ -320,12 +321,12 @@ func (s *service) everyAnswer(sent string, wrong func(q model.Question, known bo
 func ofOneFormat(f model.Format, do string) func(context.Context, *service) finding {
 	return func(_ context.Context, s *service) finding {
 		return s.every(applies, "a question of the format "+string(f), func(o observation) string {
-			var a struct{ Answers []answered }
+			var a struct{ Answers []applyclient.Answer }
 			if json.Unmarshal(o.body, &a) != nil {
 				return ""
 			}
 			for _, wrong := range s.answers.Check(given(s.answers, a.Answers)) {
-				if wrong.Format == f && slices.ContainsFunc(a.Answers, func(one answered) bool {
+				if wrong.Format == f && slices.ContainsFunc(a.Answers, func(one applyclient.Answer) bool {
 					return one.QuestionID == wrong.QuestionID && one.Value != ""
 				}) {
 					return strings.Join(wrong.Messages, " ")

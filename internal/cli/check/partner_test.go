@@ -308,3 +308,11 @@ func TestClientThatDoesNotApplyFails(t *testing.T) {
 		require.Contains(t, out, wanted.says)
 	}
 }
+
+func encode(value any) []byte {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // strings, lists and maps of them always can be
+	}
+	return raw
+}
