@@ -30,12 +30,15 @@ import (
 // applicationID is the header of a 204 that names the job application.
 const applicationID = "X-Application-Id"
 
+// replayed is the header of a 204 to a repeat of an application that was accepted before.
+const replayed = "Idempotency-Replayed"
+
 const (
 	leastCap    = 64 << 20 // bytes of a body
 	capOfFile   = 14 << 20
 	capOfRest   = 2 << 20
 	receiveTime = documents.UploadTime / 2 // for a whole body
-	keptFor     = 24 * time.Hour           // the answer to an Idempotency-Key
+	keptFor     = 15 * 24 * time.Hour      // the answer to an Idempotency-Key: repeats may last for two weeks
 	patience    = 10 * time.Second         // with the database, after the body was read
 	checkWithin = 30 * time.Second         // for a place to be checked
 	doubleClick = 100 * time.Millisecond   // between looks whether the first of two equal forms is stored
@@ -72,6 +75,9 @@ func (a *API) apply(w http.ResponseWriter, r *http.Request, c *caller) error {
 		return err
 	}
 	w.Header().Set(applicationID, s.id)
+	if s.repeated {
+		w.Header().Set(replayed, "true")
+	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

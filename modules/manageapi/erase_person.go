@@ -251,7 +251,7 @@ func (w *receiptWriter) end(unread []*model.Export) error {
 		return err
 	}
 	if n > 0 {
-		w.remains(api.Remains{Where: "idempotency", Count: n, Until: "a day after the request",
+		w.remains(api.Remains{Where: "idempotency", Count: n, Until: "a day after the request, 15 days after an application",
 			Why: "so that a repeated request does not make it again; ids alone"})
 	}
 	if len(applications) > 0 {
@@ -277,6 +277,7 @@ func ids(all []string) []api.RemainingID {
 
 // made are the locations below which requests made what was erased.
 func made(receipt *api.ErasureReceipt, applications, exports []string) (all []string) {
+	all = slices.Clone(applications) // at the Apply API, whose location is the id alone
 	for _, of := range []struct {
 		list string
 		ids  []string
