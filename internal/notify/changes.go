@@ -1,16 +1,17 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/config"
@@ -27,25 +28,33 @@ const (
 	changesAtOnce = 100
 	// changesWithin ends that turn.
 	changesWithin = 30 * time.Second
+	// turnsAtOnce is how many subscriptions have their turn at once: more than have a receiver that hangs.
+	turnsAtOnce = 64
 )
 
 // ChangeSender sends what changes to those who subscribed to it: each subscription's events one after the other, in order.
-// How far it is, its row says: a node that dies sends the last event again, with the same id.
+// How far it is, its row says: a node that dies sends the last event again, with the same id. A receiver that hangs delays
+// no other: turns are side by side, and the next round does not wait for them.
 type ChangeSender struct {
 	Store   *store.DB
 	InForce *config.InForce
 	Now     func() time.Time
 	Log     *zap.Logger
 
-	begun bool // what a process before this one left is looked after
+	begun  bool // what a process before this one left is looked after
+	turns  sync.WaitGroup
+	mu     sync.Mutex
+	taken  int   // turns that have not ended
+	failed error // of turns that ended since the last round
 }
 
 // Loop sends what is due.
 func (s *ChangeSender) Loop() loop.Loop {
-	return loop.Loop{Name: "changes", Every: sendEvery, Round: s.Send, Failed: "events could not be read or written; it is tried again"}
+	return loop.Loop{Name: "changes", Every: sendEvery, Round: s.Send, End: s.Wait,
+		Failed: "events could not be read or written; it is tried again"}
 }
 
-// Send sends the events that are due.
+// Send begins to send the events that are due. Its error is one of turns that have ended since.
 func (s *ChangeSender) Send(ctx context.Context) error {
 	c := s.InForce.Current()
 	if c == nil {
@@ -60,17 +69,45 @@ func (s *ChangeSender) Send(ctx context.Context) error {
 		}
 	}
 	s.begun = true
-	due, err := s.Store.DueSubscriptions(ctx, s.Now(), atOnce)
+	free, failed := s.state()
+	if free == 0 || failed != nil {
+		return failed
+	}
+	due, err := s.Store.DueSubscriptions(ctx, s.Now(), free)
 	if err != nil {
 		return err
 	}
-	var turns errgroup.Group
 	for _, p := range due {
 		if _, known := c.Tenant(p.Tenant); known {
-			turns.Go(func() error { return s.turn(ctx, c, p) })
+			s.begin(ctx, c, p)
 		}
 	}
-	return turns.Wait()
+	return nil
+}
+
+// Wait waits until the turns that have begun are over.
+func (s *ChangeSender) Wait() { s.turns.Wait() }
+
+// state returns how many turns may begin, and forgets the error that it returns.
+func (s *ChangeSender) state() (free int, failed error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	failed, s.failed = s.failed, nil
+	return turnsAtOnce - s.taken, failed
+}
+
+// begin has a subscription take its turn.
+func (s *ChangeSender) begin(ctx context.Context, c *config.Config, p *store.SubscriptionProgress) {
+	s.mu.Lock()
+	s.taken++
+	s.mu.Unlock()
+	s.turns.Go(func() {
+		err := s.turn(ctx, c, p)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.taken--
+		s.failed = cmp.Or(err, s.failed)
+	})
 }
 
 // write writes how far a subscription is. It reports false when another node has its turn.

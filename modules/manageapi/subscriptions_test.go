@@ -2,6 +2,7 @@ package manageapi_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/notify"
 	"github.com/hiregate/hiregate/internal/store"
@@ -30,6 +32,7 @@ type ats struct {
 	mu       sync.Mutex
 	status   int
 	received []api.Event
+	sender   *notify.ChangeSender // made once: a process's first round ends the turns of one before it
 }
 
 func (a *ats) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -52,6 +55,14 @@ func (a *ats) answer(status int) {
 	a.status = status
 }
 
+// node is a sender beside that of the gateway, which has the time of the machine.
+func node(b *fixture, now func() time.Time) *notify.ChangeSender {
+	return &notify.ChangeSender{Store: b.Runtime.Store(), InForce: &b.Runtime.InForce, Now: now, Log: zap.NewNop()}
+}
+
+// today sets the fixture's clock, so that events are not too old for the gateway's own sender.
+func today(b *fixture) { b.Clock.Advance(time.Since(b.Clock.Now())) }
+
 // sent sends what is due, and returns the types of what was received.
 func (a *ats) sent(b *fixture) (types []string) {
 	a.t.Helper()
@@ -64,8 +75,11 @@ func (a *ats) sent(b *fixture) (types []string) {
 // soFar sends what is due, and returns the types of all that was received. On PostgreSQL the gateway sends as well.
 func (a *ats) soFar(b *fixture) (types []string) {
 	a.t.Helper()
-	sender := &notify.ChangeSender{Store: b.Runtime.Store(), InForce: &b.Runtime.InForce, Now: b.Clock.Now, Log: zap.NewNop()}
-	require.NoError(a.t, sender.Send(a.t.Context()))
+	if a.sender == nil {
+		a.sender = node(b, b.Clock.Now)
+	}
+	require.NoError(a.t, a.sender.Send(a.t.Context()))
+	a.sender.Wait()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, e := range a.received {
@@ -103,7 +117,9 @@ func TestEventsSayWhatChanges(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, b *fixture) {
 		b.must(http.StatusCreated, http.MethodPut, acme+"/candidates/c-0", `{}`)
-		receiver := &ats{t: t, status: http.StatusNoContent}
+		today(b)
+		receiver := &ats{t: t, status: http.StatusNoContent, sender: node(b, time.Now)}
+		receiver.soFar(b)
 		made := b.must(http.StatusCreated, http.MethodPut, subscription, `{"url":"`+b.partner(receiver.ServeHTTP)+`/events?key=1","secret":"`+
 			eventSecret+`"}`)
 		require.NotContains(t, made.body, eventSecret)
@@ -201,6 +217,104 @@ func TestAReceiverThatIsAway(t *testing.T) {
 	out, _, err := b.cli("event", "list", "acme")
 	require.NoError(t, err)
 	require.Regexp(t, `candidate.changed +c-3`, out)
+}
+
+// A receiver that hangs delays the events of no other.
+func TestAReceiverThatHangs(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	today(b)
+	over := make(chan struct{})
+	came := make(chan struct{}, 1)
+	hangs := b.partner(func(http.ResponseWriter, *http.Request) {
+		select {
+		case came <- struct{}{}:
+		default:
+		}
+		<-over
+	})
+	receiver := &ats{t: t, status: http.StatusOK}
+	sender := node(b, time.Now)
+	require.NoError(t, sender.Send(t.Context()))
+	for at, url := range map[string]string{"/hangs": hangs, "/ats": b.partner(receiver.ServeHTTP)} {
+		b.must(http.StatusCreated, http.MethodPut, acme+"/event-subscriptions"+at, `{"url":"`+url+`/events","secret":"`+eventSecret+`"}`)
+	}
+	defer sender.Wait()
+	defer close(over)
+	for n := range 3 {
+		b.must(http.StatusCreated, http.MethodPut, fmt.Sprintf("%s/candidates/h-%d", acme, n), `{}`)
+		require.Eventually(t, func() bool {
+			require.NoError(t, sender.Send(t.Context()))
+			receiver.mu.Lock()
+			defer receiver.mu.Unlock()
+			return len(receiver.received) == n+1
+		}, time.Minute, 10*time.Millisecond)
+		if n == 0 {
+			<-came // and is not answered until the end
+		}
+	}
+}
+
+// Two nodes that send at the same time lose no event and send none backwards, or twice.
+func TestEventsOfTwoNodesAreInOrder(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Gateway = onPostgres(t, b)
+	b.url = b.serve(func() *gateway.Gateway { return b.Gateway })
+	var mu sync.Mutex
+	var ids []string
+	url := b.partner(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		ids = append(ids, r.Header.Get("Webhook-Id"))
+	})
+	b.must(http.StatusCreated, http.MethodPut, subscription, `{"url":"`+url+`/events","secret":"`+eventSecret+`"}`)
+	const events = 60
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		for n := range events {
+			b.Write(t, func(tx *store.Tx) error {
+				return tx.UpsertCandidate(&model.Candidate{Row: model.Row{Tenant: "acme"}, ID: fmt.Sprint("o-", n)}, time.Now())
+			})
+		}
+	}()
+	var nodes sync.WaitGroup
+	for range 2 {
+		nodes.Go(func() {
+			sender := node(b, time.Now)
+			for all := false; ; {
+				select {
+				case <-written:
+					all = true
+				default:
+				}
+				if err := sender.Send(t.Context()); err != nil {
+					t.Error(err)
+					return
+				}
+				sender.Wait()
+				p, err := b.Runtime.Store().SubscriptionProgress(t.Context(), "acme", "ats")
+				left, failed := b.Runtime.Store().ListEvents(t.Context(), "acme", p.Sent, 1)
+				if err != nil || failed != nil {
+					t.Error(err, failed)
+					return
+				}
+				if all && len(left) == 0 {
+					return
+				}
+			}
+		})
+	}
+	nodes.Wait()
+	var want []string
+	all, err := b.Runtime.Store().ListEvents(t.Context(), "acme", 0, 500)
+	require.NoError(t, err)
+	for _, e := range all {
+		want = append(want, api.EventOf(e).ID)
+	}
+	require.Len(t, want, events)
+	require.Equal(t, want, ids, "each once, in its place")
 }
 
 // What is imported is told to nobody.

@@ -43,7 +43,8 @@ questions, candidates, and job applications with answers, moves, documents and t
 what was answered to the questions of compliance groups, files that are being scanned and those that
 the scanner refused. hiregate import brings it in again.
 
-It takes the role admin, and the audit notes it. It exits with 1 if a file can't be read.`,
+It takes the role admin, and the audit notes it. It exits with 1 if a file can't be read. One that
+breaks off leaves no file: take out again, from the beginning.`,
 		Example: `  hiregate takeout --tenant initech --output initech.tar`,
 		Args:    terminal.Exactly(0, "takeout takes only flags, such as: hiregate takeout --tenant initech --output initech.tar"),
 	}
