@@ -40,6 +40,19 @@ func TestTenantsAreKept(t *testing.T) {
 	b.requireCleanLog()
 }
 
+// The zone of a tenant is that of its days, and has to be one. A PUT without it makes it UTC.
+func TestTenantsHaveAZone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.must(http.StatusUnprocessableEntity, http.MethodPut, "/v1/tenants/initech", `{"zone":"Mars/Phobos"}`)
+	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech", `{"zone":"Pacific/Kiritimati"}`)
+	require.Contains(t, b.must(http.StatusOK, http.MethodGet, "/v1/tenants/initech", "").body, `"zone":"Pacific/Kiritimati"`)
+	kept, _ := b.Config.Tenant("initech")
+	require.Equal(t, "Pacific/Kiritimati", kept.Zone)
+	b.must(http.StatusOK, http.MethodPut, "/v1/tenants/initech", `{}`)
+	require.NotContains(t, b.must(http.StatusOK, http.MethodGet, "/v1/tenants/initech", "").body, "zone")
+}
+
 // A key of a tenant must not open another one that gets its name later.
 func TestKeysEndWithTheirTenant(t *testing.T) {
 	t.Parallel()
