@@ -85,6 +85,7 @@ func (b *fixture) work(slots int) *export.Dispatcher {
 	b.t.Helper()
 	_, c := temporaltest.New(b.t)
 	b.Client = c
+	//lint:ignore SA1019 as internal/gateway does: it only marks who began a workflow
 	b.t.Cleanup(b.worker(b.Activities, worker.Options{MaxConcurrentActivityExecutionSize: slots, BuildID: export.BuildID}))
 	return b.run(c, false)
 }

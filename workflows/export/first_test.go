@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 as internal/gateway does: the build id only marks who began a workflow
+
 package export_test
 
 import (
