@@ -287,7 +287,7 @@ func TestRequestThatOutlivesItsConfiguration(t *testing.T) {
 
 	loaded := make(chan error, 1)
 	go func() { loaded <- s.tryToLoad(moved) }()
-	require.Eventually(t, func() bool { now := gateway.Current(); return now != nil && now != began }, 5*time.Second,
+	require.Eventually(t, func() bool { now := gateway.Current(); return now != nil && now != began }, time.Minute,
 		time.Millisecond)
 	_, err = conn.Write([]byte(body))
 	require.NoError(t, err)

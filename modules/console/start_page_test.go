@@ -32,7 +32,7 @@ func TestAnIntegrationThatRefusesIsSaidToDo(t *testing.T) {
 		return nil
 	})
 	for _, page := range []string{"/", hris} {
-		require.Contains(t, b.see(ops, page, http.StatusOK), "refuses what it gets since 12:00: 15 of 15 answered 422", page)
+		require.Contains(t, b.see(ops, page, http.StatusOK), "refuses what it gets since 12:00 UTC: 15 of 15 answered 422", page)
 	}
 	german := func(r *http.Request) { r.Header.Set("Accept-Language", "de") }
 	require.Contains(t, b.send(ops, http.MethodGet, "/", nil, german).Body.String(), "Nimmt nicht an, was es bekommt")

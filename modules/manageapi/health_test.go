@@ -136,11 +136,11 @@ func TestHealthOfAnIntegrationThatRefusesEverything(t *testing.T) {
 		shown := get[map[string]any](b, "/v1/tenants/acme/integrations/hris/health")
 		require.Equal(t, "refusing", shown["state"])
 		require.Equal(t, "2026-11-20T11:59:00Z", shown["since"])
-		require.Equal(t, "refuses what it gets since 11:59: 15 of 15 answered 422", shown["reason"])
+		require.Equal(t, "refuses what it gets since 11:59 UTC: 15 of 15 answered 422", shown["reason"])
 		require.Equal(t, map[string]any{"state": "closed"}, shown["breaker"])
 		require.Equal(t, []model.Need{{Kind: model.NeedRefusing, Tenant: "acme", Integration: "hris",
 			Since: gatewaytest.Noon.Add(-time.Minute), Action: "hiregate integration show acme/hris",
-			Sentence: "acme/hris: refuses what it gets since 11:59: 15 of 15 answered 422"}},
+			Sentence: "acme/hris: refuses what it gets since 11:59 UTC: 15 of 15 answered 422"}},
 			get[struct{ Needs []model.Need }](b, "/v1/status").Needs)
 		shown = get[map[string]any](b, "/v1/tenants/acme/integrations/crm/health")
 		require.Equal(t, "configured", shown["state"])
