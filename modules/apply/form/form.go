@@ -17,6 +17,7 @@ import (
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
 )
 
 // Applications knows what jobs ask, and takes in what applicants answer.
@@ -192,7 +193,7 @@ func (f *Form) accept(w http.ResponseWriter, r *http.Request, job *model.Job, s 
 		a.Suspected = "very many applications for this job came in a short time"
 	}
 	for {
-		body := f.body(r.Context(), job, s)
+		body := f.body(job, s)
 		a.Body = body
 		receipt, err := f.Applications.AcceptForm(w, r, a)
 		body.Close()
@@ -220,20 +221,15 @@ func (f *Form) archive() *documents.Archive { return f.Gateway.Runtime.Archive }
 
 // thank says that an application is stored, or returns to the career site.
 func (f *Form) thank(w http.ResponseWriter, r *http.Request, job *model.Job, s *sent, receipt string) {
-	framed := isFramed(r)
-	if s.returnTo != "" && !framed {
+	if s.returnTo != "" && !isFramed(r) {
 		w.Header().Set("Cache-Control", "no-store")
 		http.Redirect(w, r, s.returnTo, http.StatusSeeOther)
 		return
 	}
 	f.message(w, r, http.StatusOK, func(t *texts) *message {
-		m := &message{OK: true, Title: fill(t.ThanksTitle, "name", s.text("firstName")), Page: fill(t.SentTitle, "job", f.titleOf(job)),
+		return &message{OK: true, Title: fill(t.ThanksTitle, "name", s.text("firstName")), Page: fill(t.SentTitle, "job", f.titleOf(job)),
 			Lines: []string{fill(t.Thanks, "job", f.titleOf(job), "site", f.Look.name(t))}, Receipt: receipt,
-			ReceiptURL: f.mount(r) + "/receipts/" + url.PathEscape(receipt)}
-		if s.returnTo != "" {
-			m.ReturnTo = s.returnTo
-		}
-		return m
+			ReceiptURL: f.mount(r) + "/receipts/" + url.PathEscape(receipt), ReturnTo: s.returnTo}
 	})
 }
 
@@ -263,15 +259,11 @@ func (f *Form) away(w http.ResponseWriter, r *http.Request, err error) {
 		f.Log.Error("the application form could not answer", zap.Error(err))
 	}
 	w.Header().Set("Retry-After", "60")
-	again := 0
-	if r.Method != http.MethodPost {
-		again = 60
-	}
 	f.message(w, r, http.StatusServiceUnavailable, func(t *texts) *message {
-		if again == 0 {
+		if r.Method == http.MethodPost {
 			return &message{Title: t.AwayTitle, Lines: []string{t.AwaySent}}
 		}
-		return &message{Title: t.AwayTitle, Lines: []string{t.Away}, Again: again}
+		return &message{Title: t.AwayTitle, Lines: []string{t.Away}, Again: 60}
 	})
 }
 
@@ -283,7 +275,7 @@ func (f *Form) busy(w http.ResponseWriter, r *http.Request) {
 // retry asks to send the same once more: nothing was stored.
 func (f *Form) retry(w http.ResponseWriter, r *http.Request, refused *Refused) {
 	if refused.After > 0 {
-		w.Header().Set("Retry-After", seconds(refused.After))
+		w.Header().Set("Retry-After", problem.Seconds(refused.After))
 	}
 	f.message(w, r, refused.Status, func(t *texts) *message { return &message{Title: t.BusyTitle, Lines: []string{t.Busy}} })
 }

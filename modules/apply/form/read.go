@@ -6,9 +6,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,13 +14,12 @@ import (
 	"mime/multipart"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/hiregate/hiregate/internal/applyclient"
 	"github.com/hiregate/hiregate/internal/bodies"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/model"
@@ -78,7 +75,7 @@ type file struct {
 
 // token names a kept file in the form. The name of an upload can't be guessed.
 func (k *file) token() string {
-	return k.blob + "/" + k.sum + "/" + strconv.FormatInt(k.size, 10) + "/" + k.name
+	return k.blob + "/" + k.sum + "/" + k.name
 }
 
 // text returns the answer to a question that has one value.
@@ -273,22 +270,23 @@ func (s *watched) Read(p []byte) (int, error) {
 
 // kept takes a file that was sent before, unless another one is sent in its place.
 func (in *reader) kept(question, token string) error {
-	fields := strings.SplitN(token, "/", 4)
-	if q := questionOf(in.job, question); q == nil || q.Format != model.File || len(fields) < 4 || in.files[question] != nil {
-		return nil
-	}
-	size, err := strconv.ParseInt(fields[2], 10, 64)
-	if err != nil {
+	fields := strings.SplitN(token, "/", 3)
+	if q := questionOf(in.job, question); q == nil || q.Format != model.File || len(fields) < 3 || in.files[question] != nil {
 		return nil
 	}
 	is, err := in.form.Gateway.Runtime.Store().IsUpload(in.ctx, fields[0], in.form.Gateway.Now().Add(-keptFor))
 	if err != nil {
 		return ownError{err}
 	}
-	if is { // otherwise it was kept for too long: the form asks for it once more
-		in.files[question] = &file{blob: fields[0], sum: fields[1], size: size, name: clipped(fields[3])}
+	if !is { // it was kept for too long: the form asks for it once more
+		return nil
 	}
-	return nil
+	content, size, err := in.form.archive().Files.Open(fields[0])
+	if err != nil {
+		return ownError{err}
+	}
+	in.files[question] = &file{blob: fields[0], sum: fields[1], size: size, name: clipped(fields[2])}
+	return content.Close()
 }
 
 // complete gives a form that came without one a key, and answers what is declined.
@@ -317,50 +315,23 @@ func declining(q *model.Question) string {
 }
 
 // body returns the application as POST /v2/application takes it. The same answers give the same bytes.
-func (f *Form) body(ctx context.Context, job *model.Job, s *sent) io.ReadCloser {
-	out, in := io.Pipe()
-	go func() { _ = in.CloseWithError(f.write(in, job, s)) }()
-	context.AfterFunc(ctx, func() { _ = out.CloseWithError(ctx.Err()) })
-	return out
-}
-
-func (f *Form) write(to io.Writer, job *model.Job, s *sent) error {
-	out := bufio.NewWriter(to)
-	fmt.Fprintf(out, `{"jobBoardCode":%s,"source":%s,"answers":[`, quoted(job.BoardCode), quoted(cmp.Or(s.source, f.Source)))
-	separator := ""
+func (f *Form) body(job *model.Job, s *sent) io.ReadCloser {
+	var answers []applyclient.Answer
 	for n := range job.Questions {
 		q := &job.Questions[n]
 		file, value := s.files[q.ID], answerOf(q, s.values[q.ID])
-		if file == nil && value == "" {
-			continue
+		switch {
+		case file != nil:
+			answers = append(answers, applyclient.Answer{QuestionID: q.ID, File: &applyclient.File{Size: file.size,
+				Open: func() (io.ReadCloser, error) {
+					content, _, err := f.archive().Files.Open(file.blob)
+					return content, err
+				}}})
+		case value != "":
+			answers = append(answers, applyclient.Answer{QuestionID: q.ID, Value: value})
 		}
-		fmt.Fprintf(out, `%s{"questionId":%s,"value":`, separator, quoted(q.ID))
-		separator = ","
-		if file == nil {
-			fmt.Fprintf(out, "%s}", quoted(value))
-			continue
-		}
-		out.WriteByte('"')
-		if err := f.writeFile(out, file); err != nil {
-			return err
-		}
-		out.WriteString(`"}`)
 	}
-	out.WriteString("]}")
-	return out.Flush()
-}
-
-func (f *Form) writeFile(out io.Writer, k *file) (err error) {
-	content, _, err := f.archive().Files.Open(k.blob)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, content.Close()) }()
-	encoder := base64.NewEncoder(base64.StdEncoding, out)
-	if _, err := io.Copy(encoder, content); err != nil {
-		return err
-	}
-	return encoder.Close()
+	return applyclient.Application(job.BoardCode, cmp.Or(s.source, f.Source), answers).Open()
 }
 
 // answerOf is the value of an answer: the chosen options of a Checkbox are separated by "|", which is escaped within one
@@ -393,11 +364,6 @@ func (s *sent) fingerprint() string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-func quoted(s string) []byte {
-	raw, _ := json.Marshal(s) // of a string it does not fail
-	return raw
-}
-
 // clipped cuts a short text that would be refused for its length.
 func clipped(s string) string {
 	if all := []rune(s); len(all) > maxShort {
@@ -414,5 +380,3 @@ func isHEIC(head []byte) bool {
 	return len(head) == 12 && bytes.Equal(head[4:8], []byte("ftyp")) &&
 		slices.Contains([]string{"heic", "heix", "heim", "heis", "hevc", "mif1", "msf1"}, string(head[8:12]))
 }
-
-func seconds(d time.Duration) string { return strconv.Itoa(int((d + time.Second - 1) / time.Second)) }
