@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/fairpool"
+	"github.com/hiregate/hiregate/internal/session"
 )
 
 // stalled is the browser of somebody who reads nothing until it is resumed.
@@ -31,7 +32,7 @@ func TestPagesOfAPersonAreBounded(t *testing.T) {
 	b.patience = time.Millisecond
 	page := func(who string, w http.ResponseWriter) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://gate.example/exports", nil)
-		b.signedIn(r, "sub-of-"+who, known{Email: who})
+		b.signedIn(r, "sub-of-"+who, session.Person{Email: who})
 		b.ServeHTTP(w, r)
 	}
 	reached, resumed, done := make(chan struct{}), make(chan struct{}), make(chan struct{})

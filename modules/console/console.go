@@ -23,6 +23,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/session"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/vault"
 )
@@ -234,9 +235,9 @@ type visitor struct {
 // serve answers a request. Those who are not signed in go to sign in, and come back. So do those whose role has
 // changed.
 func (c *Console) serve(w http.ResponseWriter, r *http.Request, to route) {
-	s, err := c.session(r)
-	if err == nil && s != nil && s.Portal == nil && s.Role != c.roleOf(s) {
-		err = c.db().Write(r.Context(), func(tx *store.Tx) error { return tx.DeleteConsoleSession(s.hash) })
+	s, err := c.caller(r)
+	if err == nil && s != nil && s.Portal == nil && s.Role != c.roleOf(&s.Session) {
+		err = c.site().Delete(r, &s.Session)
 		s = nil
 	}
 	switch {
@@ -254,12 +255,12 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request, to route) {
 	}
 	role, _, _ := strings.Cut(s.Role, " ")
 	v := &visitor{Request: r, w: w, console: c, person: person, duties: duties, role: role, portal: s.Portal != nil,
-		email: s.Email, issuer: s.issuer, subject: s.subject, texts: textsFor(r)}
+		email: s.Email, issuer: s.Issuer, subject: s.Subject, texts: textsFor(r)}
 	if v.portal {
 		v.texts = v.texts.forPartner()
 	}
-	if s.ours() {
-		v.user = s.subject
+	if s.Ours() {
+		v.user = s.Subject
 	}
 	if err := v.answer(to); err != nil {
 		c.fail(w, r, v, err)
@@ -311,14 +312,8 @@ func unreadable(err error) *failure {
 
 // redirect leads the browser on to a page of the console, with a GET.
 func (v *visitor) redirect(to string) error {
-	redirect(v.w, v.Request, v.console.mount+to)
+	session.Redirect(v.w, v.Request, v.console.mount+to)
 	return nil
-}
-
-// redirect leads the browser on to an address, with a GET.
-func redirect(w http.ResponseWriter, r *http.Request, to string) {
-	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
 // failure is an error that a page shows.

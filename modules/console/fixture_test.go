@@ -16,6 +16,7 @@ import (
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/oidcclient"
+	"github.com/hiregate/hiregate/internal/session"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/vault"
 	"github.com/hiregate/hiregate/modules/manageapi"
@@ -70,7 +71,7 @@ func (b *fixture) send(who, method, path string, form url.Values, change ...func
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	if who != "" {
-		b.signedIn(r, "sub-of-"+who, known{Email: who})
+		b.signedIn(r, "sub-of-"+who, session.Person{Email: who})
 	}
 	for _, fn := range change {
 		fn(r)
@@ -81,11 +82,11 @@ func (b *fixture) send(who, method, path string, form url.Values, change ...func
 }
 
 // signedIn makes a request one of somebody who has just signed in.
-func (b *fixture) signedIn(r *http.Request, subject string, k known) {
+func (b *fixture) signedIn(r *http.Request, subject string, k session.Person) {
 	b.t.Helper()
 	w := httptest.NewRecorder()
 	them := &oidcclient.Account{Subject: subject, Email: k.Email, EmailVerified: k.Email != "", Groups: k.Groups}
-	require.NoError(b.t, b.begin(w, r, them, ""))
+	require.NoError(b.t, b.site().Begin(w, r, them, "", b.roleOf))
 	r.AddCookie(w.Result().Cookies()[0])
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/session"
 )
 
 // Grant gives a role to people who are known by their e-mail address or by a group of theirs.
@@ -45,21 +46,21 @@ var Roles = map[string]Role{
 }
 
 // personOf returns what the portal of a session, or else the first grant that fits, gives; false: none does.
-func (c *Console) personOf(s *session) (model.Person, duty, bool) {
+func (c *Console) personOf(s *caller) (model.Person, duty, bool) {
 	if p := s.Portal; p != nil {
 		return model.Person{ID: "portal:" + p.ID, Tenant: p.Tenant, Role: model.Operator}, portalDuties(p), true
 	}
-	g := c.grantOf(s)
+	g := c.grantOf(&s.Session)
 	if g == nil {
 		return model.Person{}, 0, false
 	}
 	role := Roles[g.Role]
-	return model.Person{ID: "console:" + s.subject, Name: s.Name, Email: s.Email, Tenant: g.Tenant,
+	return model.Person{ID: "console:" + s.Subject, Name: s.Name, Email: s.Email, Tenant: g.Tenant,
 		Role: role.API, Signatures: role.duties&operates != 0}, role.duties, true
 }
 
 // grantOf returns the first grant that fits a person; nil: none does.
-func (c *Console) grantOf(s *session) *Grant {
+func (c *Console) grantOf(s *session.Session) *Grant {
 	for n := range c.Grants {
 		g := &c.Grants[n]
 		known := func(address string) bool { return s.Email != "" && identity.SameAddress(address, s.Email) }
@@ -72,7 +73,7 @@ func (c *Console) grantOf(s *session) *Grant {
 }
 
 // roleOf returns the role of a person with its tenant; empty: they have none.
-func (c *Console) roleOf(s *session) string {
+func (c *Console) roleOf(s *session.Session) string {
 	if g := c.grantOf(s); g != nil {
 		return g.Role + " " + g.Tenant
 	}

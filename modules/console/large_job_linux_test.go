@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/session"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -62,7 +63,7 @@ func TestTwelveUploadsAtOnce(t *testing.T) {
 	const boundary = "boundary-of-the-test"
 	head := "--" + boundary + "\r\nContent-Disposition: form-data; name=\"answer.2 Ward\"; filename=\"cv.pdf\"\r\n\r\n"
 	signedIn := httptest.NewRequest(http.MethodGet, "/", nil)
-	b.signedIn(signedIn, "sub-of-"+ops, known{Email: ops})
+	b.signedIn(signedIn, "sub-of-"+ops, session.Person{Email: ops})
 	upload := func() string {
 		body := io.MultiReader(strings.NewReader(head), bytes.NewReader(content),
 			strings.NewReader("\r\n--"+boundary+"--\r\n"))

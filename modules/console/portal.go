@@ -6,6 +6,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/session"
 )
 
 const (
@@ -37,12 +38,12 @@ func (c *Console) enterPortal(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, nil, errPortal)
 		return
 	}
-	c.setCookie(w, c.cookie+"-portal", ticket, p.Till.Sub(c.Gateway.Now()))
-	redirect(w, r, c.mount+pathOf("tenants", p.Tenant))
+	c.site().SetCookie(w, c.cookie+"-portal", ticket, p.Till.Sub(c.Gateway.Now()))
+	session.Redirect(w, r, c.mount+pathOf("tenants", p.Tenant))
 }
 
-// visitorOfPortal returns the session of a visitor who came by a link; nil: they did not.
-func (c *Console) visitorOfPortal(r *http.Request) *session {
+// visitorOfPortal returns a visitor who came by a link; nil: they did not.
+func (c *Console) visitorOfPortal(r *http.Request) *caller {
 	cookie, err := r.Cookie(c.cookie + "-portal")
 	if err != nil {
 		return nil
@@ -51,7 +52,7 @@ func (c *Console) visitorOfPortal(r *http.Request) *session {
 	if p == nil {
 		return nil
 	}
-	return &session{Portal: p}
+	return &caller{Portal: p}
 }
 
 // portalDuties returns what visitors of a portal may do.

@@ -15,6 +15,7 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/oidcclient"
+	"github.com/hiregate/hiregate/internal/session"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -35,16 +36,16 @@ func TestSignInComesFirst(t *testing.T) {
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	status := func(k known) int {
+	status := func(k session.Person) int {
 		return b.send("", http.MethodGet, "/tenants", nil, func(r *http.Request) { b.signedIn(r, "1", k) }).Code
 	}
-	require.Equal(t, http.StatusOK, status(known{Email: ops}))
-	require.Equal(t, http.StatusOK, status(known{Groups: []string{"acme-viewers"}}))
-	require.Equal(t, http.StatusForbidden, status(known{Email: "else@example.com"}))
-	require.Equal(t, http.StatusForbidden, status(known{}), "an address that is not verified")
+	require.Equal(t, http.StatusOK, status(session.Person{Email: ops}))
+	require.Equal(t, http.StatusOK, status(session.Person{Groups: []string{"acme-viewers"}}))
+	require.Equal(t, http.StatusForbidden, status(session.Person{Email: "else@example.com"}))
+	require.Equal(t, http.StatusForbidden, status(session.Person{}), "an address that is not verified")
 
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://gate.example/", nil)
-	b.signedIn(r, "1", known{Email: ops})
+	b.signedIn(r, "1", session.Person{Email: ops})
 	good := r.Cookies()[0].Value
 	with := func(value string) int {
 		return b.send("", http.MethodGet, "/tenants", nil, func(r *http.Request) {
@@ -108,10 +109,12 @@ func TestWayToTheProvider(t *testing.T) {
 		require.Equal(t, provider.URL, to.Scheme+"://"+to.Host)
 		require.Equal(t, here+"/callback", to.Query().Get("redirect_uri"))
 		require.Equal(t, "S256", to.Query().Get("code_challenge_method"))
-		var v visit
 		cookie := w.Result().Cookies()[0]
 		require.True(t, cookie.Secure && cookie.HttpOnly)
-		require.True(t, b.Vault.OpenTicket(forVisits, b.URL, cookie.Value, &v))
+		returning := httptest.NewRequestWithContext(t.Context(), http.MethodGet, here, nil)
+		returning.AddCookie(cookie)
+		v := b.site().Visit(returning, to.Query().Get("state"))
+		require.NotNil(t, v)
 		require.Equal(t, kept, v.To)
 
 		callback := "/callback?code=c&state=" + url.QueryEscape(v.State)
