@@ -17,21 +17,10 @@ func (b *bench) network() error {
 			return err
 		}
 		defer f.close()
-		load := func(name string, l flowLoad) error {
-			before := b.spent(f)
-			m, err := f.run(l)
-			if err != nil {
-				return err
-			}
-			return report(name, struct {
-				flowed
-				spent
-			}{m, b.spent(f).since(before, m.Exports)})
-		}
-		if err := load(name+", burst", flowLoad{exports: b.burstSize, connections: 48, tenants: 10, body: b.body}); err != nil {
+		if err := b.flow(f, name+", burst", flowLoad{exports: b.burstSize, connections: 48, tenants: 10, body: b.body}); err != nil {
 			return err
 		}
-		return load(name+", 100/s", flowLoad{exports: 1000, perSecond: 100, connections: 48, tenants: 10, body: b.body})
+		return b.flow(f, name+", 100/s", flowLoad{exports: 1000, perSecond: 100, connections: 48, tenants: 10, body: b.body})
 	}
 	return inTurn(
 		func() error { return run("SQLite", false, 0, 1) },

@@ -121,11 +121,20 @@ func (b *bench) through(name string, o flowOptions, l flowLoad) error {
 		return err
 	}
 	defer f.close()
+	return b.flow(f, name, l)
+}
+
+// flow measures a load, and the processor time that is spent on it.
+func (b *bench) flow(f *flow, name string, l flowLoad) error {
+	before := b.spent(f)
 	m, err := f.run(l)
 	if err != nil {
 		return err
 	}
-	return report(name, m)
+	return report(name, struct {
+		flowed
+		spent
+	}{m, b.spent(f).since(before, m.Exports)})
 }
 
 func (b *bench) burst(name string, o flowOptions) error {
