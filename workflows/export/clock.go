@@ -3,13 +3,17 @@ package export
 import (
 	"math"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 const (
 	// startsApart is how long after a start the next one is at the earliest, where hardly any exports come.
 	startsApart = 15 * time.Millisecond
-	// startsApartPer is how much longer for each export a second.
+	// startsApartPer is how much longer for each export a second. One whose documents are fetched counts fetchedCosts times:
+	// its workflow has two activities more, and its first attempt waits for the documents anyway.
 	startsApartPer = 70 * time.Microsecond
+	fetchedCosts   = 4
 	// startsApartMost is the longest.
 	startsApartMost = 100 * time.Millisecond
 	// rateOver is over how long the exports a second are measured: those of so long ago count 1/e.
@@ -25,8 +29,12 @@ type startClock struct {
 }
 
 // offered counts an export.
-func (c *startClock) offered(now time.Time) {
-	c.count, c.at = c.counted(now)+1, now
+func (c *startClock) offered(e *model.Export, now time.Time) {
+	costs := 1.0
+	if fetches(e) {
+		costs = fetchedCosts
+	}
+	c.count, c.at = c.counted(now)+costs, now
 }
 
 // started sets when the next start may be.

@@ -47,7 +47,7 @@ func (q *offers) add(e *model.Export) bool {
 	}
 	q.waiting[e.Tenant] = append(q.waiting[e.Tenant], e)
 	q.n++
-	q.clock.offered(time.Now())
+	q.clock.offered(e, time.Now())
 	if q.n == 1 || q.n >= groupMost { // in between, a starter waits for the clock
 		q.wake()
 	}
