@@ -32,6 +32,11 @@ type SignIn struct {
 	Keys []string `json:"keys,omitempty"`
 	// Rotate is the time for which a signing key signs. Default: 90 days.
 	Rotate caddy.Duration `json:"rotate,omitempty"`
+	// SessionEnd is when a session ends after the sign-in. Default: 12 hours.
+	SessionEnd caddy.Duration `json:"session_end,omitempty"`
+	// GrantEnd is when what an application was granted ends after the sign-in, however often it refreshes. Default: 30
+	// days.
+	GrantEnd caddy.Duration `json:"grant_end,omitempty"`
 	// Upstream is another OpenID provider, where people may sign in instead.
 	Upstream *UpstreamOIDC `json:"upstream_oidc,omitempty"`
 
@@ -71,6 +76,10 @@ func (h *SignIn) Provision(ctx caddy.Context) error {
 	p := signin.Provider{
 		Gateway: g, Issuer: cmp.Or(h.BaseURL, g.Config.PublicURL+"/signin"), Title: h.Title,
 		Failures: g.Runtime.SignInFailures, Address: clientAddress, Log: ctx.Logger(),
+		SessionEnd: time.Duration(h.SessionEnd), GrantEnd: time.Duration(h.GrantEnd),
+	}
+	if err := h.checkEnds(); err != nil {
+		return err
 	}
 	if err := checkIssuer(p.Issuer, g.Config.Dev); err != nil {
 		return err
@@ -156,6 +165,26 @@ func (h *SignIn) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.H
 }
 
 var errRotate = errors.New("signin: rotate is how long a signing key signs: write at least 7d, such as `rotate 90d`")
+
+var errSessionEnd = errors.New("signin: session_end is how long people stay signed in: write 5m to 30d, such as " +
+	"`session_end 12h`")
+
+var errGrantEnd = errors.New("signin: grant_end is how long applications may refresh what a sign-in gave them: write at " +
+	"least session_end and at most 365d, such as `grant_end 30d`")
+
+// checkEnds checks when sessions and grants end.
+func (h *SignIn) checkEnds() error {
+	const day = 24 * time.Hour
+	session := cmp.Or(time.Duration(h.SessionEnd), identity.SessionLife)
+	grant := cmp.Or(time.Duration(h.GrantEnd), identity.GrantLife)
+	switch {
+	case session < 5*time.Minute || session > 30*day:
+		return errSessionEnd
+	case grant < session || grant > 365*day:
+		return errGrantEnd
+	}
+	return nil
+}
 
 // checkIssuer checks the issuer (OpenID Connect Discovery section 3).
 func checkIssuer(s string, dev bool) error {

@@ -20,6 +20,8 @@ import (
 //		title    <text>
 //		key      <placeholder> [<former placeholder>...]
 //		rotate   <duration>
+//		session_end <duration>
+//		grant_end   <duration>
 //		upstream_oidc <issuer> {
 //			name          <text>
 //			client_id     <id>
@@ -44,12 +46,18 @@ func parseSignIn(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	if err == nil && len(handler.Keys) == 0 {
 		err = head.WrapErr(errNoSignInKey)
 	}
+	if err == nil {
+		if err = handler.checkEnds(); err != nil {
+			err = head.WrapErr(err)
+		}
+	}
 	return handler, err
 }
 
 // examples has an argument for each option that takes one.
 var examples = map[string]string{
 	"base_url": "https://gate.example.com/signin", "title": `"Recruiting Service"`, "rotate": "90d",
+	"session_end": "12h", "grant_end": "30d",
 	"name": `"Initech Staff"`, "client_id": "hiregate", "client_secret": "{env.HIREGATE_UPSTREAM_SECRET}",
 	"provision": "off", "ca": "/etc/hiregate/ca.pem",
 }
@@ -63,9 +71,10 @@ func (h *SignIn) option(name string, args []string, dev bool) error {
 		h.Keys = args
 		return signInKey.ValidateArgs(args, "{env.HIREGATE_SIGNIN_KEY}", dev)
 	}
-	target, known := map[string]*string{"base_url": &h.BaseURL, "title": &h.Title, "rotate": new(string)}[name]
+	target, known := map[string]*string{"base_url": &h.BaseURL, "title": &h.Title, "rotate": new(string),
+		"session_end": new(string), "grant_end": new(string)}[name]
 	if !known {
-		return fmt.Errorf("%s is unknown here: write base_url, title, key, rotate or upstream_oidc", name)
+		return fmt.Errorf("%s is unknown here: write base_url, title, key, rotate, session_end, grant_end or upstream_oidc", name)
 	}
 	if len(args) != 1 || args[0] == "" {
 		return oneArgument(name)
@@ -80,7 +89,21 @@ func (h *SignIn) option(name string, args []string, dev bool) error {
 			return errRotate
 		}
 		h.Rotate = caddy.Duration(d)
+	case "session_end":
+		return duration(args[0], &h.SessionEnd, errSessionEnd)
+	case "grant_end":
+		return duration(args[0], &h.GrantEnd, errGrantEnd)
 	}
+	return nil
+}
+
+// duration reads a positive duration; wrong is the error of anything else.
+func duration(text string, into *caddy.Duration, wrong error) error {
+	d, err := caddy.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return wrong
+	}
+	*into = caddy.Duration(d)
 	return nil
 }
 

@@ -68,6 +68,7 @@ type Session struct {
 	UserID     string
 	SignedInAt time.Time
 	Till       time.Time
+	GrantsTill time.Time       // the absolute end of what is granted in the session; zero: GrantLife after the grant
 	Account    UpstreamAccount // that they signed in with; zero: with a password. Not stored
 }
 
@@ -99,15 +100,20 @@ type Grant struct {
 	Challenge   string // of PKCE, S256; empty: none
 	SignedInAt  time.Time
 	IssuedAt    time.Time
+	EndsAt      time.Time // whatever is refreshed; set where a grant is read
 }
 
-// The lifetimes.
+// The lifetimes. SessionLife and GrantLife are defaults, counted from the sign-in.
 const (
 	CodeLife    = 5 * time.Minute
 	AccessLife  = time.Hour
 	IDTokenLife = time.Hour
-	RefreshLife = 30 * 24 * time.Hour
+	RefreshLife = 30 * 24 * time.Hour // of one refresh token that is not used
 	SessionLife = 12 * time.Hour
+	GrantLife   = 30 * 24 * time.Hour // of a grant, however often its tokens are refreshed
+
+	// UnconfirmedLife limits what began at another provider that can't be asked later whether its user is still there.
+	UnconfirmedLife = 12 * time.Hour
 
 	RefreshGrace = 30 * time.Second // in which a rotated refresh token may be used again
 )

@@ -212,7 +212,7 @@ func TestNobodyChangesTheirOwnAccount(t *testing.T) {
 	} {
 		before := at.b.stored("olga")
 		form := url.Values{"email": {"olga@other.example"}, "verified": {"yes"}}
-		for _, action := range []string{"", "/reset", "/enable", "/totp", "/end-totp", "/disable", "/unlink"} {
+		for _, action := range []string{"", "/reset", "/enable", "/totp", "/end-totp", "/disable", "/unlink", "/end-sessions"} {
 			w := at.ask(http.MethodPost, "/people/olga"+action, form)
 			require.Equal(t, http.StatusForbidden, w.Code, "%s %s", name, action)
 			require.Contains(t, w.Body.String(), "This is your own account.")

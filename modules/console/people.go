@@ -123,8 +123,8 @@ func editPerson(v *visitor) error {
 	return v.redirect(pathOf("people", id) + "?done=saved")
 }
 
-// actOnPerson disables or enables a person, gives them another password or second factor, or unlinks their accounts at
-// other providers.
+// actOnPerson disables or enables a person, gives them another password or second factor, ends their sessions, or unlinks
+// their accounts at other providers.
 func actOnPerson(v *visitor) error {
 	id, action := v.PathValue("id"), v.PathValue("action")
 	user := at("users", id)
@@ -145,6 +145,8 @@ func actOnPerson(v *visitor) error {
 		err = v.call(http.MethodDelete, user, nil, nil, nil)
 	case "end-totp":
 		err = v.call(http.MethodDelete, user+"/totp", nil, nil, nil)
+	case "end-sessions":
+		err = v.call(http.MethodDelete, user+"/sessions", nil, nil, nil)
 	case "unlink":
 		err = v.call(http.MethodDelete, user+"/upstream-accounts", nil, nil, nil)
 	default:

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -117,6 +118,14 @@ func TestPeople(t *testing.T) {
 		return tx.InsertUpstreamAccount("https://idp.example", "7", id, b.Clock.Now())
 	})
 	require.Contains(t, b.see(ops, "/people/"+id, http.StatusOK), "https://idp.example")
+	_, session := identity.NewSecret()
+	b.Write(t, func(tx *store.Tx) error {
+		return tx.InsertSession(identity.Hash{}, &identity.Session{Hash: session, Issuer: "https://gate.example.com/signin", UserID: id,
+			SignedInAt: b.Clock.Now(), Till: b.Clock.Now().Add(time.Hour)}, b.stored(id))
+	})
+	require.Equal(t, "/console/people/"+id+"?done=person_end-sessions", b.post(ops, "/people/"+id+"/end-sessions", nil, http.StatusSeeOther))
+	_, err = b.Runtime.Store().Session(t.Context(), "https://gate.example.com/signin", session, b.Clock.Now())
+	require.ErrorIs(t, err, store.ErrNotFound)
 	for action, done := range map[string]func() bool{
 		"totp":     func() bool { return b.stored(id).TOTPRequired },
 		"end-totp": func() bool { return !b.stored(id).TOTPRequired },

@@ -12,7 +12,7 @@ import (
 // s stands for several.
 var things = map[string]string{
 	"api-keys": "API key", "api-users": "API user", "oauth-clients": "OAuth client", "former-secrets": "former secret",
-	"users": "user", "totp": "second factor", "upstream-accounts": "upstream account", "sign-ins": "sign-in",
+	"users": "user", "totp": "second factor", "upstream-accounts": "upstream account", "sessions": "session", "sign-ins": "sign-in",
 	"tenants": "tenant", "portal": "portal link", "integrations": "integration",
 	"candidates": "candidate", "compliance-report": "compliance report",
 	"jobs": "job", "questions": "question", "check": "answers", "steps": "step", "helper": "workflow helper",

@@ -168,6 +168,8 @@ func actions() []rest.Route {
 			Serve: rest.Change(findUser, setTOTP(true), rest.ViewAs(userOf)), Bodiless: true},
 		{Method: del, Path: aUser + "/totp", Role: model.Admin, Action: "remove", Status: nothing, Scope: rest.Shared,
 			Serve: rest.Change(findUser, setTOTP(false), nil)},
+		{Method: del, Path: aUser + "/sessions", Role: model.Admin, Action: "end", Status: nothing, Scope: rest.Shared,
+			Serve: rest.Change(findUser, endSessions, nil)},
 		{Method: del, Path: aUser + "/upstream-accounts", Role: model.Admin, Action: "remove",
 			Status: nothing, Scope: rest.Shared, Serve: rest.Change(findUser, unlinkUpstream, nil)},
 

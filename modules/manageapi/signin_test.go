@@ -83,6 +83,17 @@ func TestUsersAreMadeDisabledAndReset(t *testing.T) {
 	b.refused(http.StatusNotFound, http.MethodGet, "/v1/users/nobody/upstream-accounts", "")
 	b.refused(http.StatusNotFound, http.MethodDelete, "/v1/users/nobody/upstream-accounts", "")
 
+	_, session := identity.NewSecret()
+	b.Write(t, func(tx *store.Tx) error {
+		u, err := tx.User(made.ID)
+		return errors.Join(err, tx.InsertSession(identity.Hash{}, &identity.Session{Hash: session, Issuer: "https://gate.example.com/signin",
+			UserID: u.ID, SignedInAt: b.Clock.Now(), Till: b.Clock.Now().Add(time.Hour)}, u))
+	})
+	b.must(http.StatusNoContent, http.MethodDelete, "/v1/users/"+made.ID+"/sessions", "")
+	_, err := b.Runtime.Store().Session(t.Context(), "https://gate.example.com/signin", session, b.Clock.Now())
+	require.ErrorIs(t, err, store.ErrNotFound)
+	b.refused(http.StatusNotFound, http.MethodDelete, "/v1/users/nobody/sessions", "")
+
 	b.refused(http.StatusNotFound, http.MethodGet, "/v1/users/nobody", "")
 	b.refused(http.StatusNotFound, http.MethodDelete, "/v1/users/nobody", "")
 	b.refused(http.StatusNotFound, http.MethodPost, "/v1/users/nobody/reset", "")
@@ -265,6 +276,9 @@ func TestSignInCommands(t *testing.T) {
 	require.Equal(t, u.ID+" is linked to no account at another provider any more\n", out)
 	_, err = b.Runtime.Store().UserByUpstreamAccount(t.Context(), "https://login.example.com", "1")
 	require.ErrorIs(t, err, store.ErrNotFound)
+	out, _, err = user("", "end-sessions", u.ID)
+	require.NoError(t, err)
+	require.Equal(t, u.ID+" is signed in nowhere any more\n", out)
 	_, _, err = user("", "unlink", "nobody")
 	require.ErrorContains(t, err, "there is no user of that id")
 	out, hints, err = user("", "set", u.ID, "--new-password")

@@ -174,6 +174,12 @@ func setTOTP(required bool) func(*rest.Request, *store.Tx, *identity.User) error
 	}
 }
 
+// endSessions ends what a user is signed in to; they may sign in again.
+func endSessions(r *rest.Request, tx *store.Tx, u *identity.User) error {
+	_, err := tx.EndSessions(u.ID, r.Gateway.Now())
+	return err
+}
+
 // upstreamAccounts serves a user's accounts at other providers, at most one of each.
 var upstreamAccounts = rest.Resource[*identity.UpstreamAccount]{
 	Path: aUser + "/upstream-accounts", Kind: "account", Scope: rest.Shared, Reader: model.Viewer, Personal: true,

@@ -13,8 +13,12 @@ import (
 func (p *Provider) startSession(w http.ResponseWriter, r *http.Request, a *authorization, u *identity.User,
 	f firstFactor) error {
 	cookie, hash := identity.NewSecret()
+	session, grants := p.SessionEnd, p.GrantEnd
+	if f.Subject != "" { // dismissed at their company, nobody would tell us
+		session, grants = min(session, identity.UnconfirmedLife), min(grants, identity.UnconfirmedLife)
+	}
 	s := &identity.Session{Hash: hash, Issuer: p.Issuer, UserID: u.ID, SignedInAt: f.At,
-		Till:    p.now().Add(identity.SessionLife),
+		Till: p.now().Add(session), GrantsTill: p.now().Add(grants),
 		Account: identity.UpstreamAccount{Issuer: f.Issuer, Subject: f.Subject}}
 	before, _ := p.sessionHash(r)
 	e := p.entry(r, "sign-in", "success", a.client.ID, u.ID)

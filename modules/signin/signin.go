@@ -3,6 +3,7 @@
 package signin
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/store"
@@ -33,8 +35,11 @@ type Provider struct {
 	Upstream *oidcclient.Provider // another provider where people may sign in; nil: none
 	Joins    Joins                // which accounts of the upstream may
 	Failures *password.Failures
-	Address  func(*http.Request) string // where a request comes from
-	Log      *zap.Logger
+	// SessionEnd and GrantEnd are how long a session, and what is granted in it, lasts from the sign-in. Default:
+	// identity.SessionLife and GrantLife.
+	SessionEnd, GrantEnd time.Duration
+	Address              func(*http.Request) string // where a request comes from
+	Log                  *zap.Logger
 
 	noted    *sync.Map // *rate.Limiter by event and client
 	refusals *refusals
@@ -52,6 +57,7 @@ const (
 
 // New completes a provider.
 func New(p Provider) *Provider {
+	p.SessionEnd, p.GrantEnd = cmp.Or(p.SessionEnd, identity.SessionLife), cmp.Or(p.GrantEnd, identity.GrantLife)
 	sum := sha256.Sum256([]byte(p.Issuer))
 	p.cookie = "__Host-signin-" + hex.EncodeToString(sum[:4]) // sites of one host don't share it
 	if u, err := url.Parse(p.Issuer); err == nil {

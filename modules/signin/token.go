@@ -171,7 +171,7 @@ func (p *Provider) answer(w http.ResponseWriter, k *key, g *identity.Grant, u *i
 	}
 	writeJSON(w, http.StatusOK, map[string]any{
 		"token_type":    "Bearer",
-		"expires_in":    int(identity.AccessLife / time.Second),
+		"expires_in":    int(min(identity.AccessLife, g.EndsAt.Sub(now)) / time.Second),
 		"id_token":      token,
 		"access_token":  issued.access,
 		"refresh_token": issued.refresh,

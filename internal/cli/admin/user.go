@@ -24,8 +24,9 @@ or by id.`,
   hiregate user set ada@example.com --password-file -     # another password
   hiregate user totp ada@example.com
   hiregate user unlink ada@example.com
+  hiregate user end-sessions ada@example.com
   hiregate user disable ada@example.com`,
-	}, users.list, users.show, userSet, users.disable, userTOTP, userUnlink)
+	}, users.list, users.show, userSet, users.disable, userTOTP, userUnlink, userEndSessions)
 }
 
 var users = noun[api.User]{
@@ -143,5 +144,16 @@ user out, disable them.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
 		return a.do(ctx, cmd, http.MethodDelete, path+"/upstream-accounts",
 			args[0]+" is linked to no account at another provider any more")
+	})
+}
+
+func userEndSessions(a *Client) *cobra.Command {
+	return users.verb(a, &cobra.Command{
+		Use:   "end-sessions",
+		Short: "Ends what a user is signed in to",
+		Long: `Ends what a user is signed in to, in every browser, and what applications were granted. They may
+sign in again. To keep a user out, disable them.`,
+	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
+		return a.do(ctx, cmd, http.MethodDelete, path+"/sessions", args[0]+" is signed in nowhere any more")
 	})
 }

@@ -19,8 +19,8 @@ func (tx *Tx) InsertCode(code, session identity.Hash, g *identity.Grant) error {
 	till := g.IssuedAt.Add(identity.CodeLife)
 	return tx.sql.RunOr(ErrNotFound, `
 		INSERT INTO grants (code, issuer, client, user_id, redirect_uri, scope, claims, nonce, challenge, signed_in_at,
-		issued_at, code_till, till, session)
-		SELECT $1, $2, $3, user_id, $5, $6, $7, $8, $9, $10, $11, $12, $13, hash FROM sessions WHERE hash = $14
+		issued_at, code_till, till, session, ends_at)
+		SELECT $1, $2, $3, user_id, $5, $6, $7, $8, $9, $10, $11, $12, $13, hash, grants_till FROM sessions WHERE hash = $14
 		AND user_id = $4`,
 		code[:], g.Issuer, g.Client, g.UserID, g.RedirectURI, g.Scope, g.Claims, g.Nonce, g.Challenge,
 		rows.Micros(g.SignedInAt), rows.Micros(g.IssuedAt), rows.Micros(till), rows.Micros(till), session[:])
@@ -46,11 +46,15 @@ type Exchange struct {
 	Tokens      []identity.Token
 }
 
-const grantColumns = `issuer, client, user_id, redirect_uri, scope, claims, nonce, challenge, signed_in_at, issued_at`
+// grantEnd is the end of a grant; those of former versions have none of their own (see identity.GrantLife).
+const grantEnd = `COALESCE(grants.ends_at, grants.issued_at + 2592000000000)`
+
+const grantColumns = `issuer, client, user_id, redirect_uri, scope, claims, nonce, challenge, signed_in_at, issued_at, ` +
+	grantEnd
 
 func grantFields(g *identity.Grant) []any {
 	return []any{&g.Issuer, &g.Client, &g.UserID, &g.RedirectURI, &g.Scope, &g.Claims, &g.Nonce, &g.Challenge,
-		rows.Time(&g.SignedInAt), rows.Time(&g.IssuedAt)}
+		rows.Time(&g.SignedInAt), rows.Time(&g.IssuedAt), rows.Time(&g.EndsAt)}
 }
 
 // ExchangeCode consumes a code and inserts its tokens, which get its scope. It returns nil for a code that is unknown,
@@ -64,7 +68,7 @@ func (tx *Tx) ExchangeCode(x *Exchange, now time.Time) (*identity.Grant, error) 
 	won, err := tx.sql.Scan(grantFields(g), `
 		UPDATE grants SET consumed_at = $1, till = $2
 		WHERE code = $3 AND issuer = $4 AND client = $5 AND redirect_uri = $6 AND challenge = $7
-		AND code_till > $1 AND consumed_at IS NULL AND revoked_at IS NULL
+		AND code_till > $1 AND consumed_at IS NULL AND revoked_at IS NULL AND `+grantEnd+` > $1
 		AND EXISTS (SELECT 1 FROM users WHERE users.id = grants.user_id AND users.disabled_at IS NULL)
 		RETURNING `+grantColumns,
 		rows.Micros(now), rows.Micros(till), x.Code[:], x.Issuer, x.Client, x.RedirectURI, x.Challenge)
@@ -77,7 +81,7 @@ func (tx *Tx) ExchangeCode(x *Exchange, now time.Time) (*identity.Grant, error) 
 			rows.Micros(now), x.Code[:], x.Issuer, x.Client)
 		return nil, err
 	}
-	return g, tx.insertTokens(x.Code[:], g.Scope, x.Tokens, now)
+	return g, tx.insertTokens(x.Code[:], g, x.Tokens, now)
 }
 
 func later(a, b time.Time) time.Time {
@@ -87,11 +91,14 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// insertTokens inserts tokens; those without a scope of their own get that of the grant.
-func (tx *Tx) insertTokens(code []byte, scope string, tokens []identity.Token, now time.Time) error {
+// insertTokens inserts tokens; those without a scope of their own get that of the grant. None outlives the grant.
+func (tx *Tx) insertTokens(code []byte, g *identity.Grant, tokens []identity.Token, now time.Time) error {
 	for _, t := range tokens {
 		if t.Scope == "" {
-			t.Scope = scope
+			t.Scope = g.Scope
+		}
+		if t.Till.After(g.EndsAt) {
+			t.Till = g.EndsAt
 		}
 		if err := tx.sql.Run(`INSERT INTO tokens (hash, code, kind, scope, issued_at, till)
 			VALUES ($1, $2, $3, $4, $5, $6)`,
@@ -131,15 +138,15 @@ func (tx *Tx) RotateRefreshToken(refresh identity.Hash, issuer, client string, t
 		till = later(till, t.Till)
 	}
 	good, err := tx.sql.Scan(grantFields(g), `UPDATE grants SET till = $1 WHERE code = $2 AND revoked_at IS NULL
-		RETURNING `+grantColumns, rows.Micros(till), code)
-	if err != nil || !good { // it was revoked a moment ago
+		AND `+grantEnd+` > $3 RETURNING `+grantColumns, rows.Micros(till), code, rows.Micros(now))
+	if err != nil || !good { // it has ended, or was revoked a moment ago
 		return nil, err
 	}
 	// here as well: an application may refresh for years without anybody who signs in
 	if err := tx.sweepGrants(now); err != nil {
 		return nil, err
 	}
-	return g, tx.insertTokens(code, g.Scope, tokens, now)
+	return g, tx.insertTokens(code, g, tokens, now)
 }
 
 // RevokeToken revokes a token of a client; with a refresh token all of its grant. It reports false for a token that is
@@ -163,12 +170,12 @@ func (tx *Tx) RevokeToken(hash identity.Hash, issuer, client string, now time.Ti
 func (db *DB) AccessToken(ctx context.Context, issuer string, hash identity.Hash,
 	now time.Time) (*identity.Grant, error) {
 	return rows.QueryOne(ctx, db.reads, scanGrant, `
-		SELECT g.issuer, g.client, g.user_id, g.redirect_uri, t.scope, g.claims, g.nonce, g.challenge, g.signed_in_at,
-		g.issued_at
-		FROM tokens t JOIN grants g ON g.code = t.code JOIN users u ON u.id = g.user_id
-		JOIN oauth_clients c ON c.id = g.client
-		WHERE t.hash = $1 AND t.kind = 'access' AND t.till > $2 AND t.ended_at IS NULL AND g.issuer = $3
-		AND g.revoked_at IS NULL
+		SELECT grants.issuer, client, user_id, redirect_uri, t.scope, claims, nonce, challenge, signed_in_at,
+		grants.issued_at, `+grantEnd+`
+		FROM tokens t JOIN grants ON grants.code = t.code JOIN users u ON u.id = user_id
+		JOIN oauth_clients c ON c.id = client
+		WHERE t.hash = $1 AND t.kind = 'access' AND t.till > $2 AND t.ended_at IS NULL AND grants.issuer = $3
+		AND revoked_at IS NULL
 		AND u.disabled_at IS NULL AND c.disabled_at IS NULL`, hash[:], rows.Micros(now), issuer)
 }
 

@@ -157,7 +157,7 @@ func user(t *testing.T, db *store.DB, id string) *identity.User {
 
 func grant() *identity.Grant {
 	return &identity.Grant{Issuer: issuer, Client: "app", UserID: "ada", RedirectURI: "https://app.example.com/cb", Scope: "openid email", Claims: `{"userinfo":["name"]}`,
-		Nonce: "n", Challenge: "c", SignedInAt: noon.Add(-time.Minute), IssuedAt: noon}
+		Nonce: "n", Challenge: "c", SignedInAt: noon.Add(-time.Minute), IssuedAt: noon, EndsAt: noon.Add(identity.GrantLife)}
 }
 
 func issue(t *testing.T, db *store.DB, code string) {
@@ -167,9 +167,14 @@ func issue(t *testing.T, db *store.DB, code string) {
 
 func issueAt(t *testing.T, db *store.DB, code string, at time.Time) {
 	t.Helper()
+	issueTill(t, db, code, at, time.Time{})
+}
+
+func issueTill(t *testing.T, db *store.DB, code string, at, till time.Time) {
+	t.Helper()
 	g := grant()
 	g.IssuedAt = at
-	s := &identity.Session{Hash: identity.HashSecret("session of " + code), Issuer: issuer, UserID: g.UserID, SignedInAt: g.SignedInAt, Till: at.Add(time.Hour)}
+	s := &identity.Session{Hash: identity.HashSecret("session of " + code), Issuer: issuer, UserID: g.UserID, SignedInAt: g.SignedInAt, Till: at.Add(time.Hour), GrantsTill: till}
 	u := user(t, db, g.UserID)
 	write(t, db, func(tx *store.Tx) error { return tx.InsertSession(s.Hash, s, u) })
 	write(t, db, func(tx *store.Tx) error { return tx.InsertCode(identity.HashSecret(code), s.Hash, g) })

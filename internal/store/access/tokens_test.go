@@ -218,9 +218,9 @@ func TestTokensAreSweptAsTheyRotate(t *testing.T) {
 	t.Parallel()
 	tables.Each(t, func(t *testing.T, db *store.DB) {
 		people(t, db)
-		issue(t, db, "code")
-		require.NotNil(t, exchange(t, db, "code", "0", noon, asIs))
 		const day = 24 * time.Hour
+		issueTill(t, db, "code", noon, noon.Add(365*day))
+		require.NotNil(t, exchange(t, db, "code", "0", noon, asIs))
 		for n := range 3 {
 			at := noon.Add(time.Duration(n+1) * 20 * day)
 			write(t, db, func(tx *store.Tx) error {

@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
@@ -66,6 +67,17 @@ func (tx *Tx) ResetUser(id, password string, now time.Time) (bool, error) {
 // no such user.
 func (tx *Tx) lockUser(id string) error {
 	return tx.sql.RunOr(ErrNotFound, `UPDATE users SET name = name WHERE id = $1`, id)
+}
+
+// EndSessions ends a user's sessions and grants; they may sign in again. It reports false when there is no such user.
+func (tx *Tx) EndSessions(id string, now time.Time) (bool, error) {
+	if err := tx.lockUser(id); err != nil {
+		if errors.Is(err, ErrNotFound) {
+			err = nil
+		}
+		return false, err
+	}
+	return true, tx.endSessions(id, now)
 }
 
 // endSessions deletes the sessions of a user, and revokes their grants.
