@@ -13,6 +13,12 @@ package api
 
 //go:generate go run ./openapi .. ../../modules/manageapi/openapi
 
+// CountedList is a page of a list, with how many there are if that was asked for.
+type CountedList[T any] struct {
+	List[T]
+	Count *Count `json:"count,omitempty"`
+}
+
 // List is a page of a list.
 type List[T any] struct {
 	Items []T     `json:"items"`

@@ -1,11 +1,13 @@
 package api
 
 // TakeoutType is the media type of a takeout, and of an import with files; LinesType that of NDJSON, TableType that of a
-// table for spreadsheets.
+// table for spreadsheets, MergePatchType that of changes to a resource (RFC 7396).
 const (
 	TakeoutType = "application/x-tar"
 	LinesType   = "application/x-ndjson"
 	TableType   = "text/csv; charset=utf-8"
+
+	MergePatchType = "application/merge-patch+json"
 )
 
 // ImportCounts is how far an import came: what was written, and what was left out.

@@ -15,13 +15,16 @@ type Tenant struct {
 	// what becomes of exports that break the schema
 	Invalid string `json:"invalid" schema:"enum=refuse|quarantine"`
 	// what becomes of exports with listed deviations from the schema, and no other fault
-	Deviations   string      `json:"deviations" schema:"enum=accept|refuse|quarantine"`
-	Rate         *model.Rate `json:"rate,omitempty"` // absent: there is no limit
-	Zone         string      `json:"zone,omitempty"` // IANA name of the zone in which its days begin; absent: UTC
-	Integrations []string    `json:"integrations" schema:"items.ref=ShortName"`
-	Version      int64       `json:"version,omitzero" schema:"minimum=1"`
-	CreatedAt    time.Time   `json:"createdAt,omitzero"`
-	UpdatedAt    time.Time   `json:"updatedAt,omitzero"`
+	Deviations string      `json:"deviations" schema:"enum=accept|refuse|quarantine"`
+	Rate       *model.Rate `json:"rate,omitempty"` // absent: there is no limit
+	Zone       string      `json:"zone,omitempty"` // IANA name of the zone in which its days begin; absent: UTC
+	// for how many days its job applications are kept after they ended, unless their job says otherwise; absent: until
+	// they are deleted
+	KeepApplications int       `json:"keepApplications,omitzero" schema:"minimum=4"`
+	Integrations     []string  `json:"integrations" schema:"items.ref=ShortName"`
+	Version          int64     `json:"version,omitzero" schema:"minimum=1"`
+	CreatedAt        time.Time `json:"createdAt,omitzero"`
+	UpdatedAt        time.Time `json:"updatedAt,omitzero"`
 }
 
 // What becomes of exports that break the schema.

@@ -37,6 +37,8 @@ type Config struct {
 	Retention time.Duration
 	// how long the rows of finished exports, and the audit, are kept; 0: for ever
 	RetentionRows time.Duration
+	// how long job applications of tenants that say nothing else are kept; 0: for ever
+	RetentionApplications time.Duration
 	// how many tenants have a label of their own in metrics
 	TenantLabels int
 	// attempts that were received leave no line in the log
@@ -63,6 +65,14 @@ func (c *Config) Tenant(name string) (*model.Tenant, bool) {
 		return t, ok
 	}
 	return c.Stored.Tenant(name)
+}
+
+// KeepApplications returns for how long job applications of a tenant are kept; 0: for ever.
+func (c *Config) KeepApplications(t *model.Tenant) time.Duration {
+	if _, declared := c.Tenants[t.Name]; declared {
+		return t.KeepApplications
+	}
+	return c.RetentionApplications
 }
 
 // All are all tenants, the declared ones first, each by name. A stored one whose name was declared since is not among

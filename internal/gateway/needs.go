@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/retention"
 )
 
 // needSource finds what of one kind needs a person, in all tenants.
@@ -16,7 +17,7 @@ type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]model.Ne
 
 // needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
 var needSources = []needSource{damaged, unstorable, foreignNamespace, failingWorkflows, unreadable, unreadableDocuments, faulty, unaddressed,
-	undispatched, refused, unservedHelpers, unentered, quarantined, disabledSubscriptions,
+	undispatched, refused, unservedHelpers, unentered, announcedErasures, quarantined, disabledSubscriptions,
 	hangingLoops}
 
 // Needs returns what needs a person, apart from what single integrations need. Where the database is damaged, what can't
@@ -208,6 +209,31 @@ func unentered(r *Runtime, ctx context.Context, _ time.Time) (needs []model.Need
 			Sentence: fmt.Sprintf("%s: job applications that could not enter the first step, each for the reason that it shows: %d; "+
 				"move them, or end them", tenant, found.Count),
 			Action: fmt.Sprintf("hiregate application list %s --state unentered", tenant)})
+	}
+	return needs, err
+}
+
+// announcedErasures finds job applications that a new or shorter retention is about to erase.
+func announcedErasures(r *Runtime, ctx context.Context, now time.Time) (needs []model.Need, err error) {
+	all, err := r.Store().ListApplicationRetentions(ctx)
+	for _, of := range all { // the last one of a tenant has the number
+		if of.Announced == 0 {
+			continue
+		}
+		var at, since time.Time
+		for _, one := range all {
+			if one.Tenant == of.Tenant && one.EffectiveAt.After(at) {
+				at = one.EffectiveAt
+			}
+		}
+		if since = at.Add(-retention.Notice); !at.After(now) {
+			continue
+		}
+		before := at.Add(time.Second).UTC().Format(time.RFC3339)
+		needs = append(needs, model.Need{Kind: model.NeedErasure, Tenant: of.Tenant, Since: since, Count: of.Announced,
+			Sentence: fmt.Sprintf("%s: a new or shorter retention erases job applications at %s: %d; look at them, note who agreed "+
+				"to be kept (application keep), or set a longer one", of.Tenant, at.UTC().Format(time.RFC3339), of.Announced),
+			Action: fmt.Sprintf("hiregate application list %s --count --erased-before %s", of.Tenant, before)})
 	}
 	return needs, err
 }

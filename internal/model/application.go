@@ -18,11 +18,27 @@ type JobApplication struct {
 	StartDate    *StartDate  `json:"startDate,omitempty"` // the start date entry of the export
 	Status       Status      `json:"status"`
 	Ended        *End        `json:"ended,omitempty"` // absent: it is open
+	// until when its applicant agreed that it is kept, whatever the retention; absent: they did not
+	KeepUntil time.Time `json:"keepUntil,omitzero"`
+	// when the retention of its job or tenant erases it; absent: none does. In a request it is ignored
+	ErasesAt time.Time `json:"erasesAt,omitzero"`
 	// the id of the job application that it is a further version of: what was sent for the same job within a day, under the
 	// same e-mail address. Absent: it is none
 	VersionOf string `json:"versionOf,omitempty"`
 	// the id of the further version whose files exports have; absent: they have its own
 	Chosen string `json:"chosenVersion,omitempty"`
+}
+
+// KeptFrom returns from when the retention of the job application counts: its end; of an open one its receipt, or its last
+// move if that was later.
+func (a *JobApplication) KeptFrom() time.Time {
+	switch {
+	case a.Ended != nil:
+		return a.Ended.At
+	case a.Status.EnteredAt.After(a.CreatedAt):
+		return a.Status.EnteredAt
+	}
+	return a.CreatedAt
 }
 
 // Education is one entry of a candidate's education: the names of its levels.

@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -48,6 +49,10 @@ func (j *Job) Validate() error {
 	}
 	if !IsTime(j.ClosesAt) {
 		k.fault("closesAt", "is not in the years 1 to 9999: write the time from which on nobody can apply, with its zone")
+	}
+	if j.KeepApplications != 0 && (j.KeepApplications < ShortestKept || j.KeepApplications > LongestKept) {
+		k.fault("keepApplications", fmt.Sprintf("is no number of days that an application can be kept for: write %d to %d",
+			ShortestKept, LongestKept))
 	}
 	entries(&k, "customFields", j.CustomFields, k.customField)
 	k.questions(j.Questions)
@@ -100,6 +105,9 @@ func (a *JobApplication) Validate() error {
 	k.text("status.name", a.Status.Name)
 	k.text("status.category", a.Status.Category)
 	k.text("status.unentered", a.Status.Unentered)
+	if !IsTime(a.KeepUntil) {
+		k.fault("keepUntil", "is not in the years 1 to 9999: write the time until which the applicant agreed to be kept")
+	}
 	if !IsTime(a.Status.EnteredAt) {
 		k.fault("status.enteredAt", "is not in the years 1 to 9999: write the time at which the step was entered")
 	}

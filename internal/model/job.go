@@ -25,6 +25,8 @@ type Job struct {
 	Closed bool `json:"closed"`
 	// from then on nobody can apply, and it becomes closed by itself; absent: it does not
 	ClosesAt time.Time `json:"closesAt,omitzero"`
+	// for how many days its job applications are kept; absent: as long as the tenant's others
+	KeepApplications int `json:"keepApplications,omitzero" schema:"minimum=4 maximum=36500"`
 	// while it is open, the public feed has it
 	Syndicate bool `json:"syndicate"`
 	// of the job itself, without those of the compliance groups

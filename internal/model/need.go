@@ -22,6 +22,7 @@ const (
 	NeedUnaddressed   NeedKind = "exports_unaddressed"    // they were delivered to nobody: their tenant had no integration
 	NeedHelper        NeedKind = "helper_unserved"        // the helper of a step names an integration that is not there
 	NeedUnentered     NeedKind = "applications_unentered" // they could not enter their first step
+	NeedErasure       NeedKind = "applications_erasing"   // a new or shorter retention erases them in a week
 	NeedUnreadable    NeedKind = "exports_unreadable"     // what is stored of them is damaged
 	NeedFaults        NeedKind = "workflows_failing"      // their code does, on this gateway; it concerns all tenants
 	NeedForeign       NeedKind = "namespace_foreign"      // of Temporal; it concerns all tenants

@@ -1,5 +1,5 @@
-// Package retention removes what is held of candidates: what exports hold, once it was kept for as long as the
-// configuration says, and whatever somebody asks to be erased.
+// Package retention removes what is held of candidates: what exports hold, and job applications, once they were kept for as
+// long as the configuration says, and whatever somebody asks to be erased.
 package retention
 
 import (
@@ -100,7 +100,7 @@ func (r *Retention) remove(ctx context.Context) error {
 	for _, one := range []struct {
 		what   string
 		remove func(context.Context) (int, error)
-	}{{"content of exports", r.Erase}, {"exports", r.DeleteExports}, {"counts, sessions, audit", r.DeleteOld}} {
+	}{{"content of exports", r.Erase}, {"exports", r.DeleteExports}, {"job applications", r.EraseApplications}, {"counts, sessions, audit", r.DeleteOld}} {
 		n, err := one.remove(ctx)
 		if n > 0 {
 			r.Log.Info("old rows removed, as retention says", zap.String("what", one.what), zap.Int("count", n))

@@ -82,19 +82,20 @@ const (
 		forgotten = CASE WHEN application_positions.forgotten > excluded.forgotten THEN application_positions.forgotten
 			ELSE excluded.forgotten END
 		RETURNING last`
-	listApplication = `INSERT INTO application_list (tenant, id, stored, changed, candidate, job, step, ended, unentered, source,
-		api_user)
-		SELECT tenant, id, CAST($3 AS BIGINT), CAST($3 AS BIGINT), candidate, job, step, ended, unentered, CAST($4 AS TEXT),
-		CAST($5 AS TEXT)
+	listApplication = `INSERT INTO application_list (tenant, id, stored, changed, candidate, job, step, ended, unentered, kept_from,
+		keep_until, source, api_user)
+		SELECT tenant, id, CAST($3 AS BIGINT), CAST($3 AS BIGINT), candidate, job, step, ended, unentered, kept_from, keep_until,
+		CAST($4 AS TEXT), CAST($5 AS TEXT)
 		FROM job_applications WHERE tenant = $1 AND id = $2 AND version_of = ''
 		ON CONFLICT (tenant, id) DO UPDATE SET stored = COALESCE(application_list.stored, excluded.stored),
 		changed = excluded.changed, candidate = excluded.candidate, job = excluded.job, step = excluded.step,
-		ended = excluded.ended, unentered = excluded.unentered, source = COALESCE(NULLIF(excluded.source, ''), application_list.source),
+		ended = excluded.ended, unentered = excluded.unentered, kept_from = excluded.kept_from, keep_until = excluded.keep_until,
+		source = COALESCE(NULLIF(excluded.source, ''), application_list.source),
 		api_user = COALESCE(NULLIF(excluded.api_user, ''), application_list.api_user)`
 	listErased = `INSERT INTO application_list (tenant, id, stored, changed, candidate, job, step, source, api_user)
 		VALUES ($1, $2, NULL, $3, '', '', '', '', '')
 		ON CONFLICT (tenant, id) DO UPDATE SET stored = NULL, changed = excluded.changed, candidate = '', job = '',
-		step = '', ended = '', unentered = FALSE, source = '', api_user = ''`
+		step = '', ended = '', unentered = FALSE, kept_from = NULL, keep_until = 0, source = '', api_user = ''`
 )
 
 func (of *tenantChanges) write(tx *database.Tx, tenant string) error {
@@ -157,7 +158,8 @@ func scanResourceRef(r row) (a resourceRef, err error) {
 }
 
 // CompleteLists completes the lists of job applications, with those that a release from before the lists wrote and with
-// the source and the API user of those whose answers were not read yet, and the words of candidates and jobs. It returns
+// the source and the API user of those whose answers were not read yet, from when their retention counts, and the words of
+// candidates and jobs. It returns
 // how many it completed, and writes a page at a time.
 func (db *DB) CompleteLists(ctx context.Context, now time.Time) (completed int, err error) {
 	for _, one := range []struct {
@@ -172,6 +174,8 @@ func (db *DB) CompleteLists(ctx context.Context, now time.Time) (completed int, 
 			}},
 		{`SELECT tenant, id FROM application_list WHERE source IS NULL ORDER BY tenant, id LIMIT $1`,
 			(*Tx).listAnswers},
+		{`SELECT tenant, id FROM application_list WHERE kept_from IS NULL AND stored IS NOT NULL ORDER BY tenant, id LIMIT $1`,
+			(*Tx).listKeptFrom},
 		{candidates.unworded(), candidates.complete},
 		{jobs.unworded(), jobs.complete},
 	} {

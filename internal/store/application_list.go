@@ -36,6 +36,7 @@ type ApplicationFilter struct {
 	APIUser              string    // its name
 	State                string    // one of those below, or an ending; empty: any
 	Since, Until         time.Time // stored, or by change: changed, at or after, and before
+	ErasedBefore         time.Time // those that retention erases before; zero: whenever it does
 	Order                ApplicationOrder
 	After                int64 // cursor: the position that the page before ended at; 0: the first page
 	Limit                int   // at most MaxPage; 0 means DefaultPage
@@ -100,6 +101,10 @@ func (f ApplicationFilter) query(db *DB, tenant string) (q applicationQuery, err
 		into.is("ended =", "")
 	default:
 		into.is("ended =", f.State)
+	}
+	if !f.ErasedBefore.IsZero() {
+		q.others.is("keep_until <", rows.Micros(f.ErasedBefore))
+		q.others.is(erasesAt+" <", rows.Micros(f.ErasedBefore))
 	}
 	begin, end := int64(0), int64(0)
 	if !f.Since.IsZero() {

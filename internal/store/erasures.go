@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -102,15 +101,21 @@ func (tx *Tx) EraseCandidate(tenant, id string, stored, now time.Time) (erased E
 		return erased, err
 	}
 	erased.Candidate = true
+	return erased, tx.eraseAlone(c, now)
+}
+
+// eraseAlone deletes a candidate who has no job application. ErrStale when one was being added.
+func (tx *Tx) eraseAlone(c *model.Candidate, now time.Time) error {
 	if err := tx.DeleteCandidate(c); err != nil {
-		return erased, err
+		return err
 	}
 	tx.TellCandidateErased(c, now)
 	// Only now: the deletion waited for those on other nodes who were adding a job application.
-	if left, err := tx.ListJobApplicationsOf(tenant, id, 1); err != nil || len(left) > 0 {
-		return erased, cmp.Or(err, ErrStale)
+	left, err := tx.ListJobApplicationsOf(c.Tenant, c.ID, 1)
+	if err == nil && len(left) > 0 {
+		err = ErrStale
 	}
-	return erased, nil
+	return err
 }
 
 // ClearJobApplication removes what belongs to a job application that has just been deleted: documents, answers, history

@@ -84,7 +84,7 @@ func lists(ctx context.Context, db *DB) []error {
 	_, _, err = db.ListSteps(ctx, "t", page)
 	note(err)
 	for _, f := range []ApplicationFilter{{}, {Candidate: "c"}, {Job: "j"}, {Step: "s"}, {Source: "s"}, {APIUser: "u"},
-		{Since: at, Until: at}, {Job: "j", Step: "s", Source: "s"}} {
+		{Since: at, Until: at}, {Job: "j", Step: "s", Source: "s"}, {ErasedBefore: at}} {
 		for _, order := range []ApplicationOrder{NewestFirst, OldestFirst, ByChange} {
 			for _, after := range []int64{0, 7} {
 				f.Order, f.After = order, after
@@ -96,6 +96,12 @@ func lists(ctx context.Context, db *DB) []error {
 		}
 	}
 	_, err = db.CompleteLists(ctx, at)
+	note(err)
+	_, err = db.ErasesAt(ctx, "t", "a", "b")
+	note(err)
+	_, err = db.ListErasableApplications(ctx, "t", ErasableApplication{ID: "a", KeptFrom: at}, time.Hour, at)
+	note(err)
+	_, err = db.ListJobRetentions(ctx)
 	note(err)
 	note(db.Write(ctx, func(tx *Tx) error {
 		_, err := tx.ForgetErased(at)
@@ -226,7 +232,7 @@ func queriesOf(t *testing.T, db *DB) (all []asked) {
 var whole = regexp.MustCompile(`^SCAN [a-z]+( USING INDEX [a-z_]+)?$|USE TEMP B-TREE FOR (ORDER BY|DISTINCT)`)
 
 // few are the indexes that hold, or are asked for, a few rows only: what needs attention, the deliveries of an export.
-var few = regexp.MustCompile(`deliveries_held|exports_undispatched|exports_unsettled_of_all|exports_quarantined|candidates_unworded|jobs_unworded|` +
+var few = regexp.MustCompile(`deliveries_held|exports_undispatched|exports_unsettled_of_all|exports_quarantined|candidates_unworded|jobs_unworded|jobs_kept|` +
 	`deliveries_by_export \(export_id=\?\)|SCAN (page|waiting|failed|expired|ended|counted)$`)
 
 func TestListsUseIndexesOfSQLite(t *testing.T) {

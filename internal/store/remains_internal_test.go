@@ -44,6 +44,8 @@ func TestRemainsLooksAtAllThatBelongsToATenant(t *testing.T) {
 		"event_subscriptions", "events",
 		// they are deleted with the integration
 		"integration_health", "integration_hours", "catch_ups",
+		// it ends within an hour of the tenant
+		"application_retention",
 		// it is on its way, and ends within a day
 		"notifications",
 	), tables)

@@ -21,7 +21,7 @@ var candidates = collection[model.Candidate]{"candidates", candidateData, []stri
 		return c.ID, &c.Row, []any{searchWord{emailWord, email}, true}
 	}, wordsOfCandidate, candidateKinds}
 
-var jobs = collection[model.Job]{"jobs", "", []string{"job", "feed", "files", "position", "worded", "closes_at"},
+var jobs = collection[model.Job]{"jobs", "", []string{"job", "feed", "files", "position", "worded", "closes_at", "kept"},
 	func(j *model.Job) (string, *model.Row, []any) {
 		feed, files, closesAt := "", 0, any(int64(0))
 		if !j.Closed {
@@ -33,7 +33,7 @@ var jobs = collection[model.Job]{"jobs", "", []string{"job", "feed", "files", "p
 				feed = inFeed
 			}
 		}
-		return j.BoardCode, &j.Row, []any{j.ID, feed, files, position{j}, true, closesAt}
+		return j.BoardCode, &j.Row, []any{j.ID, feed, files, position{j}, true, closesAt, j.KeepApplications}
 	}, wordsOfJob, jobKinds}
 
 var steps = collection[model.Step]{"steps", "", nil, func(s *model.Step) (string, *model.Row, []any) {
@@ -41,9 +41,15 @@ var steps = collection[model.Step]{"steps", "", nil, func(s *model.Step) (string
 }, nil, ""}
 
 var applications = collection[model.JobApplication]{"job_applications", applicationData,
-	[]string{"candidate", "job", "step", "ended", "unentered", "version_of", "listed"},
+	[]string{"candidate", "job", "step", "ended", "unentered", "version_of", "listed",
+		"kept_from", "keep_until"},
 	func(a *model.JobApplication) (string, *model.Row, []any) {
-		return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step, string(a.State()), a.Unentered(), a.VersionOf, true}
+		keepUntil := any(int64(0))
+		if !a.KeepUntil.IsZero() {
+			keepUntil = rows.Micros(a.KeepUntil)
+		}
+		return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step, string(a.State()), a.Unentered(), a.VersionOf, true,
+			keptFrom{a}, keepUntil}
 	}, nil, ""}
 
 // emailKey returns the key of an e-mail address in the index: its case is folded, and it is not too long for an index.
@@ -224,6 +230,7 @@ func listHelpers(ctx context.Context, db rows.Reader) ([]*model.Step, error) {
 
 // UpsertJobApplication writes a job application. Its status is changed with InsertTransition as well.
 func (tx *Tx) UpsertJobApplication(a *model.JobApplication, now time.Time) error {
+	a.ErasesAt = time.Time{} // it is computed
 	if err := tx.moved(a, now); err != nil {
 		return err
 	}

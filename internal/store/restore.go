@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store/rows"
@@ -47,6 +48,7 @@ func (tx *Tx) RestoreStep(s *model.Step) (bool, error) { return steps.restore(tx
 
 // RestoreJobApplication inserts a job application. In lists it comes last: cursors have passed its time.
 func (tx *Tx) RestoreJobApplication(a *model.JobApplication) (bool, error) {
+	a.ErasesAt = time.Time{} // it is computed
 	added, err := applications.restore(tx, a)
 	if added {
 		c := tx.applicationChanged(a.Tenant, a.ID, a.UpdatedAt)

@@ -68,6 +68,9 @@ type App struct {
 	// RetentionRows is the time after which finished exports, with their deliveries, and entries of the audit are deleted:
 	// a number of days, or forever. Default: 400d, or retention where that is longer.
 	RetentionRows string `json:"retention_rows,omitempty"`
+	// RetentionApplications is how long job applications are kept after they ended, of tenants that say nothing else: a number
+	// of days, such as 180d, or forever. Default: forever.
+	RetentionApplications string `json:"retention_applications,omitempty"`
 	// Erasures is the absolute path of the list of erasures, a file outside of the database and of what is backed up with
 	// it. Default: there is no list.
 	Erasures string `json:"erasures,omitempty"`

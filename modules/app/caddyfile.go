@@ -189,14 +189,40 @@ func (p *parser) retention() (err error) {
 		}
 	}
 	err = p.block(func() error {
-		if p.Val() != "rows" {
-			return p.unknown("rows")
+		switch p.Val() {
+		case "rows":
+			p.app.RetentionRows, err = p.word("400d", func(s string) error { _, err := retention.ParseRows(s, content); return err })
+		case "applications":
+			p.app.RetentionApplications, err = p.keptApplications()
+		default:
+			err = p.unknown("rows or applications")
 		}
-		p.app.RetentionRows, err = p.word("400d", func(s string) error { _, err := retention.ParseRows(s, content); return err })
 		return err
 	})
-	if err == nil && p.app.Retention == "" && p.app.RetentionRows == "" {
+	if err == nil && p.app.Retention == "" && p.app.RetentionRows == "" && p.app.RetentionApplications == "" {
 		err = head.Err("retention says nothing: write, for example, `retention 90d`")
+	}
+	return err
+}
+
+// keptApplications reads for how long job applications are kept.
+func (p *parser) keptApplications() (string, error) {
+	return p.word("180d", func(s string) error { _, err := retention.ParseApplications(s); return err })
+}
+
+// retentionOf reads the retention of a tenant, which has that of its job applications alone.
+func (p *parser) retentionOf(t *Tenant) error {
+	head := *p.Dispenser
+	err := p.block(func() (err error) {
+		if p.Val() != "applications" {
+			return p.unknown("applications")
+		}
+		t.RetentionApplications, err = p.keptApplications()
+		return err
+	})
+	if err == nil && t.RetentionApplications == "" {
+		err = head.Err("retention of a tenant says how long its job applications are kept: write, for example, " +
+			"`retention { applications 180d }`, on three lines")
 	}
 	return err
 }

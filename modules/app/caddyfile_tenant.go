@@ -66,6 +66,8 @@ func (p *parser) tenantLine(t *Tenant) (err error) {
 			return err
 		}
 		return p.noBlock("open_applications")
+	case "retention":
+		return p.retentionOf(t)
 	case "zone":
 		if t.Zone, err = p.word("America/Los_Angeles", model.ValidateZone); err != nil {
 			return err
@@ -76,7 +78,7 @@ func (p *parser) tenantLine(t *Tenant) (err error) {
 	case "integration":
 		return p.integration(t)
 	}
-	return p.unknown("secret, rate, invalid, deviations, open_applications, zone, notify or integration")
+	return p.unknown("secret, rate, invalid, deviations, open_applications, retention, zone, notify or integration")
 }
 
 func (p *parser) integration(t *Tenant) (err error) {

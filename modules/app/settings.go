@@ -57,6 +57,9 @@ type Tenant struct {
 	Deviations string `json:"deviations,omitempty"`
 	// OpenApplications is how many open job applications a candidate has at most that enter steps by themselves. Default: 100.
 	OpenApplications int `json:"open_applications,omitempty"`
+	// RetentionApplications is how long job applications are kept: a number of days, such as 180d, or forever. Default: as the
+	// app says.
+	RetentionApplications string `json:"retention_applications,omitempty"`
 	// Zone is the IANA name of the time zone in which the tenant's days begin. Default: UTC.
 	Zone string `json:"zone,omitempty"`
 	// Notify lists the addresses that are notified of events of this tenant's integrations and exports.
@@ -197,13 +200,19 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	keptApplications := time.Duration(0)
+	if a.RetentionApplications != "" {
+		if keptApplications, err = retention.ParseApplications(a.RetentionApplications); err != nil {
+			return nil, err
+		}
+	}
 	if err := cmp.Or(checkTenantLabels(a.TenantLabels), checkLogDeliveries(a.LogDeliveries)); err != nil {
 		return nil, err
 	}
 	if err := checkBodies(a.BodyMemory, time.Duration(a.BodyTime)); err != nil {
 		return nil, err
 	}
-	c := &config.Config{Scanner: scanner, Retention: kept, RetentionRows: rowsKept,
+	c := &config.Config{Scanner: scanner, Retention: kept, RetentionRows: rowsKept, RetentionApplications: keptApplications,
 		Names: names, Egress: egress.New(policy),
 		PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Workflows: workflows, Dev: a.Dev,
 		TakeOver: a.Temporal.TakeOver,
@@ -297,7 +306,12 @@ func (t Tenant) build(resolve resolve, dev bool, c *config.Config) (*model.Tenan
 		}
 	}
 	tenant := &model.Tenant{Name: t.Name, Quarantine: quarantine, Deviations: deviations, Rate: t.Rate.limit(),
-		OpenApplications: t.OpenApplications, Zone: t.Zone}
+		OpenApplications: t.OpenApplications, KeepApplications: c.RetentionApplications, Zone: t.Zone}
+	if t.RetentionApplications != "" {
+		if tenant.KeepApplications, err = retention.ParseApplications(t.RetentionApplications); err != nil {
+			return nil, err
+		}
+	}
 	for _, written := range t.Secrets {
 		secret, err := secretFrom(written, dev, resolve)
 		if err != nil {

@@ -65,6 +65,7 @@ func TestEverySettingArrives(t *testing.T) {
 	t.Parallel()
 	a := app()
 	a.ServiceName, a.Retention, a.RetentionRows = "Hire", "90d", "forever"
+	a.RetentionApplications, a.Tenants[0].RetentionApplications = "180d", "30d"
 	a.BodyMemory, a.BodyTime = 1<<30, caddy.Duration(time.Minute)
 	a.Egress = []Allow{{CIDR: "10.20.0.0/16", Ports: []string{"8080"}}}
 	a.Tenants[0].Rate = &Rate{PerSecond: 50, Burst: 200}
@@ -83,6 +84,8 @@ func TestEverySettingArrives(t *testing.T) {
 	tenant, ok := c.Tenant("acme")
 	require.True(t, ok)
 	require.Equal(t, []string{"old", "new"}, tenant.SigningKeys())
+	require.Equal(t, 30*24*time.Hour, c.KeepApplications(tenant))
+	require.Equal(t, 180*24*time.Hour, c.KeepApplications(&model.Tenant{Name: "of-the-database"}))
 	require.Equal(t, &model.Rate{PerSecond: 50, Burst: 200}, tenant.Rate)
 	i, ok := c.Integration("acme", "importer")
 	require.True(t, ok)

@@ -36,6 +36,7 @@ type candidatePage struct {
 	Refused      string              // why what was just asked for was refused, in English; empty: it was not
 	Tag          string              // of the candidate; a change is refused if somebody changed them meanwhile
 	Typed        []model.CustomField // custom fields that were refused; nil: none were
+	zone         *time.Location      // of the tenant
 }
 
 // ApplicationCount says how many job applications a candidate has, or that they are more than a page shows.
@@ -62,6 +63,14 @@ func (c *candidatePage) Rows() []model.CustomField {
 		rows = c.Typed
 	}
 	return append(slices.Clone(rows), model.CustomField{})
+}
+
+// KeptThrough returns the day through which an applicant agreed to be kept; empty: they did not.
+func (c *candidatePage) KeptThrough(a application) string {
+	if a.KeepUntil.IsZero() {
+		return ""
+	}
+	return a.KeepUntil.Add(-1).In(c.zone).Format(time.DateOnly)
 }
 
 // application is a job application with its job, documents and transitions.
@@ -125,6 +134,9 @@ func (v *visitor) showCandidate(status int, shown *candidatePage) error {
 		}
 	}
 	if err := v.loadApplications(shown); err != nil {
+		return err
+	}
+	if shown.zone, err = v.zoneOf(of); err != nil {
 		return err
 	}
 	if shown.Steps, err = v.stepsOf(of); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
@@ -110,6 +111,32 @@ func saveStartDate(v *visitor) error {
 	done := "start-date"
 	if a.StartDate == nil {
 		done = "no-start-date"
+	}
+	return v.redirect(profile(a.Tenant, a.Candidate) + "?done=" + done)
+}
+
+// saveKeep notes through which day of the tenant's zone the applicant agreed to be kept; no day: they did not.
+func saveKeep(v *visitor) error {
+	path, a, err := v.applicationOfPath()
+	if err != nil {
+		return err
+	}
+	v.version = v.etag
+	done, day := "no-keep", v.PostFormValue("date")
+	a.KeepUntil = time.Time{}
+	if day != "" {
+		zone, err := v.zoneOf(a.Tenant)
+		if err != nil {
+			return err
+		}
+		through, err := time.ParseInLocation(time.DateOnly, day, zone)
+		if err != nil {
+			return errUnreadable
+		}
+		done, a.KeepUntil = "keep", through.AddDate(0, 0, 1).UTC()
+	}
+	if err := v.call(http.MethodPut, path, nil, &a, nil); err != nil {
+		return v.refused(err, new(candidatePage))
 	}
 	return v.redirect(profile(a.Tenant, a.Candidate) + "?done=" + done)
 }

@@ -265,6 +265,28 @@ func TestCustomFields(t *testing.T) {
 	require.Empty(t, c.CustomFields)
 }
 
+// What an applicant agreed to holds through the day, in the tenant's zone.
+func TestKeepUntil(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.candidate("acme", "c-1", "Zoë")
+	const path = "/candidates/acme/c-1/applications/a-c-1/keep"
+	for _, day := range []string{"2027-01-01", "", "2027-02-28"} {
+		w := b.send(ops, http.MethodPost, path, url.Values{"date": {day}})
+		require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+		a, err := b.Runtime.Store().JobApplication(t.Context(), "acme", "a-c-1")
+		require.NoError(t, err)
+		if day == "" {
+			require.Zero(t, a.KeepUntil)
+			require.Equal(t, "/console/candidates/acme/c-1?done=no-keep", w.Header().Get("Location"))
+			continue
+		}
+		require.Equal(t, day, a.KeepUntil.AddDate(0, 0, -1).Format(time.DateOnly))
+		require.Contains(t, b.see(ops, "/candidates/acme/c-1?done=keep", http.StatusOK), `value="`+day+`"`)
+	}
+	require.Equal(t, http.StatusBadRequest, b.send(ops, http.MethodPost, path, url.Values{"date": {"soon"}}).Code)
+}
+
 // A start date is set and taken away; the id of its field stays while there is one.
 func TestStartDate(t *testing.T) {
 	t.Parallel()

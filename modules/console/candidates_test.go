@@ -241,11 +241,12 @@ func TestCandidatesForRoles(t *testing.T) {
 		"/candidates/acme/c-1/applications/a-c-1/step":       {"step": {"hired"}},
 		"/candidates/acme/c-1/fields":                        {},
 		"/candidates/acme/c-1/applications/a-c-1/start-date": {"date": {""}},
-		"/steps/acme":                                        {"step": {"x"}, "name": {"X"}},
-		"/steps/acme/hired":                                  {"name": {"X"}, "place": {"1"}},
-		"/steps/acme/hired/remove":                           {},
-		"/steps/acme/hired/helper":                           {},
-		"/steps/acme/hired/helper/remove":                    {},
+		"/candidates/acme/c-1/applications/a-c-1/keep":       {"date": {""}},
+		"/steps/acme":                     {"step": {"x"}, "name": {"X"}},
+		"/steps/acme/hired":               {"name": {"X"}, "place": {"1"}},
+		"/steps/acme/hired/remove":        {},
+		"/steps/acme/hired/helper":        {},
+		"/steps/acme/hired/helper/remove": {},
 	} {
 		for who, status := range map[string]int{viewer: http.StatusForbidden, operator: http.StatusForbidden,
 			recruiter: http.StatusNotFound} {

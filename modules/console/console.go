@@ -131,6 +131,7 @@ var routes = []route{
 	{"POST /candidates/{tenant}/{id}/applications/{application}/reopen", recruits, reopenApplication},
 	{"POST /candidates/{tenant}/{id}/applications/{application}/choose", recruits, chooseVersion},
 	{"POST /candidates/{tenant}/{id}/applications/{application}/start-date", recruits, saveStartDate},
+	{"POST /candidates/{tenant}/{id}/applications/{application}/keep", recruits, saveKeep},
 	{"POST /candidates/{tenant}/{id}/applications/{application}/answers", recruits, showAnswers},
 	{"GET /candidates/{tenant}/{id}/applications/{application}/files", recruits, downloadFiles},
 	{"GET /candidates/{tenant}/{id}/applications/{application}/files/{document}", recruits, downloadFile},

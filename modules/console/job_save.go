@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 // jobForm has what people change of a job, as the fields have it. ClosesAt is a time in the tenant's zone.
 type jobForm struct {
 	Title, Place, Description, ClosesAt string
+	KeepApplications                    string // days
 	Closed                              bool
 }
 
@@ -20,6 +22,9 @@ func jobFormOf(j *model.Job, zone *time.Location) jobForm {
 	f := jobForm{Title: j.Title, Place: j.Place, Description: j.Description, Closed: j.Closed}
 	if !j.ClosesAt.IsZero() {
 		f.ClosesAt = j.ClosesAt.In(zone).Format(fieldTime)
+	}
+	if j.KeepApplications > 0 {
+		f.KeepApplications = strconv.Itoa(j.KeepApplications)
 	}
 	return f
 }
@@ -48,11 +53,17 @@ func saveJob(v *visitor) error {
 	before := jobFormOf(&j, zone)
 	form := jobForm{Title: v.PostFormValue("title"), Place: v.PostFormValue("place"),
 		Description: strings.ReplaceAll(v.PostFormValue("description"), "\r\n", "\n"),
-		ClosesAt:    v.PostFormValue("closesAt"), Closed: v.PostFormValue("closed") == "yes"}
+		ClosesAt:    v.PostFormValue("closesAt"), KeepApplications: strings.TrimSpace(v.PostFormValue("keepApplications")),
+		Closed: v.PostFormValue("closed") == "yes"}
 	j.Title, j.Place, j.Description, j.Closed = form.Title, form.Place, form.Description, form.Closed
 	var wrong *failure
 	if form.ClosesAt != before.ClosesAt { // else it stays to the second
 		j.ClosesAt, wrong = closingTime(form.ClosesAt, zone)
+	}
+	if j.KeepApplications = 0; form.KeepApplications != "" {
+		if j.KeepApplications, err = strconv.Atoi(form.KeepApplications); err != nil {
+			wrong = &failure{status: http.StatusBadRequest, Text: "WrongKept"}
+		}
 	}
 	if wrong == nil {
 		if wrong, err = refusal(v.call(http.MethodPut, path, nil, &j, nil)); err != nil {

@@ -306,6 +306,8 @@ func (p view) Counted(n need) (string, error) {
 		return p.T("HeldN", "n", p.Num(n.Count))
 	case n.Integration != "":
 		return p.T("WaitingN", "n", p.Num(n.Count))
+	case n.Kind == model.NeedUnentered || n.Kind == model.NeedErasure:
+		return p.Many("ApplicationCount", int(n.Count))
 	}
 	return p.Many("Exports", int(n.Count))
 }

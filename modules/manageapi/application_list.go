@@ -14,7 +14,7 @@ import (
 )
 
 var applicationFilters = []string{"candidate", "job", "step", "source", "apiUser", "state", "since", "until", "updatedSince",
-	"order", "answers", "count"}
+	"erasedBefore", "order", "answers", "count"}
 
 var applicationStates = []string{store.OpenApplications, store.UnenteredApplications, store.EndedApplications,
 	string(model.Hired), string(model.Rejected), string(model.Withdrawn)}
@@ -47,9 +47,18 @@ func listApplications(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	ids := make([]string, len(page.Items))
+	for n, a := range page.Items {
+		ids[n] = a.ID
+	}
+	ends, err := r.DB.ErasesAt(r.Context(), r.Tenant.Name, ids...)
+	if err != nil {
+		return nil, err
+	}
 	l := api.JobApplicationList{Items: make([]api.ListedJobApplication, len(page.Items)), Erased: page.Erased}
 	for n, a := range page.Items {
 		l.Items[n].JobApplication = *a.JobApplication
+		l.Items[n].ErasesAt = ends[a.ID]
 		if a.Answers != nil {
 			l.Items[n].Answers = sentAnswers(a.JobApplication, a.Answers)
 		}
@@ -84,8 +93,15 @@ func applicationFilterOf(r *rest.Request) (f store.ApplicationFilter, err error)
 			return f, problem.Newf(http.StatusBadRequest, "%s can only be true: leave it out otherwise", name)
 		}
 	}
-	if q.Has("updatedSince") && !q.Has("order") {
+	if f.ErasedBefore, err = rest.Instant(q, "erasedBefore"); err != nil {
+		return f, err
+	}
+	switch {
+	case q.Has("order"):
+	case q.Has("updatedSince"):
 		f.Order = store.ByChange
+	case q.Has("erasedBefore"): // the newest are kept for longest
+		f.Order = store.OldestFirst
 	}
 	switch {
 	case !slices.Contains([]store.ApplicationOrder{store.NewestFirst, store.OldestFirst, store.ByChange}, f.Order):

@@ -2,6 +2,7 @@ package manageapi
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 
 	"github.com/hiregate/hiregate/internal/model"
@@ -15,13 +16,24 @@ var applications = rest.Stored[model.JobApplication]{
 	Filters: applicationFilters, Missing: noApplication, Page: listApplications, PageAction: "show-answers",
 	ID:     func(a *model.JobApplication) *string { return &a.ID },
 	Row:    func(a *model.JobApplication) *model.Row { return &a.Row },
-	Get:    (*store.DB).JobApplication,
+	Get:    shownApplication,
 	Find:   (*store.Tx).JobApplication,
 	Put:    (*store.Tx).UpsertJobApplication,
 	Remove: (*store.Tx).DeleteJobApplication,
 	Check:  (*model.JobApplication).Validate,
 	Settle: settleApplication,
 	Clear:  (*store.Tx).ClearJobApplication,
+}
+
+// shownApplication reads a job application, with when its retention erases it.
+func shownApplication(db *store.DB, ctx context.Context, tenant, id string) (*model.JobApplication, error) {
+	a, err := db.JobApplication(ctx, tenant, id)
+	if err != nil {
+		return nil, err
+	}
+	ends, err := db.ErasesAt(ctx, tenant, id)
+	a.ErasesAt = ends[id]
+	return a, err
 }
 
 // settleApplication finds the candidate and the job, and decides the status: a status that names no step comes from

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
@@ -16,7 +17,7 @@ import (
 func tenantOf(t *model.Tenant) api.Tenant {
 	shown := api.Tenant{
 		ID: t.Name, Name: t.Title, Declared: t.Row.Version == 0, Secrets: len(t.Secrets), Invalid: api.RefuseInvalid,
-		Deviations: t.Deviations.Word(), Zone: t.Zone,
+		Deviations: t.Deviations.Word(), Zone: t.Zone, KeepApplications: int(t.KeepApplications / (24 * time.Hour)),
 		Version: t.Row.Version, CreatedAt: t.Row.CreatedAt, UpdatedAt: t.Row.UpdatedAt,
 	}
 	if t.Quarantine {
@@ -46,11 +47,28 @@ var tenants = rest.Resource[*model.Tenant]{
 	Path: "/v1/tenants", ID: "tenant", Kind: "tenant", Scope: rest.Removed, Reader: model.Viewer, Writer: model.Admin,
 	List: func(r *rest.Request) ([]*model.Tenant, string, error) {
 		rows, next := rest.PageOf(r.Page, visibleTenants(r), func(t *model.Tenant) string { return t.Name })
+		for n, t := range rows {
+			rows[n] = withRetention(r, t)
+		}
 		return rows, next, nil
 	},
-	Find: (*rest.Request).ConfiguredTenant, View: rest.ViewAs(tenantOf),
-	Tag: func(t *model.Tenant) string { return rest.Tag(&t.Row) },
-	Put: putTenant, Drop: deleteTenant,
+	Find: func(r *rest.Request) (*model.Tenant, error) {
+		t, err := r.ConfiguredTenant()
+		if err != nil {
+			return nil, err
+		}
+		return withRetention(r, t), nil
+	},
+	View: rest.ViewAs(tenantOf),
+	Tag:  func(t *model.Tenant) string { return rest.Tag(&t.Row) },
+	Put:  putTenant, Drop: deleteTenant,
+}
+
+// withRetention returns a tenant with for how long its job applications are kept: stored ones as the configuration says of all.
+func withRetention(r *rest.Request, t *model.Tenant) *model.Tenant {
+	shown := *t
+	shown.KeepApplications = r.Gateway.Config.KeepApplications(t)
+	return &shown
 }
 
 // describedTenant returns the tenant that a request describes. Secrets that it leaves out stay. The error says which
@@ -122,7 +140,7 @@ func putTenant(r *rest.Request) (any, error) {
 		r.Created("/v1/tenants", name)
 	}
 	r.ETag = rest.Tag(&t.Row)
-	return tenantOf(t), nil
+	return tenantOf(withRetention(r, t)), nil
 }
 
 // inherits refuses a new tenant whose name was another one's before.

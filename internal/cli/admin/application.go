@@ -26,9 +26,10 @@ has one enter a step of the hiring workflow.`,
   hiregate application show initech/a-zoe
   hiregate application answers initech/a-zoe
   hiregate application enter initech/a-zoe hired
-  hiregate application end initech/a-zoe rejected --reason "no licence yet"`,
+  hiregate application end initech/a-zoe rejected --reason "no licence yet"
+  hiregate application keep initech/a-zoe 2027-12-31`,
 	}, applications.list, applications.show, applicationAnswers, applicationVersions,
-		applications.set, applicationEnter, applicationEnd, applicationReopen, applicationChoose, applications.remove)
+		applications.set, applicationEnter, applicationEnd, applicationReopen, applicationKeep, applicationChoose, applications.remove)
 }
 
 var applications = noun[model.JobApplication]{
@@ -46,6 +47,9 @@ var applications = noun[model.JobApplication]{
 		{flag: "since", time: true, help: "those that arrived at this time or later only, such as 2h or 2026-11-20T12:00:00Z"},
 		{flag: "until", time: true, help: "those that arrived before this time only"},
 		{flag: "updated-since", parameter: "updatedSince", time: true, help: "by their last changes, those since then only"},
+		{flag: "erased-before", parameter: "erasedBefore", time: true,
+			help: "those that retention erases before this time only, such as 2026-12-31T00:00:00Z, the oldest first"},
+		{flag: "count", boolean: true, help: "and say how many there are, up to 100,000"},
 		{flag: "order", help: "oldest: the oldest first; changed: by their last changes (default: the newest first)"},
 		{flag: "answers", boolean: true, help: "with what the applicants sent, in --json; the audit notes it"},
 	},
@@ -78,6 +82,8 @@ var applications = noun[model.JobApplication]{
 			{"ended", terminal.State(j.State())},
 			{"ended at", endedAt},
 			{"reason", reason},
+			{"kept until", j.KeepUntil},
+			{"erased", j.ErasesAt},
 			{"updated", j.UpdatedAt},
 		}
 	},
@@ -134,6 +140,38 @@ func applicationReopen(a *Client) *cobra.Command {
 			return err
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s is open\n", terminal.Printable(args[0]))
+		return nil
+	})
+}
+
+func applicationKeep(a *Client) *cobra.Command {
+	return applications.verb(a, &cobra.Command{
+		Use:   "keep DAY|no",
+		Short: "Notes until when the applicant agreed to be kept, whatever the retention",
+		Long: `Notes until when the applicant agreed to be kept, through that day (UTC): retention does not erase the
+job application before. "no" takes that back.`,
+		Args: terminal.Exactly(2, "application keep takes a job application and a day, or no, such as: "+
+			"hiregate application keep initech/a-zoe 2027-12-31"),
+	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
+		var until any
+		if args[1] != "no" {
+			day, err := time.Parse(time.DateOnly, args[1])
+			if err != nil {
+				return fmt.Errorf("%s is no day: write one such as 2027-12-31, or no", terminal.Printable(args[1]))
+			}
+			until = day.AddDate(0, 0, 1)
+		}
+		var kept model.JobApplication
+		header := http.Header{"Content-Type": {api.MergePatchType}}
+		shown, err := a.askWith(ctx, cmd, http.MethodPatch, path, header, map[string]any{"keepUntil": until}, &kept)
+		if shown || err != nil {
+			return err
+		}
+		said := "is kept as long as others"
+		if until != nil {
+			said = "is kept through " + args[1]
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", terminal.Printable(args[0]), said)
 		return nil
 	})
 }

@@ -62,6 +62,7 @@ var jobs = noun[model.Job]{
 			{"description", terminal.Reason(j.Description)},
 			{"state", terminal.State(state)},
 			{"closes", j.ClosesAt},
+			{"applications kept", daysOf(j.KeepApplications)},
 			{"questions", inList{len(j.Questions)}},
 			{"compliance groups", strings.Join(j.ComplianceGroups, ", ")},
 			{"updated", j.UpdatedAt},
@@ -85,6 +86,14 @@ var jobs = noun[model.Job]{
 		}
 		return table.Flush()
 	},
+}
+
+// daysOf says for how many days something is kept.
+func daysOf(n int) any {
+	if n == 0 {
+		return nil
+	}
+	return fmt.Sprintf("%d days", n)
 }
 
 func jobClose(a *Client) *cobra.Command {

@@ -27,7 +27,7 @@ type pages struct {
 }
 
 // page asks for the page that query says.
-func (a *Client) page(ctx context.Context, method, path string, query url.Values, in any) (page api.List[json.RawMessage], err error) {
+func (a *Client) page(ctx context.Context, method, path string, query url.Values, in any) (page api.CountedList[json.RawMessage], err error) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
@@ -74,7 +74,7 @@ func (p *pages) print(
 	if p.limit < 1 {
 		return errors.New("--limit must be at least 1")
 	}
-	more := true
+	more, count := true, (*api.Count)(nil)
 	for left := p.limit; more && (p.all || left > 0); {
 		n := maxPage
 		if !p.all {
@@ -84,6 +84,10 @@ func (p *pages) print(
 		page, err := a.page(ctx, http.MethodGet, p.path, p.query, nil)
 		if err != nil {
 			return err
+		}
+		if page.Count != nil {
+			count = page.Count
+			p.query.Del("count")
 		}
 		for _, raw := range page.Items {
 			if a.json {
@@ -104,6 +108,13 @@ func (p *pages) print(
 	}
 	if err := table.Flush(); err != nil {
 		return err
+	}
+	if count != nil {
+		atLeast := ""
+		if count.More {
+			atLeast = "at least "
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s%d in all\n", atLeast, count.Count)
 	}
 	if more {
 		fmt.Fprintln(cmd.ErrOrStderr(), "There are more: --all lists them.")

@@ -53,6 +53,7 @@ var tenants = noun[shownTenant]{
 			{"invalid exports", t.Invalid},
 			{"deviations", t.Deviations},
 			{"zone", t.Zone},
+			{"applications kept", daysOf(t.KeepApplications)},
 			{"rate", rateOf(t.Rate)},
 			{"integrations", strings.Join(t.Integrations, ", ")},
 			{"updated", t.UpdatedAt},

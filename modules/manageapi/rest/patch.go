@@ -6,18 +6,16 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/problem"
 )
 
-// mergePatch is the media type of RFC 7396.
-const mergePatch = "application/merge-patch+json"
-
 // mergePatchOf reads the body as changes of a resource: one JSON object.
 func mergePatchOf(r *Request) (jsontext.Value, error) {
-	if kind := gateway.TextType(r.Header); kind != mergePatch && kind != "application/json" {
+	if kind := gateway.TextType(r.Header); kind != api.MergePatchType && kind != "application/json" {
 		return nil, problem.New(http.StatusUnsupportedMediaType, "send the changes as a JSON Merge Patch, with the header "+
-			"Content-Type: "+mergePatch)
+			"Content-Type: "+api.MergePatchType)
 	}
 	var changes jsontext.Value
 	if err := json.Unmarshal(r.Content, &changes); err != nil {
