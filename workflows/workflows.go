@@ -5,8 +5,11 @@
 // people who must not see them read a workflow's history.
 package workflows
 
-// The task queues. Fetching documents has its own, so that slow downloads don't take the places of deliveries.
+// The task queues. Fetching documents and submissions have their own, so that slow downloads and services don't take the
+// places of deliveries.
 const (
 	DeliverQueue   = "hiregate-deliver"
 	DocumentsQueue = "hiregate-documents"
+
+	SubmissionsQueue = "hiregate-submissions"
 )

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -48,6 +49,8 @@ type Client struct {
 	Password func() (string, error)
 	// Tokens keeps the user's token.
 	Tokens Tokens
+	// Header is sent with each request. Nil: nothing more is.
+	Header http.Header
 }
 
 // Tokens keeps the token of a user.
@@ -92,9 +95,8 @@ func (c *Client) Send(ctx context.Context, method, path, authorization string, b
 	if authorization != "" {
 		r.Header.Set("Authorization", authorization)
 	}
-	for name, values := range header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, c.Header)
+	maps.Copy(r.Header, header)
 	answer, err := c.client.Do(r)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,8 @@ const (
 	Person    Kind = "person"    // a candidate with job applications and exports
 	Candidate Kind = "candidate" // a candidate with job applications
 	Export    Kind = "export"    // one export
+
+	Submission Kind = "submission"
 )
 
 // Entry says that something that was stored by a time is erased.
@@ -36,11 +38,11 @@ type keys struct {
 	signing ed25519.PrivateKey
 }
 
-// of hashes the tenant and the id of what an entry is about: a candidate's id, or an export's key.
+// of hashes the tenant and the id of what an entry is about: a candidate's id, an export's key, or a receipt.
 func (k *keys) of(kind Kind, tenant, id string) string {
 	what := "candidate"
-	if kind == Export {
-		what = "export"
+	if kind == Export || kind == Submission {
+		what = string(kind)
 	}
 	mac := hmac.New(sha256.New, k.hash)
 	for _, word := range []string{what, tenant, id} {
@@ -74,6 +76,11 @@ func (l *Listed) Export(tenant, key, candidate string) time.Time {
 func (l *Listed) Candidate(tenant, id string) time.Time {
 	of := l.keys.of(Person, tenant, id)
 	return latest(l.entries[listed{Candidate, of}], l.entries[listed{Person, of}])
+}
+
+// Submission returns the time up to which an entry covers a submission; zero: none does.
+func (l *Listed) Submission(tenant, id string) time.Time {
+	return l.entries[listed{Submission, l.keys.of(Submission, tenant, id)}]
 }
 
 func latest(a, b time.Time) time.Time {

@@ -16,21 +16,23 @@ const (
 	NeedUndelivered   NeedKind = "exports_undelivered"  // for long, whatever they wait for
 	NeedCertificate   NeedKind = "certificate_ending"   // the one that is shown to the integration ends soon, or has ended
 	NeedQuarantine    NeedKind = "exports_quarantined"
-	NeedUndispatched  NeedKind = "exports_undispatched"   // they wait for Temporal
-	NeedRefused       NeedKind = "exports_refused"        // although they were signed right
-	NeedFaulty        NeedKind = "exports_faulty"         // they go nowhere
-	NeedUnaddressed   NeedKind = "exports_unaddressed"    // they were delivered to nobody: their tenant had no integration
-	NeedHelper        NeedKind = "helper_unserved"        // the helper of a step names an integration that is not there
-	NeedUnentered     NeedKind = "applications_unentered" // they could not enter their first step
-	NeedErasure       NeedKind = "applications_erasing"   // a new or shorter retention erases them in a week
-	NeedUnreadable    NeedKind = "exports_unreadable"     // what is stored of them is damaged
-	NeedFaults        NeedKind = "workflows_failing"      // their code does, on this gateway; it concerns all tenants
-	NeedForeign       NeedKind = "namespace_foreign"      // of Temporal; it concerns all tenants
-	NeedUnstorable    NeedKind = "documents_unstorable"   // it concerns all tenants
-	NeedDocuments     NeedKind = "documents_unreadable"   // what is stored of them is damaged or gone
-	NeedLoop          NeedKind = "loop_hanging"           // of the background work of this gateway; it concerns all tenants
-	NeedSubscription  NeedKind = "subscription_disabled"  // the service's own system is not told what changes
-	NeedDamaged       NeedKind = "database_damaged"       // it said so; it concerns all tenants
+	NeedUndispatched  NeedKind = "exports_undispatched"    // they wait for Temporal
+	NeedRefused       NeedKind = "exports_refused"         // although they were signed right
+	NeedFaulty        NeedKind = "exports_faulty"          // they go nowhere
+	NeedUnaddressed   NeedKind = "exports_unaddressed"     // they were delivered to nobody: their tenant had no integration
+	NeedHelper        NeedKind = "helper_unserved"         // the helper of a step names an integration that is not there
+	NeedUnentered     NeedKind = "applications_unentered"  // they could not enter their first step
+	NeedErasure       NeedKind = "applications_erasing"    // a new or shorter retention erases them in a week
+	NeedUnreadable    NeedKind = "exports_unreadable"      // what is stored of them is damaged
+	NeedFaults        NeedKind = "workflows_failing"       // their code does, on this gateway; it concerns all tenants
+	NeedForeign       NeedKind = "namespace_foreign"       // of Temporal; it concerns all tenants
+	NeedUnstorable    NeedKind = "documents_unstorable"    // it concerns all tenants
+	NeedDocuments     NeedKind = "documents_unreadable"    // what is stored of them is damaged or gone
+	NeedLoop          NeedKind = "loop_hanging"            // of the background work of this gateway; it concerns all tenants
+	NeedSubscription  NeedKind = "subscription_disabled"   // the service's own system is not told what changes
+	NeedUpstream      NeedKind = "upstream_away"           // the service refuses submissions, or is away
+	NeedSubmissions   NeedKind = "submissions_undelivered" // the service refused them, or was away for too long
+	NeedDamaged       NeedKind = "database_damaged"        // it said so; it concerns all tenants
 )
 
 // Need is something that a person has to look at.

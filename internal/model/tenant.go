@@ -45,6 +45,7 @@ type Tenant struct {
 	// OpenApplications is how many open job applications a candidate has at most that enter steps by themselves; 0: the
 	// default.
 	OpenApplications int
+	ApplyUpstream    *ApplyUpstream // its applications are relayed there; nil: they are taken here
 }
 
 // ValidateZone says what is wrong with the name of a time zone, or nil. It is empty for UTC.

@@ -35,6 +35,11 @@ func (t *Tenant) Validate() error {
 	if err := ValidateZone(t.Zone); err != nil {
 		return err
 	}
+	if t.ApplyUpstream != nil {
+		if err := t.ApplyUpstream.Validate(); err != nil {
+			return err
+		}
+	}
 	if t.Rate == nil {
 		return nil
 	}

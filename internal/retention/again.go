@@ -51,9 +51,10 @@ func (r *Retention) removeFiles(ctx context.Context, names []string) {
 
 // Again says what was erased again at a start, because the database was older than the list of erasures.
 type Again struct {
-	At                  time.Time // zero: the database was not older
-	Entries             int64     // that the database did not know
-	Exports, Candidates int       // that it held, and that were erased
+	At      time.Time // zero: the database was not older
+	Entries int64     // that the database did not know
+	// What it held, and was erased.
+	Exports, Candidates, Submissions int
 }
 
 // EraseAgain carries out the entries of the list of erasures that the database does not know, as after a backup was put
@@ -84,7 +85,8 @@ func (r *Retention) EraseAgain(ctx context.Context) (done Again, err error) {
 			return done, fmt.Errorf("erasing again what the list of erasures says: %w", err)
 		}
 		r.Log.Warn("the database was older than the list of erasures: what had been erased was erased again",
-			zap.Int64("entries", done.Entries), zap.Int("exports", done.Exports), zap.Int("candidates", done.Candidates))
+			zap.Int64("entries", done.Entries), zap.Int("exports", done.Exports), zap.Int("candidates", done.Candidates),
+			zap.Int("submissions", done.Submissions))
 	}
 	return done, r.Store.Write(ctx, func(tx *store.Tx) error {
 		return tx.SetErasurePosition(r.List.ID(), position+entries)
@@ -104,6 +106,21 @@ func (r *Retention) eraseListed(ctx context.Context, listed *erasure.Listed, don
 				return err
 			}
 			done.Candidates++
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = r.Store.EachUnerasedSubmission(ctx, func(page []*model.Submission) error {
+		for _, s := range page {
+			if !covered(listed.Submission(s.Tenant, s.ID), s.ReceivedAt) {
+				continue
+			}
+			if _, err := r.EraseSubmission(ctx, s, func(*store.Tx) error { return nil }); err != nil {
+				return err
+			}
+			done.Submissions++
 		}
 		return nil
 	})

@@ -24,6 +24,7 @@ type ErasedPerson struct {
 	Candidates store.ErasedCandidate
 	Exports    []*model.Export // as they were
 	Documents  []*model.Document
+	Submitted  []*model.Submission
 	Deliveries []*model.Delivery // that were received
 	Audit      int64             // entries that named the person
 	Files      int               // that were removed
@@ -78,6 +79,36 @@ func (r *Retention) ErasePersonsExport(ctx context.Context, e *model.Export) (p 
 		return nil, fmt.Errorf("erasing an export: %w", err)
 	}
 	return p, r.complete(ctx, p, files)
+}
+
+// ErasePersonsSubmission is ErasePerson for one submission.
+func (r *Retention) ErasePersonsSubmission(ctx context.Context, s *model.Submission) (p *ErasedPerson, err error) {
+	if p, err = r.begin(erasure.Submission, s.Tenant, s.ID); err != nil {
+		return nil, err
+	}
+	files, err := r.EraseSubmission(ctx, s, func(*store.Tx) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	p.Submitted = []*model.Submission{s}
+	return p, r.complete(ctx, p, files)
+}
+
+// EraseSubmission erases the content of a submission, and returns the names of its files. note writes beside it, last in
+// the transaction.
+func (r *Retention) EraseSubmission(ctx context.Context, s *model.Submission,
+	note func(*store.Tx) error) (files []string, err error) {
+	err = r.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if files, err = tx.EraseSubmission(s, r.Now()); err != nil {
+			return err
+		}
+		return note(tx)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("erasing a submission: %w", err)
+	}
+	r.removeFiles(ctx, files)
+	return files, nil
 }
 
 // begin enters what is to be erased in the list of erasures.

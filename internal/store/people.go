@@ -19,6 +19,8 @@ const (
 	complianceAnswer = "answer to a question of a compliance group"
 	subscriptionData = "event subscription" // which is of nobody, and has a secret
 	documentsNames   = "names of a document of a job application"
+	submissionData   = "submission"
+	upstreamToken    = "token of a service" // of nobody either
 )
 
 // personRow names a row by its tenant and ids, none of which has a U+0000.

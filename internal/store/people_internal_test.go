@@ -18,6 +18,8 @@ type person struct {
 	given       *model.ApplicationAnswers
 	compliance  model.ComplianceAnswer
 	document    *model.ApplicationDocument
+	submission  *model.Submission
+	content     *model.SubmissionContent
 }
 
 func personOf(id string, n int) person {
@@ -30,7 +32,11 @@ func personOf(id string, n int) person {
 		model.ComplianceAnswer{Question: "eeocVeteran", Group: "complianceVevraa", Choice: true, Value: "Lovelace"},
 		&model.ApplicationDocument{Key: int64(n) + 1, Tenant: "acme", Application: "a/" + id, ID: "d-1", FileName: "Lovelace.pdf",
 			Descriptions: []string{"CV of Lovelace"}, MediaType: "application/pdf", Blob: "b-" + id, SHA256: make([]byte, 32),
-			CreatedAt: secretsNoon}}
+			CreatedAt: secretsNoon},
+		&model.Submission{Key: int64(n) + 1, Tenant: "acme", ID: "s-" + id, Job: "NURSE-1", State: model.SubmissionWaiting,
+			ReceivedAt: secretsNoon, NextAt: secretsNoon, TryUntil: secretsNoon},
+		&model.SubmissionContent{Key: "k", Answers: []model.SubmissionAnswer{{Question: "lastName", Value: "Lovelace"},
+			{Question: "resume", Blob: "sb-" + id, SHA256: make([]byte, 32)}}}}
 }
 
 func putPerson(t *testing.T, db *DB, p person) person {
@@ -49,8 +55,16 @@ func putPerson(t *testing.T, db *DB, p person) person {
 		if err := tx.InsertComplianceAnswer(p.application, p.compliance, secretsNoon); err != nil {
 			return err
 		}
-		_, err := tx.InsertApplicationDocument(p.document)
-		return err
+		if _, err := tx.InsertApplicationDocument(p.document); err != nil {
+			return err
+		}
+		if err := tx.InsertSubmission(p.submission, p.content, p.candidate.Email[0], SubmissionLease{}); err != nil {
+			return err
+		}
+		if _, err := tx.BeginSignIn("acme", secretsNoon, secretsNoon); err != nil {
+			return err
+		}
+		return tx.UpdateUpstreamToken("acme", "token of Lovelace", []byte("setting"))
 	}))
 	p.compliance.AnsweredAt = secretsNoon
 	return p
@@ -86,6 +100,15 @@ func requirePerson(t *testing.T, db *DB, p person) {
 	documents, _, err := db.ListApplicationDocuments(ctx, "acme", at, 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, []*model.ApplicationDocument{p.document}, documents)
+	submitted, err := db.ListSubmissions(ctx, "acme", SubmissionFilter{Email: " lovelace." + p.candidate.ID + "@EXAMPLE.org"})
+	require.NoError(t, err)
+	require.Equal(t, []*model.Submission{p.submission}, submitted)
+	content, err := db.SubmissionContent(ctx, p.submission)
+	require.NoError(t, err)
+	require.Equal(t, p.content, content)
+	u, err := db.Upstream(ctx, "acme", []byte("setting"))
+	require.NoError(t, err)
+	require.Equal(t, "token of Lovelace", u.Token)
 	require.NoError(t, db.Write(ctx, func(tx *Tx) error {
 		found, ok, err := tx.LockCandidateByEmail("acme", p.candidate.Email[0])
 		require.True(t, ok)
@@ -118,7 +141,8 @@ func seen(t *testing.T, db *DB) (all string) {
 	for _, q := range []string{`SELECT data, email FROM candidates`, `SELECT data, '' FROM job_applications`,
 		`SELECT data, '' FROM application_answers`, `SELECT data, source || api_user FROM application_list l JOIN job_applications a ON a.tenant = l.tenant AND a.id = l.id`,
 		`SELECT data, word FROM search_words w JOIN candidates c ON c.id = w.id`, `SELECT value, '' FROM compliance_answers`,
-		`SELECT sealed, file_name || descriptions FROM application_documents`} {
+		`SELECT sealed, file_name || descriptions FROM application_documents`, `SELECT content, email FROM submissions`,
+		`SELECT token, '' FROM upstreams`} {
 		texts, err := rows.Query(t.Context(), db.reads, func(r row) (text string, err error) {
 			var kept []byte
 			err = r.Scan(&kept, &text)
@@ -180,7 +204,7 @@ func TestPeopleAreBoundToTheirRows(t *testing.T) {
 	putPerson(t, db, personOf("ada", 0))
 	putPerson(t, db, personOf("bob", 1))
 	for table, column := range map[string]string{"candidates": "data", "job_applications": "data", "application_answers": "data",
-		"compliance_answers": "value", "application_documents": "sealed"} {
+		"compliance_answers": "value", "application_documents": "sealed", "submissions": "content"} {
 		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
 			return tx.sql.Run(`UPDATE ` + table + ` SET ` + column + ` = (SELECT max(` + column + `) FROM ` + table + `)`)
 		}))
@@ -193,6 +217,10 @@ func TestPeopleAreBoundToTheirRows(t *testing.T) {
 			func() error { _, err := db.ApplicationAnswers(t.Context(), "acme", "a/"+id); return err },
 			func() error { _, err := db.ListComplianceAnswers(t.Context(), "acme", "a/"+id); return err },
 			func() error { _, err := db.ApplicationDocument(t.Context(), "acme", "a/"+id, "d-1"); return err },
+			func() error {
+				_, err := db.SubmissionContent(t.Context(), personOf(id, map[string]int{"bob": 1}[id]).submission)
+				return err
+			},
 		}
 		for _, read := range reads {
 			if err := read(); err != nil {
@@ -201,7 +229,7 @@ func TestPeopleAreBoundToTheirRows(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, 5, failed, "of each pair, one has what is the other's")
+	require.Equal(t, 6, failed, "of each pair, one has what is the other's")
 }
 
 // What is stored plainly of people is found from the first moment on as it is, and sealed.
@@ -228,7 +256,7 @@ func TestPlainPeopleAreSealedLater(t *testing.T) {
 
 		n, err = db.SealPeople(t.Context())
 		require.ErrorContains(t, err, "reading a row of candidates")
-		require.Equal(t, 5*len(all), n)
+		require.Equal(t, 6*len(all)+1, n, "and the token")
 		n, err = db.CompleteLists(t.Context(), secretsNoon)
 		require.NoError(t, err)
 		require.Equal(t, 2*len(all)+1, n, "the words and the sources, and one that can't be read")

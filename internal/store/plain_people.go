@@ -14,7 +14,7 @@ import (
 type plainRow struct {
 	tenant, id, question   string
 	kept                   []byte // nil: it is sealed. Of a document, its hash
-	fileName, descriptions string // of a document, whose id is in question
+	fileName, descriptions string // of a document, whose id is in question; the key of a submission's e-mail address
 }
 
 // peopleTable is a table of what is held of people.
@@ -39,6 +39,11 @@ var peopleTables = []peopleTable{
 		FROM application_documents WHERE (tenant, application, id) > ($1, $2, $3)
 		ORDER BY tenant, application, id LIMIT $4`,
 		func(last plainRow) []any { return []any{last.tenant, last.id, last.question} }, sealNames},
+	{`SELECT tenant, id, '', CASE WHEN substr(content, 1, 1) <> $3 THEN content END, email, '' FROM submissions
+		WHERE (tenant, id) > ($1, $2) AND content IS NOT NULL ORDER BY tenant, id LIMIT $4`, afterID, sealSubmission},
+	{`SELECT tenant, '', '', CASE WHEN substr(token, 1, 1) <> $2 THEN token END, '', '' FROM upstreams
+		WHERE tenant > $1 AND token IS NOT NULL ORDER BY tenant LIMIT $3`,
+		func(last plainRow) []any { return []any{last.tenant, []byte{keyedBody}} }, sealUpstreamToken},
 }
 
 func afterID(last plainRow) []any { return []any{last.tenant, last.id, []byte{keyedBody}} }
@@ -168,6 +173,21 @@ func sealComplianceAnswer(k *dataKeys, p plainRow) (u update, err error) {
 	kept, err := k.sealPerson(complianceAnswer, personRow(p.tenant, p.id, p.question), p.kept)
 	return update{`UPDATE compliance_answers SET value = $1 WHERE tenant = $2 AND application = $3 AND question = $4
 		AND value = $5`, []any{kept, p.tenant, p.id, p.question, p.kept}, ""}, err
+}
+
+func sealSubmission(k *dataKeys, p plainRow) (u update, err error) {
+	kept, err := k.sealPerson(submissionData, personRow(p.tenant, p.id), p.kept)
+	if err != nil {
+		return u, err
+	}
+	found, err := k.hashed(p.tenant, searchWord{emailWord, p.fileName})
+	return update{`UPDATE submissions SET content = $3, email = $4 WHERE tenant = $1 AND id = $2 AND content = $5`,
+		[]any{p.tenant, p.id, kept, found, p.kept}, ""}, err
+}
+
+func sealUpstreamToken(k *dataKeys, p plainRow) (u update, err error) {
+	kept, err := k.sealPerson(upstreamToken, personRow(p.tenant), p.kept)
+	return update{`UPDATE upstreams SET token = $2 WHERE tenant = $1 AND token = $3`, []any{p.tenant, kept, p.kept}, ""}, err
 }
 
 func sealNames(k *dataKeys, p plainRow) (u update, err error) {

@@ -19,6 +19,7 @@ var tenantTables = []struct{ word, table string }{
 	{"transitions", "transitions"},
 	{"answers", "application_answers"},
 	{"compliance answers", "compliance_answers"},
+	{"submissions", "submissions"},
 	{"users of the Apply API", "api_users"},
 	{"API keys", "api_keys"},
 }

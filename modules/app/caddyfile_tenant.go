@@ -77,8 +77,10 @@ func (p *parser) tenantLine(t *Tenant) (err error) {
 		return p.notify(&t.Notify)
 	case "integration":
 		return p.integration(t)
+	case "apply_upstream":
+		return p.applyUpstream(t)
 	}
-	return p.unknown("secret, rate, invalid, deviations, open_applications, retention, zone, notify or integration")
+	return p.unknown("secret, rate, invalid, deviations, open_applications, retention, zone, notify, integration or apply_upstream")
 }
 
 func (p *parser) integration(t *Tenant) (err error) {

@@ -65,6 +65,8 @@ type Tenant struct {
 	// Notify lists the addresses that are notified of events of this tenant's integrations and exports.
 	Notify       []Notify      `json:"notify,omitempty"`
 	Integrations []Integration `json:"integrations,omitempty"`
+	// ApplyUpstream is the Apply API of a service that the tenant's applications are relayed to. Default: they are taken here.
+	ApplyUpstream *ApplyUpstream `json:"apply_upstream,omitempty"`
 }
 
 // Rate is a limit of what comes from a tenant, or goes to an integration.
@@ -318,6 +320,9 @@ func (t Tenant) build(resolve resolve, dev bool, c *config.Config) (*model.Tenan
 			return nil, err
 		}
 		tenant.Secrets = append(tenant.Secrets, secret)
+	}
+	if tenant.ApplyUpstream, err = t.ApplyUpstream.build(resolve, dev, c.Egress); err != nil {
+		return nil, fmt.Errorf("apply_upstream: %w", err)
 	}
 	if err := tenant.Validate(); err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/compliance"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
@@ -18,16 +17,7 @@ const formActor = "form"
 
 // OpenJob implements form.Applications.
 func (a *API) OpenJob(ctx context.Context, tenant, code string) (*model.Job, error) {
-	job, err := a.openJob(ctx, a.db().Job, tenant, code)
-	if job == nil || err != nil {
-		return nil, err
-	}
-	for _, group := range job.ComplianceGroups {
-		a.noteExpiry(group)
-	}
-	shown := *job
-	shown.Questions = compliance.Ask(job)
-	return &shown, nil
+	return a.backendOf(tenant, (&http.Request{}).WithContext(ctx)).openJob(code)
 }
 
 // AcceptForm implements form.Applications.
@@ -43,7 +33,7 @@ func (a *API) AcceptForm(w http.ResponseWriter, r *http.Request, sent form.Appli
 		return "", err
 	case refused == errNoJob:
 		return "", &form.Refused{Status: http.StatusNotFound, Closed: true}
-	case refused.Status == http.StatusUnprocessableEntity:
+	case refused == errOtherBody:
 		return "", form.ErrOtherBody
 	}
 	out := &form.Refused{Status: refused.Status, After: time.Minute}
@@ -51,12 +41,18 @@ func (a *API) AcceptForm(w http.ResponseWriter, r *http.Request, sent form.Appli
 	for _, one := range items {
 		out.Wrong = append(out.Wrong, form.Wrong(one))
 	}
+	if _, theirs := errors.AsType[serviceRefusal](err); theirs {
+		out.Said = refused.Detail
+	}
 	return "", out
 }
 
 // HasApplication implements form.Applications.
 func (a *API) HasApplication(ctx context.Context, tenant, receipt string) (bool, error) {
 	_, err := a.db().JobApplication(ctx, tenant, receipt)
+	if errors.Is(err, store.ErrNotFound) {
+		_, err = a.db().Submission(ctx, tenant, receipt)
+	}
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}

@@ -31,6 +31,8 @@ var (
 	errBadToken = problem.New(http.StatusUnauthorized,
 		"the token is unknown, expired or revoked: ask /v2/authentication for a new one").
 		Challenge(bearerRealm + `, error="invalid_token"`).Closing()
+	errOtherBody = problem.New(http.StatusUnprocessableEntity,
+		"this Idempotency-Key was sent with another application before: take a new one for each")
 	errWrongPassword = problem.New(http.StatusUnauthorized, "user name or password is wrong").Challenge(bearerRealm)
 
 	errStoreAway = problem.New(http.StatusServiceUnavailable,

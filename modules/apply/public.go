@@ -33,18 +33,12 @@ type shown struct {
 
 // questions answers with the questions of a job.
 func (a *API) questions(w http.ResponseWriter, r *http.Request, c *caller) error {
-	job, err := a.openJob(r.Context(), a.db().Job, c.user.Tenant, r.PathValue("code"))
+	questions, err := a.backendOf(c.user.Tenant, r).questions(w, r.PathValue("code"))
 	if err != nil {
 		return err
 	}
-	if job == nil {
-		return errNoJob
-	}
-	for _, group := range job.ComplianceGroups {
-		a.noteExpiry(group)
-	}
 	all := []shown{}
-	for _, q := range compliance.Ask(job) {
+	for _, q := range questions {
 		s := shown{ID: q.ID, Format: q.Format, IsRequired: q.IsRequired, Label: q.Label, MaxLength: q.MaxLength,
 			Group: q.Group}
 		if len(q.Options) > 0 {

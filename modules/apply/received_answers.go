@@ -57,6 +57,7 @@ type receivedAnswers struct {
 	form   bool      // a form of ours sent it: there is no token
 
 	key      *store.Once // nil: without an Idempotency-Key
+	backend  backend
 	body     *body
 	uploads  []string  // each file of it, before it is written
 	size     int64     // bytes of the body that were read
@@ -87,6 +88,7 @@ func (a *API) received(w http.ResponseWriter, r *http.Request, c *caller) *recei
 	return &receivedAnswers{
 		api: a, r: r, caller: c, id: uuid.NewString(), began: a.Gateway.Now().UTC().Truncate(time.Microsecond),
 		in: r.Body, once: r.Header.Values("Idempotency-Key"), log: a.Log.With(zap.String("request", w.Header().Get(requestID))),
+		backend: a.backendOf(c.user.Tenant, r),
 	}
 }
 
@@ -153,6 +155,9 @@ func (s *receivedAnswers) accept(w http.ResponseWriter) (err error) {
 		s.key = &store.Once{ID: *key, Fingerprint: fingerprint, Lease: now, Till: now.Add(keptFor)}
 		// A repeat is found before the job is read, which may be closed or ask something else by now.
 		before, err := s.api.db().Known(s.r.Context(), s.key, s.began)
+		if err == nil && before != "" {
+			err = s.backend.repeated(before)
+		}
 		if err != nil || before != "" {
 			return s.repeat(before, err)
 		}
@@ -174,7 +179,7 @@ func (s *receivedAnswers) accept(w http.ResponseWriter) (err error) {
 		s.api.countRefused(sheet.job, wrong)
 		return invalidAnswers(wrong)
 	}
-	return s.store(sheet)
+	return s.backend.store(s, sheet)
 }
 
 // idempotencyKey reads the values of the header Idempotency-Key; each user has keys of its own.
@@ -193,7 +198,7 @@ func idempotencyKey(sent []string, user *model.APIUser) (*[32]byte, error) {
 // read reads the body. The fingerprint identifies it.
 func (s *receivedAnswers) read(w http.ResponseWriter) (fingerprint [32]byte, err error) {
 	ctx, a := s.r.Context(), s.api
-	files, err := a.db().MaxFiles(ctx, s.caller.user.Tenant) // of the open job that asks for most
+	files, err := s.backend.maxFiles()
 	if err != nil {
 		return fingerprint, err
 	}
@@ -208,7 +213,7 @@ func (s *receivedAnswers) read(w http.ResponseWriter) (fingerprint [32]byte, err
 	s.body = &body{
 		files: a.Gateway.Runtime.Archive.Files,
 		put:   func(value io.Reader, most int64) (documents.Blob, error) { return s.put(ctx, value, most) },
-		job:   func(code string) (*sheet, error) { return a.newSheet(ctx, s.caller.user.Tenant, code) },
+		job:   s.backend.sheet,
 		in:    jsonstream.NewReader(&counted{http.MaxBytesReader(w, io.NopCloser(s.in), most), sum, &s.size}),
 	}
 	if err := s.body.read(); err != nil {
@@ -286,8 +291,7 @@ func (s *receivedAnswers) unread(err error) error {
 // repeat answers an Idempotency-Key that was used before: with the same application, or with another one.
 func (s *receivedAnswers) repeat(before string, err error) error {
 	if errors.Is(err, store.ErrOtherRequest) {
-		return problem.New(http.StatusUnprocessableEntity,
-			"this Idempotency-Key was sent with another application before: take a new one for each")
+		return errOtherBody
 	}
 	if err == nil {
 		s.id, s.repeated = before, true

@@ -42,9 +42,10 @@ type sheet struct {
 	documents  []model.ApplicationDocument
 }
 
-// newSheet makes the sheet of an open job; nil if there is no such job. What the job asks, which may be 4 MiB, is read and
-// compiled once for all applications to it, and for few jobs of a tenant at once.
-func (a *API) newSheet(ctx context.Context, tenant, code string) (*sheet, error) {
+// sheet implements backend. What the job asks, which may be 4 MiB, is read and compiled once for all applications to it,
+// and for few jobs of a tenant at once.
+func (b *taken) sheet(code string) (*sheet, error) {
+	a, ctx, tenant := b.api, b.r.Context(), b.tenant
 	job, err := a.openJob(ctx, a.db().JobWithoutQuestions, tenant, code)
 	if job == nil || err != nil {
 		return nil, err

@@ -17,9 +17,9 @@ import (
 	"github.com/hiregate/hiregate/internal/trigger"
 )
 
-// store writes the application in one transaction with its candidate, documents and answers, the entry into the first
-// step with its helper's export, and the Idempotency-Key.
-func (s *receivedAnswers) store(sheet *sheet) error {
+// store implements backend. It writes the application in one transaction with its candidate, documents and answers, the
+// entry into the first step with its helper's export, and the Idempotency-Key.
+func (b *taken) store(s *receivedAnswers, sheet *sheet) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.r.Context()), patience)
 	defer cancel()
 	g := s.api.Gateway

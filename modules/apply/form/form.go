@@ -47,6 +47,7 @@ type Refused struct {
 	After  time.Duration // when to try again; 0: not
 	Wrong  []Wrong       // the answers that are not valid
 	Closed bool          // there is no such job, or it is closed
+	Said   string        // what the service said that refused it; empty: it was not asked
 }
 
 func (r *Refused) Error() string { return "the application is refused: " + http.StatusText(r.Status) }
@@ -173,11 +174,20 @@ func (f *Form) take(w http.ResponseWriter, r *http.Request) {
 		case refused.Closed:
 			f.closed(w, r)
 			return
+		case len(refused.Wrong) == 0 && refused.Said != "":
+			f.message(w, r, http.StatusUnprocessableEntity, func(t *texts) *message {
+				return &message{Title: t.RefusedTitle, Lines: []string{fill(t.Refused, "sentence", refused.Said)}}
+			})
+			return
 		case len(refused.Wrong) == 0:
 			f.retry(w, r, refused)
 			return
 		}
-		s.refuse(job, refused.Wrong)
+		s.refuse(job, refused.Wrong, refused.Said != "")
+		if len(s.wrong) == 0 { // about questions that the form does not have
+			f.closed(w, r)
+			return
+		}
 	}
 	f.show(w, r, http.StatusUnprocessableEntity, f.formPage(r, job, s, s.wrong))
 }

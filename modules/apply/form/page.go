@@ -197,7 +197,10 @@ func fieldOf(t *texts, q *model.Question, id string, s *sent, wrong string) *fie
 		one.Type, one.Autocomplete = "email", "email"
 	}
 	if wrong != "" {
-		one.Error = t.sentence(q, wrong)
+		said, theirs := strings.CutPrefix(wrong, serviceSaid)
+		if one.Error = t.sentence(q, said); theirs && one.Error == t.Invalid {
+			one.Error = said
+		}
 	}
 	return one
 }

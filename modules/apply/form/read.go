@@ -86,8 +86,11 @@ func (s *sent) text(question string) string {
 	return ""
 }
 
-// refuse notes which answers are not valid. Their files are not kept.
-func (s *sent) refuse(job *model.Job, wrong []Wrong) {
+// serviceSaid is before what a service said about an answer: it is shown as it is where we have no sentence for it.
+const serviceSaid = "\x00"
+
+// refuse notes which answers are not valid. Their files are not kept. theirs: a service said so.
+func (s *sent) refuse(job *model.Job, wrong []Wrong, theirs bool) {
 	for _, one := range wrong {
 		q := questionOf(job, one.QuestionID)
 		if q == nil || len(one.Messages) == 0 || s.wrong[q.ID] != "" {
@@ -95,6 +98,9 @@ func (s *sent) refuse(job *model.Job, wrong []Wrong) {
 		}
 		_, message, _ := strings.Cut(one.Messages[0], cmp.Or(q.Label, q.ID)+": ")
 		s.wrong[q.ID] = cmp.Or(message, one.Messages[0])
+		if theirs {
+			s.wrong[q.ID] = serviceSaid + s.wrong[q.ID]
+		}
 		delete(s.files, q.ID)
 	}
 }

@@ -28,6 +28,7 @@ type texts struct {
 	ClosedTitle, Closed, OtherJobs          string
 	AwayTitle, Away, AwaySent               string
 	BusyTitle, Busy                         string
+	RefusedTitle, Refused                   string
 	ForeignTitle, Foreign                   string
 	LargeTitle, Large                       string
 	BrokenTitle, Broken                     string
