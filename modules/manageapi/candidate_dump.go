@@ -84,7 +84,7 @@ func (d *dump) write(w io.Writer) error {
 			return err
 		}
 	}
-	for _, part := range []func() error{d.writeApplications, d.writeExports, d.writeAudit, d.archive.close} {
+	for _, part := range []func() error{d.writeApplications, d.writeExports, d.writeSubmissions, d.writeAudit, d.archive.close} {
 		if err := part(); err != nil {
 			return err
 		}
@@ -218,6 +218,41 @@ func (d *dump) writeApplicationDocuments(folder string, a *model.JobApplication)
 		return nil
 	}
 	return d.archive.json(folder+"documents.json", "the documents, with their names and files", all, nil)
+}
+
+// writeSubmissions writes the submissions of applicants who have an e-mail address of the candidate.
+func (d *dump) writeSubmissions() error {
+	emails, err := emailsOf(d.Request, d.tenant, d.candidate)
+	if err != nil {
+		return err
+	}
+	all, err := submissionsOf(d.Request, d.tenant, emails)
+	if err != nil {
+		return err
+	}
+	for n, s := range all {
+		folder := fmt.Sprintf("submissions/%04d/", n+1)
+		d.audit = append(d.audit, store.AuditFilter{Object: "submissions/" + s.ID})
+		if err := d.archive.json(folder+"submission.json", "an application on its way to the service", submissionOf(s), nil); err != nil {
+			return err
+		}
+		c, err := d.DB.SubmissionContent(d.Context(), s)
+		if err := d.archive.json(folder+"content.json", "the answers, and what the service said about them", c, err); err != nil {
+			return err
+		}
+		if err != nil {
+			continue
+		}
+		for i, a := range c.Answers {
+			if a.Blob == "" {
+				continue
+			}
+			if _, err := d.archive.document(fmt.Sprintf("%sfiles/%04d", folder, i+1), a.Blob, a.Size, a.SHA256); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // writeAudit writes who did what to anything of the candidate. What is about exports is in it, too.

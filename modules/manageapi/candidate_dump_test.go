@@ -44,6 +44,8 @@ var ofPerson = map[string][]string{
 	"documents":             {"blob", "checksum"},
 	"deliveries":            {"documents", "fault", "next_at"}, // words and a plan of ours
 	"attempts":              nil,
+	"submissions":           {"email", "lease", "content"}, // folded, to be found by; whose attempt it is; see below
+	"submission_files":      {"blob"},                      // as of documents
 	"audit":                 nil,
 }
 
@@ -53,7 +55,7 @@ var ofNobody = strings.Fields(`answer_refusals application_positions application
 	directory document_links event_subscriptions events export_triggers goose_db_version grants heartbeat idempotency identity integration_health integration_hours
 	integration_states integrations jobs leases logout_tokens notification_conditions notification_counts notifications
 	oauth_clients oauth_secrets quarters redeliveries refused_signatures remarks schema_steps secret_uses sessions
-	signin_log signin_refusals signing_keys steps tenants tokens unkeyed_bodies uploads upstream_accounts upstream_visits
+	signin_log signin_refusals signing_keys steps tenants tokens unkeyed_bodies uploads upstream_accounts upstream_questions upstream_visits upstreams
 	users waiting sqlite_sequence sqlite_stat1 sqlite_stat4`)
 
 // fill stores something of a person in each table that holds data of candidates. Each value has the word in it.
@@ -77,7 +79,7 @@ func (b *fixture) fill(id, word string) {
 	})
 	b.delivery(e, "hris", model.Delivered, 500, 200)
 	many := b.delivery(e, "crm", model.Retrying)
-	file := b.file("fetched-" + word)
+	file, sent := b.file("fetched-"+word), b.file("sent-"+word)
 	b.Write(b.t, func(tx *store.Tx) error {
 		application := &model.JobApplication{Row: model.Row{Tenant: "acme"}, ID: "a-" + id, Job: "NURSE-1"}
 		if err := tx.InsertApplicationAnswers("acme", application.ID, &model.ApplicationAnswers{Source: "source-" + word,
@@ -101,6 +103,14 @@ func (b *fixture) fill(id, word string) {
 			if _, err := tx.InsertOutgoing(e.ID, mode, body); err != nil {
 				return err
 			}
+		}
+		submission := &model.Submission{Key: model.NewID(gatewaytest.Noon), Tenant: "acme", ID: "s-" + word, Job: "NURSE-1",
+			State: model.SubmissionWaiting, ReceivedAt: gatewaytest.Noon, TryUntil: gatewaytest.Noon}
+		if err := tx.InsertSubmission(submission, &model.SubmissionContent{Answers: []model.SubmissionAnswer{
+			{Question: "q", Value: "submitted-" + word},
+			{Question: "resume", Blob: sent.Name, Size: sent.Size, SHA256: sent.SHA256[:]}},
+		}, "mail-"+word+"@example.org", store.SubmissionLease{}); err != nil {
+			return err
 		}
 		return tx.InsertDocument(model.Document{ExportID: e.ID, Tenant: "acme", CreatedAt: gatewaytest.Noon})
 	})
@@ -205,6 +215,8 @@ func TestDumpHasAllThatIsStored(t *testing.T) {
 	}
 	require.Equal(t, "%PDF-1.7 resume-zoepark", files["applications/0001/documents/0001.pdf"])
 	require.Equal(t, `{"candidate":{"name":"received-zoepark"}}`, files["exports/0001/received.json"])
+	require.Contains(t, files["submissions/0001/content.json"], "submitted-zoepark")
+	require.Equal(t, "sent-zoepark", files["submissions/0001/files/0002.txt"])
 	require.Contains(t, files["applications/0001/compliance-answers.json"], `"label"`)
 }
 
@@ -328,7 +340,8 @@ func TestDumpOfWhatIsSealed(t *testing.T) {
 	b.fill("c-zoe", "zoepark")
 	has := newHaystack(b.dumped("c-zoe"))
 	for _, text := range []string{"received-zoepark", "context-zoepark", "name-zoepark.txt", "fetched-zoepark",
-		"answer 0 to zoepark", "answer 249 to zoepark", gatewaytest.Answered, "veteran-zoepark", "rehost-zoepark"} {
+		"answer 0 to zoepark", "answer 249 to zoepark", gatewaytest.Answered, "veteran-zoepark", "rehost-zoepark",
+		"submitted-zoepark", "sent-zoepark"} {
 		require.True(t, has(text), text)
 	}
 
@@ -341,7 +354,7 @@ func TestDumpOfWhatIsSealed(t *testing.T) {
 	require.Contains(t, string(raw), "u-zoepark", "ids are plain")
 	for _, text := range strings.Fields(`given-zoepark family-zoepark mail-zoepark second-zoepark phone-zoepark legacy-zoepark
 		gender-zoepark city-zoepark custom-zoepark level-zoepark source-zoepark answer-zoepark veteran-zoepark
-		about-zoepark zoepark.pdf name-zoepark resume-zoepark received-zoepark`) {
+		about-zoepark zoepark.pdf name-zoepark resume-zoepark received-zoepark submitted-zoepark`) {
 		require.True(t, has(text) || text == "zoepark.pdf", text)
 		require.NotContains(t, string(raw), text)
 	}

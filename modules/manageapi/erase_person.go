@@ -3,6 +3,7 @@ package manageapi
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -55,12 +56,19 @@ func erasePerson(r *rest.Request) (any, error) {
 		return nil, noErasures
 	}
 	found := &people{ids: map[string]bool{}}
+	emails := []string{in.Email}
 	if in.Candidate != "" {
 		found.ids[in.Candidate] = true
+		if emails, err = emailsOf(r, tenant, in.Candidate); err != nil {
+			return nil, err
+		}
 	} else if err := found.find(r, tenant, in.Email); err != nil {
 		return nil, err
 	}
-	if len(found.ids)+len(found.alone) == 0 {
+	if found.submitted, err = submissionsOf(r, tenant, emails); err != nil {
+		return nil, err
+	}
+	if len(found.ids)+len(found.alone)+len(found.submitted) == 0 {
 		return nil, problem.New(http.StatusNotFound, "nothing that can be read here has this e-mail address: check it, or name the candidate")
 	}
 	id := uuid.NewString()
@@ -87,6 +95,13 @@ func erasePerson(r *rest.Request) (any, error) {
 		}
 		w.add(p)
 	}
+	for _, s := range found.submitted {
+		p, err := eraser.ErasePersonsSubmission(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		w.add(p)
+	}
 	if err := w.end(found.unread); err != nil {
 		return nil, err
 	}
@@ -100,6 +115,8 @@ type people struct {
 	ids    map[string]bool
 	alone  []*model.Export // exports that are not found by their candidate
 	unread []*model.Export // exports whose body can't be read
+
+	submitted []*model.Submission
 }
 
 // find finds those who have an e-mail address among a tenant's candidates, and in all bodies of exports.
@@ -156,6 +173,63 @@ func (p *people) find(r *rest.Request, tenant, email string) error {
 	}
 }
 
+// emailsOf returns the e-mail addresses of a candidate, here and in the exports that came.
+func emailsOf(r *rest.Request, tenant, id string) ([]string, error) {
+	var emails []string
+	c, err := r.DB.Candidate(r.Context(), tenant, id)
+	switch {
+	case err == nil:
+		emails = c.Email
+	case !errors.Is(err, store.ErrNotFound):
+		return nil, err
+	}
+	for cursor := int64(0); ; {
+		page, next, err := r.DB.ListExports(r.Context(), store.ExportFilter{Tenant: tenant, Candidate: id, Cursor: cursor,
+			Limit: store.MaxPage})
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page {
+			if err := r.DB.LoadBody(r.Context(), e); err != nil {
+				if r.Context().Err() != nil {
+					return nil, err
+				}
+				continue // it is erased, or can't be read
+			}
+			if c, _, err := hropen.Read(r.Gateway.Config.Names, e.Body); err == nil {
+				emails = append(emails, c.Email...)
+			}
+		}
+		if cursor = next; cursor == 0 {
+			slices.Sort(emails)
+			return slices.Compact(emails), nil
+		}
+	}
+}
+
+// submissionsOf lists the submissions of applicants with one of these e-mail addresses that were not erased, each once.
+func submissionsOf(r *rest.Request, tenant string, emails []string) (all []*model.Submission, err error) {
+	known := map[string]bool{}
+	for _, email := range emails {
+		for f := (store.SubmissionFilter{Email: email, Limit: store.MaxPage}); email != ""; {
+			page, err := r.DB.ListSubmissions(r.Context(), tenant, f)
+			if err != nil {
+				return nil, err
+			}
+			for _, s := range page {
+				if !known[s.ID] {
+					known[s.ID], all = true, append(all, s)
+				}
+			}
+			if len(page) < store.MaxPage {
+				break
+			}
+			f.Before = page[len(page)-1].Key
+		}
+	}
+	return all, nil
+}
+
 // receiptWriter writes what was erased and what remains into a receipt.
 type receiptWriter struct {
 	r       *rest.Request
@@ -169,6 +243,7 @@ func (w *receiptWriter) add(p *retention.ErasedPerson) {
 	c, all := &p.Candidates, &w.all
 	all.Exports, all.Documents = append(all.Exports, p.Exports...), append(all.Documents, p.Documents...)
 	all.Deliveries = append(all.Deliveries, p.Deliveries...)
+	all.Submitted = append(all.Submitted, p.Submitted...)
 	all.Audit, all.Files, all.Left = all.Audit+p.Audit, all.Files+p.Files, append(all.Left, p.Left...)
 	all.Candidates.Applications = append(all.Candidates.Applications, c.Applications...)
 	all.Candidates.Documents = append(all.Candidates.Documents, c.Documents...)
@@ -197,7 +272,7 @@ const (
 // end completes the receipt. unread are exports whose body can't be read, when an address was looked for.
 func (w *receiptWriter) end(unread []*model.Export) error {
 	c := &w.all.Candidates
-	var applications, exports []string
+	var applications, exports, submitted []string
 	var known []api.RemainingID
 	for _, a := range c.Applications {
 		applications = append(applications, a.ID)
@@ -214,6 +289,14 @@ func (w *receiptWriter) end(unread []*model.Export) error {
 	w.erased("exports: bodies as they came and went out, headers, the candidate's id, receivers' answers", int64(len(exports)),
 		exports...)
 	w.erased("documents of exports: addresses, names, hashes", int64(len(w.all.Documents)))
+	delivered := int64(0)
+	for _, s := range w.all.Submitted {
+		submitted = append(submitted, s.ID)
+		if s.State == model.SubmissionDelivered || s.State == model.SubmissionResolved || s.Uncertain {
+			delivered++
+		}
+	}
+	w.erased("submissions: answers", int64(len(submitted)), submitted...)
 	w.erased("files of documents", int64(w.all.Files))
 	w.erased("audit: the ids of candidate and job applications", w.all.Audit)
 	rows := "you delete them, as retention has no end for rows"
@@ -234,6 +317,14 @@ func (w *receiptWriter) end(unread []*model.Export) error {
 		w.remains(api.Remains{Where: "the system behind integration " + name, Count: received[name], Until: "it erases it",
 			Why: "it received these deliveries, and was not told: ask it to erase the person"})
 	}
+	if delivered > 0 {
+		w.remains(api.Remains{Where: "the service that applications are relayed to", Count: delivered, Until: "it erases it",
+			Why: "it has or may have these applications, and was not told: ask it to erase the person"})
+	}
+	if len(submitted) > 0 {
+		w.remains(api.Remains{Where: "submissions, workflows of Temporal, logs", What: ids(submitted), Until: rows,
+			Why: "proof of when an application came and what became of it; ids alone"})
+	}
 	if len(w.all.Left) > 0 {
 		w.remains(api.Remains{Where: "files of documents", What: ids(w.all.Left), Until: "the next sweep, or the end of what refers to them",
 			Why: "something else refers to the same file, or it could not be removed yet"})
@@ -246,7 +337,7 @@ func (w *receiptWriter) end(unread []*model.Export) error {
 		w.remains(api.Remains{Where: "exports that can't be read", What: ids(keys), Until: withoutEnd,
 			Why: "nobody can tell whether they have the e-mail address: erase those that do by their UUID"})
 	}
-	n, err := w.r.DB.CountMade(w.r.Context(), made(w.receipt, applications, exports))
+	n, err := w.r.DB.CountMade(w.r.Context(), made(w.receipt, slices.Concat(applications, submitted), exports))
 	if err != nil {
 		return err
 	}

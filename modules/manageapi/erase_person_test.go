@@ -2,6 +2,7 @@ package manageapi_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -62,6 +63,24 @@ func TestErasureOfAPerson(t *testing.T) {
 		b.must(http.StatusCreated, http.MethodPost, "/v1/tenants/acme/job-applications/a-"+id+"/documents?id=resume", "a resume of "+id)
 	}
 
+	b.Write(t, func(tx *store.Tx) error {
+		for n, email := range []string{"zoe@example.com", "first@example.com", "jo@example.com"} {
+			s := &model.Submission{Key: int64(n) + 1, Tenant: "acme", ID: fmt.Sprintf("s-%d", n), Job: "NURSE-1",
+				State: model.SubmissionDelivered, ReceivedAt: b.Clock.Now(), TryUntil: b.Clock.Now()}
+			c := &model.SubmissionContent{Answers: []model.SubmissionAnswer{{Question: "email", Value: email}}}
+			if err := tx.InsertSubmission(s, c, email, store.SubmissionLease{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	submitted := func(n int) error {
+		s, err := b.Runtime.Store().Submission(t.Context(), "acme", fmt.Sprintf("s-%d", n))
+		require.NoError(t, err)
+		_, err = b.Runtime.Store().SubmissionContent(t.Context(), s)
+		return err
+	}
+
 	r := b.erased(`{"email":"ZOE@example.com"}`)
 	require.Equal(t, []string{"c-1"}, r.Candidates)
 	erased := map[string]int64{}
@@ -74,6 +93,10 @@ func TestErasureOfAPerson(t *testing.T) {
 	require.EqualValues(t, 1, erased["application_documents"])
 	require.EqualValues(t, 2, erased["exports"])
 	require.NotZero(t, erased["files of documents"])
+	require.EqualValues(t, 1, erased["submissions"])
+	require.ErrorIs(t, submitted(0), store.ErrNotFound)
+	require.NoError(t, submitted(1), "only its address was asked for")
+	require.NoError(t, submitted(2))
 	remains := map[string]api.Remains{}
 	for _, one := range r.Remains {
 		remains[one.Where] = one
@@ -82,7 +105,8 @@ func TestErasureOfAPerson(t *testing.T) {
 	}
 	require.EqualValues(t, 1, remains["the system behind integration hris"].Count)
 	require.Len(t, remains["exports, deliveries, attempts"].What, 2)
-	require.Len(t, r.List.Entries, 2)
+	require.Len(t, r.List.Entries, 3)
+	require.EqualValues(t, 1, remains["the service that applications are relayed to"].Count)
 
 	b.must(http.StatusNotFound, http.MethodGet, "/v1/tenants/acme/candidates/c-1", "")
 	b.must(http.StatusNotFound, http.MethodGet, "/v1/tenants/acme/job-applications/a-c-1", "")
@@ -101,6 +125,12 @@ func TestErasureOfAPerson(t *testing.T) {
 	require.Empty(t, positions, "the fixture did not open it at its start")
 	again, err := b.Runtime.Retention.EraseAgain(t.Context())
 	require.NoError(t, err)
-	require.EqualValues(t, 2, again.Entries)
-	require.Zero(t, again.Exports+again.Candidates, "nothing is left to erase")
+	require.EqualValues(t, 3, again.Entries)
+	require.Zero(t, again.Exports+again.Candidates+again.Submissions, "nothing is left to erase")
+
+	// By the id of a candidate, submissions are found by all their addresses.
+	r = b.erased(`{"candidate":"c-jo"}`)
+	require.Len(t, r.List.Entries, 3)
+	require.ErrorIs(t, submitted(2), store.ErrNotFound)
+	require.ErrorIs(t, submitted(1), store.ErrNotFound, "the export had this address, too")
 }

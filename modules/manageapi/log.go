@@ -21,7 +21,7 @@ var things = map[string]string{
 	"exports": "export", "body": "export body", "erasures": "exports of a candidate",
 	"event-subscriptions": "event subscription", "events": "event",
 	"takeout": "takeout", "import": "import", "job-applications.csv": "table of job applications",
-	"redeliveries": "redelivery", "redeliver": "redelivery", "strays": "stray workflow",
+	"submissions": "submission", "redeliveries": "redelivery", "redeliver": "redelivery", "strays": "stray workflow",
 }
 
 // verbs say in the log what was done, by the last segment of a POST, or else by the method.
@@ -31,7 +31,8 @@ var verbs = map[string]string{
 	"disable": "disabled", "enable": "enabled", "test": "tested", "retry": "retried", "reset": "reset", "totp": "required",
 	"check": "checked", "transitions": "moved", "body": "read", "answers": "read", "release": "released",
 	"dump": "dumped", "erase": "erased", "erasures": "erased", "pause": "paused", "resume": "resumed",
-	"cancel": "cancelled", "end": "ended", "reopen": "reopened", "choose": "chose",
+	"cancel": "cancelled", "end": "ended", "reopen": "reopened", "choose": "chose", "resolve": "resolved",
+	"show": "shown",
 }
 
 // worded returns the routes with the words of the log.

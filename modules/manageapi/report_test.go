@@ -109,6 +109,7 @@ func TestReadsOfPeopleAreLogged(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]bool{
+		"/v1/tenants/{tenant}/submissions": true, "/v1/tenants/{tenant}/submissions/{id}": true,
 		"/v1/overview": true, "/v1/export-counts": true, "/v1/tenants/{tenant}/export-counts": true,
 		"/v1/failures": true, "/v1/strays": true, "/v1/tenants/{tenant}/exports/{uuid}/structure": true,
 		"/v1/api-keys": true, "/v1/erasure-key": true, "/v1/api-keys/{id}": true, "/v1/tenants": true, "/v1/tenants/{tenant}": true,

@@ -18,6 +18,7 @@ const (
 	aDocument     = anApplication + "/documents/{document}"
 	aHelper       = inTenant + "/steps/{step}/helper"
 	anExport      = inTenant + "/exports/{uuid}"
+	aSubmission   = inTenant + "/submissions/{id}"
 	aRedelivery   = inTenant + "/redeliveries/{id}"
 	aSubscription = inTenant + "/event-subscriptions/{id}"
 	anAPIUser     = inTenant + "/api-users/{id}"
@@ -31,7 +32,7 @@ func routes() []rest.Route {
 		apiKeys.Routes(), tenants.Routes(), integrations.Routes(), allIntegrations.Routes(), candidates.Routes(),
 		jobs.Routes(), applications.Routes(), applicationDocuments.Routes(), applicationVersions.Routes(), transitions.Routes(), subscriptions.Routes(),
 		exports.Routes(),
-		allExports.Routes(), redeliveries.Routes(), allRedeliveries.Routes(), apiUsers.Routes(), users.Routes(),
+		allExports.Routes(), redeliveries.Routes(), allRedeliveries.Routes(), submissions.Routes(), apiUsers.Routes(), users.Routes(),
 		upstreamAccounts.Routes(), clients.Routes(), signIns.Routes(), refusals.Routes(), audit.Routes(), actions(),
 	))
 }
@@ -130,6 +131,16 @@ func actions() []rest.Route {
 			Serve: showStructure},
 		{Method: post, Path: anExport + "/redeliver", Role: model.Operator, Action: "redeliver",
 			Status: accepted, Serve: redeliver, Repeat: redelivered},
+		{Method: post, Path: aSubmission + "/show", Role: model.Operator, Action: "show-answers", Status: ok,
+			Serve: showSubmissionAnswers, Bodiless: true, Personal: true},
+		{Method: get, Path: aSubmission + "/archive", Role: model.Operator, Action: "download", Status: ok,
+			Serve: serveSubmissionFiles, Personal: true},
+		{Method: post, Path: aSubmission + "/redeliver", Role: model.Operator, Action: "redeliver", Status: accepted,
+			Serve: redeliverSubmission, Bodiless: true},
+		{Method: post, Path: aSubmission + "/resolve", Role: model.Operator, Action: "resolve", Status: ok,
+			Serve: resolveSubmission},
+		{Method: post, Path: aSubmission + "/erase", Role: model.Operator, Action: "erase", Status: ok,
+			Serve: eraseSubmission, Bodiless: true},
 		{Method: post, Path: inTenant + "/redeliveries", Role: model.Operator, Action: "redeliver",
 			Status: accepted, Serve: addRedelivery, Repeat: redeliveryAddedBefore},
 		{Method: post, Path: aRedelivery + "/pause", Role: model.Operator, Action: "pause", Status: ok,

@@ -115,6 +115,7 @@ var words = map[string][]string{
 	"class":             textsOf(model.Faults),
 	"order":             {"oldest", "changed"},
 	"state":             {"open", "closed", "unentered", "ended", "hired", "rejected", "withdrawn"},
+	"submission state":  textsOf(model.SubmissionStates),
 	"mode":              {"failed", "missing", "all"},
 	"role":              {"viewer", "operator", "compliance", "admin"},
 	"documents":         {"rehost", "passthrough", "inline"},
@@ -124,7 +125,7 @@ var words = map[string][]string{
 	"format":            {"json", "csv"},
 	"action": {"add", "cancel", "choose", "disable", "download", "dump", "enable", "end", "erase", "export", "import",
 		"open-portal", "pause",
-		"redeliver", "release", "remove", "reopen", "require-totp", "reset", "resume", "retry", "set", "show-answers",
+		"redeliver", "release", "remove", "reopen", "require-totp", "reset", "resolve", "resume", "retry", "set", "show-answers",
 		"show-body", "take-out"},
 }
 

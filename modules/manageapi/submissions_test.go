@@ -1,0 +1,87 @@
+package manageapi_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// submitted is setup with submissions of acme that the service refused, and that wait.
+func submitted(t *testing.T) *fixture {
+	t.Helper()
+	b := setup(t)
+	b.Reconfigure(func(c *config.Config) {
+		c.Tenants["acme"].ApplyUpstream = &model.ApplyUpstream{URL: "https://service.example.com/apply", User: "u",
+			Password: secretKey, TryFor: time.Hour, Rate: model.DefaultUpstreamRate}
+	})
+	now := b.Clock.Now()
+	for id, state := range map[string]model.SubmissionState{"s-refused": model.SubmissionRefused, "s-waiting": model.SubmissionWaiting} {
+		s := &model.Submission{Key: model.NewID(now), Tenant: "acme", ID: id, Job: "NURSE-1", State: model.SubmissionWaiting,
+			ReceivedAt: now, NextAt: now, TryUntil: now.Add(time.Hour)}
+		c := &model.SubmissionContent{Key: "k", Answers: []model.SubmissionAnswer{{Question: "email", Value: "ada@example.com"}}}
+		lease := store.SubmissionLease{Owner: id, Till: now.Add(time.Minute)}
+		b.Write(t, func(tx *store.Tx) error { return tx.InsertSubmission(s, c, "ada@example.com", lease) })
+		if state == model.SubmissionWaiting {
+			continue
+		}
+		s.State, s.Reason, s.Attempts, s.EndedAt, s.NextAt = state, "the service refused it with 400", 1, now, time.Time{}
+		b.Write(t, func(tx *store.Tx) error { return tx.EndAttempt(s, lease, c) })
+	}
+	return b
+}
+
+const ofSubmissions = "/v1/tenants/acme/submissions"
+
+func (b *fixture) submission(method, path, body string, status int) (s api.Submission) {
+	b.t.Helper()
+	answer := b.send(method, ofSubmissions+path, body)
+	require.Equal(b.t, status, answer.status, answer.body)
+	require.NotContains(b.t, answer.body, "ada", "it is the applicant's")
+	require.NoError(b.t, json.Unmarshal([]byte(answer.body), &s))
+	return s
+}
+
+func TestSubmissionsAreListed(t *testing.T) {
+	t.Parallel()
+	b := submitted(t)
+	for query, count := range map[string]int{"": 2, "?state=refused": 1, "?state=failed": 0, "?email=ADA@example.com": 2,
+		"?email=bob@example.com": 0, "?limit=1": 1} {
+		answer := b.send(http.MethodGet, ofSubmissions+query, "")
+		require.Equal(t, http.StatusOK, answer.status, answer.body)
+		var page struct{ Items []api.Submission }
+		require.NoError(t, json.Unmarshal([]byte(answer.body), &page))
+		require.Len(t, page.Items, count, query)
+	}
+	require.Equal(t, http.StatusBadRequest, b.send(http.MethodGet, ofSubmissions+"?state=lost", "").status)
+	require.Equal(t, http.StatusNotFound, b.send(http.MethodGet, ofSubmissions+"/none", "").status)
+	require.Equal(t, http.StatusNotFound, b.send(http.MethodGet, "/v1/tenants/globex/submissions/s-refused", "").status)
+}
+
+func TestASubmissionIsSentAgainResolvedAndErased(t *testing.T) {
+	t.Parallel()
+	b := submitted(t)
+	b.submission(http.MethodPost, "/s-waiting/redeliver", "", http.StatusConflict)
+	b.submission(http.MethodPost, "/s-waiting/resolve", `{"note":"n. 7"}`, http.StatusConflict)
+	b.submission(http.MethodPost, "/s-refused/resolve", `{"note":""}`, http.StatusUnprocessableEntity)
+	s := b.submission(http.MethodPost, "/s-refused/redeliver", "", http.StatusAccepted)
+	require.Equal(t, model.SubmissionWaiting, s.State)
+	require.Equal(t, b.Clock.Now(), s.NextAt)
+
+	b = submitted(t)
+	s = b.submission(http.MethodPost, "/s-refused/resolve", `{"note":"n. 7"}`, http.StatusOK)
+	require.Equal(t, model.SubmissionResolved, s.State)
+	require.Equal(t, "n. 7", s.Note)
+
+	s = b.submission(http.MethodPost, "/s-waiting/erase", "", http.StatusOK)
+	require.Equal(t, model.SubmissionFailed, s.State)
+	require.Equal(t, b.Clock.Now(), s.ErasedAt)
+	b.submission(http.MethodPost, "/s-waiting/redeliver", "", http.StatusConflict)
+}
