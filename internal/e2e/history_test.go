@@ -29,6 +29,7 @@ import (
 	"github.com/hiregate/hiregate/workflows/redelivery"
 	"github.com/hiregate/hiregate/workflows/replaytest"
 	"github.com/hiregate/hiregate/workflows/scan"
+	"github.com/hiregate/hiregate/workflows/submission"
 	"github.com/hiregate/hiregate/workflows/verification"
 )
 
@@ -186,6 +187,7 @@ func (s *system) history(c client.Client, words []string, name, workflowID strin
 	replayer.RegisterWorkflowWithOptions(verification.Workflow, workflow.RegisterOptions{Name: verification.WorkflowName})
 	replayer.RegisterWorkflowWithOptions(redelivery.Workflow, workflow.RegisterOptions{Name: redelivery.WorkflowName})
 	replayer.RegisterWorkflowWithOptions(scan.Workflow, workflow.RegisterOptions{Name: scan.WorkflowName})
+	replayer.RegisterWorkflowWithOptions(submission.Workflow, workflow.RegisterOptions{Name: submission.WorkflowName})
 	require.NoError(s.t, replayer.ReplayWorkflowHistory(nil, h), name)
 	raw, err := protojson.MarshalOptions{Indent: "\t"}.Marshal(h)
 	require.NoError(s.t, err)

@@ -28,6 +28,7 @@ func (r *Runtime) table() []loop.Loop {
 				Failed: "jobs could not be closed; the Apply API takes nothing for them, and it is tried again"},
 			{Name: "database", First: loop.AtOnce, Every: tendEvery, Round: r.watch},
 			r.watchDamage(), r.Directory.Loop(), r.Signatures.Loop(), r.scans.Loop(), r.Retention.Loop(),
+			r.submissions.Loop(), r.Relay.Loop(), r.Relay.Measuring(),
 		},
 		r.Archive.Loops(), r.notifier.Loops(), []loop.Loop{r.changes.Loop()}, r.sealing())
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/notify"
 	"github.com/hiregate/hiregate/internal/password"
+	"github.com/hiregate/hiregate/internal/relay"
 	"github.com/hiregate/hiregate/internal/remarks"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/secretuse"
@@ -40,6 +41,7 @@ import (
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/redelivery"
 	"github.com/hiregate/hiregate/workflows/scan"
+	"github.com/hiregate/hiregate/workflows/submission"
 	"github.com/hiregate/hiregate/workflows/verification"
 )
 
@@ -87,6 +89,7 @@ type Runtime struct {
 	Dispatcher   *export.Dispatcher
 	Redeliverer  *export.Redeliverer
 	Archive      *documents.Archive
+	Relay        *relay.Relay
 	Retention    *retention.Retention
 	Again        retention.Again // what was erased again at the start
 	notifier     *notify.Notifier
@@ -94,6 +97,7 @@ type Runtime struct {
 	exports      *export.Activities
 	verification *verification.Activities
 	scans        *scan.Activities
+	submissions  *submission.Activities
 	redeliveries *redelivery.Activities
 	arrivals     arrivals
 	loops        loop.Set
@@ -190,6 +194,9 @@ func (r *Runtime) build(db *store.DB, list *erasure.List) {
 		Now: r.now, Log: log.Named("redelivery")}
 	r.scans = &scan.Activities{Store: db, Archive: r.Archive, InForce: inForce, Client: r.client, Now: r.now,
 		Log: log.Named("scan")}
+	r.Relay = &relay.Relay{Store: db, Archive: r.Archive, InForce: inForce, Now: r.now, Log: log.Named("relay")}
+	r.submissions = &submission.Activities{Store: db, Relay: r.Relay, InForce: inForce, Client: r.client, Now: r.now,
+		Log: log.Named("relay")}
 }
 
 // flushWithin bounds how long the end of a runtime waits until its last spans are exported.

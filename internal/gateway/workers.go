@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/worker"
@@ -93,7 +94,7 @@ func (r *Runtime) lookAtMark(ctx context.Context) error {
 	return r.claimNamespace(ctx, r.InForce.Current(), false)
 }
 
-// startWorkers starts the workers of the two task queues. A fatal error of one of them comes on the channel.
+// startWorkers starts the workers of the task queues. A fatal error of one of them comes on the channel.
 func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop func(), err error) {
 	describe, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -107,7 +108,7 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 		r.log.Warn("workflows start without search attributes until they are registered: HiregateTenant and HiregateExport "+
 			"(KeywordList), HiregateEvent, HiregateOutcome and HiregateIntegration (Keyword)", zap.Error(err))
 	}
-	failed = make(chan error, 2)
+	failed = make(chan error, 3)
 	options := worker.Options{
 		WorkerStopTimeout: stopTimeout,
 		OnFatalError:      func(err error) { failed <- err },
@@ -125,7 +126,9 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 	worker.SetStickyWorkflowCacheSize(cachedWorkflows)
 	deliver := worker.New(r.client, workflows.DeliverQueue, options)
 	fetch := worker.New(r.client, workflows.DocumentsQueue, fetchOptions)
+	submit := worker.New(r.client, workflows.SubmissionsQueue, options)
 	delivering, fetching := workflows.Counting(deliver), workflows.Counting(fetch)
+	r.submissions.Register(workflows.Counting(submit))
 	r.exports.Register(delivering, fetching)
 	r.verification.Register(delivering)
 	r.scans.Register(delivering, fetching)
@@ -138,11 +141,17 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 		deliver.Stop()
 		return nil, nil, err
 	}
-	return failed, func() {
-		done := make(chan struct{})
-		go func() { fetch.Stop(); close(done) }()
+	if err := submit.Start(); err != nil {
+		fetch.Stop()
 		deliver.Stop()
-		<-done
+		return nil, nil, err
+	}
+	return failed, func() {
+		var stopping sync.WaitGroup
+		for _, one := range []worker.Worker{deliver, fetch, submit} {
+			stopping.Go(one.Stop)
+		}
+		stopping.Wait()
 	}, nil
 }
 

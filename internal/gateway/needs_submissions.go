@@ -1,0 +1,106 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// stuckAfter is for how long a submission waits before a person is told although the service accepts others.
+const stuckAfter = 15 * time.Minute
+
+type submissionCounts map[model.SubmissionState]store.SubmissionCount
+
+// eachSubmitting finds what the submissions of tenants need.
+func (r *Runtime) eachSubmitting(ctx context.Context,
+	find func(*model.Tenant, submissionCounts) (*model.Need, error)) (needs []model.Need, err error) {
+	c := r.InForce.Current()
+	if c == nil {
+		return nil, nil
+	}
+	counts, err := r.Store().CountSubmissions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for t := range c.All() {
+		n, err := find(t, counts[t.Name])
+		if err != nil {
+			return nil, err
+		}
+		if n != nil {
+			n.Tenant = t.Name
+			needs = append(needs, *n)
+		}
+	}
+	return needs, nil
+}
+
+// awayUpstreams finds services that refuse submissions, or are away.
+func awayUpstreams(r *Runtime, ctx context.Context, now time.Time) ([]model.Need, error) {
+	return r.eachSubmitting(ctx, func(t *model.Tenant, counts submissionCounts) (*model.Need, error) {
+		waiting := counts[model.SubmissionWaiting].N
+		n := &model.Need{Kind: model.NeedUpstream, Count: waiting,
+			Action: "hiregate submission list --state waiting --tenant " + t.Name}
+		why := "it has no apply_upstream any more; add it again"
+		if t.ApplyUpstream != nil {
+			u, err := r.Store().Upstream(ctx, t.Name, nil)
+			if err != nil {
+				return nil, err
+			}
+			why, n.Since = u.Fault, u.FaultSince
+		}
+		if waiting > 0 {
+			oldest, err := r.Store().OldestSubmission(ctx, t.Name)
+			switch {
+			case errors.Is(err, store.ErrNotFound):
+				return nil, nil
+			case err != nil:
+				return nil, err
+			case why == "" && now.Sub(oldest.ReceivedAt) >= stuckAfter:
+				why = oldest.Reason
+			}
+			if n.Since.IsZero() {
+				n.Since = oldest.ReceivedAt
+			}
+			n.LostAt = oldest.TryUntil
+		}
+		if why == "" || waiting == 0 && t.ApplyUpstream == nil {
+			return nil, nil
+		}
+		n.Sentence = fmt.Sprintf("%s: applications don't reach the service: %s", t.Name, why)
+		if waiting > 0 {
+			n.Sentence += fmt.Sprintf("; %d wait, and the first one fails at %s", waiting, n.LostAt.UTC().Format(time.RFC3339))
+		}
+		return n, nil
+	})
+}
+
+// undeliveredSubmissions finds submissions that the service does not have, and won't get by themselves.
+func undeliveredSubmissions(r *Runtime, ctx context.Context, _ time.Time) ([]model.Need, error) {
+	return r.eachSubmitting(ctx, func(t *model.Tenant, counts submissionCounts) (*model.Need, error) {
+		var all int64
+		var parts []string
+		for _, one := range []struct {
+			state model.SubmissionState
+			why   string
+		}{{model.SubmissionRefused, "%d were refused by the service"}, {model.SubmissionFailed, "for %d it was away too long"},
+			{model.SubmissionSuspected, "%d may have been sent by a machine"}} {
+			if n := counts[one.state].N; n > 0 {
+				all += n
+				parts = append(parts, fmt.Sprintf(one.why, n))
+			}
+		}
+		if all == 0 {
+			return nil, nil
+		}
+		return &model.Need{Kind: model.NeedSubmissions, Count: all,
+			Sentence: fmt.Sprintf("%s: %d applications are not at the service: %s; send them on, or enter them there by hand",
+				t.Name, all, strings.Join(parts, ", ")),
+			Action: "hiregate submission list --tenant " + t.Name}, nil
+	})
+}
