@@ -165,6 +165,8 @@ var sections = []struct {
 	{"Recruiting", []section{
 		{"Candidates", "person", "/candidates", true, []string{"candidates", "candidate"}, recruiting},
 		{"Applications", "file", "/job-applications", true, []string{"job-applications"}, recruiting},
+		{"Submissions", "out", "/submissions", true, []string{"submissions", "submission"},
+			func(p view) bool { return p.May.Oversee }},
 		{"Jobs", "job", "/jobs", true, []string{"jobs", "job", "steps"}, recruiting},
 	}},
 	{"Gateway", []section{
@@ -194,7 +196,7 @@ type sectionLink struct {
 }
 
 // recruiterSections are the sections of a recruiter, the most frequent first.
-var recruiterSections = []string{"Candidates", "Applications", "Jobs", "Exports", "Integrations", "Audit"}
+var recruiterSections = []string{"Candidates", "Applications", "Jobs", "Submissions", "Exports", "Integrations", "Audit"}
 
 // Groups returns the links to the sections that the visitor may see. Those of a recruiter are one group.
 func (p view) Groups() (all []group) {

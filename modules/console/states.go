@@ -40,10 +40,14 @@ var looks = map[string]look{
 	"need_exports_faulty":      {"bad", "bad"}, "need_helper_unserved": {"warn", "todo"},
 	"need_applications_unentered": {"warn", "todo"}, "need_applications_erasing": {"warn", "todo"}, "need_exports_unreadable": {"bad", "lost"}, "need_documents_unreadable": {"bad", "lost"},
 	"need_workflows_failing": {"bad", "bad"}, "need_namespace_foreign": {"bad", "bad"},
+	"need_upstream_away": {"bad", "bad"}, "need_submissions_undelivered": {"warn", "warn"},
 	"need_loop_hanging": {"bad", "bad"}, "need_subscription_disabled": {"warn", "off"},
 
 	"ending_open": {"idle", "here"}, "ending_unentered": {"warn", "warn"},
 	"ending_hired": {"ok", "ok"}, "ending_rejected": {"off", "bad"}, "ending_withdrawn": {"off", "off"},
+
+	"submission_waiting": {"idle", "wait"}, "submission_delivered": {"ok", "ok"}, "submission_refused": {"bad", "bad"},
+	"submission_failed": {"bad", "lost"}, "submission_suspected": {"warn", "warn"}, "submission_resolved": {"ok", "here"},
 
 	"scan_pending": {"idle", "wait"}, "scan_clean": {"ok", "ok"}, "scan_refused": {"warn", "box"},
 }
