@@ -33,7 +33,7 @@ func complete(text string) string {
 		"file:///var/lib/documents\n"
 	text = strings.Replace(text, "…", "url https://hr.acme.example/inbound/acme\nsecret {env.ACME_HRIS_SECRET}", 1)
 	switch first := strings.Fields(text)[0]; first {
-	case "integration":
+	case "integration", "apply_upstream":
 		text = "tenant acme {\nsecret {env.ACME_SECRET}\n" + text + "}\n"
 		fallthrough
 	case "temporal", "egress", "scan", "seal_key", "retention", "notify", "tenant":
