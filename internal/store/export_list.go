@@ -158,7 +158,7 @@ func (f ExportFilter) ofDeliveries(c *conditions, open, end string) {
 		inner.is("d.outcome =", string(f.Outcome))
 	}
 	if f.Class != "" {
-		inner.is("d.fault =", string(f.Class))
+		inner.is("d.fault <> '' AND d.fault =", string(f.Class)) // the former names the index
 	}
 	c.args = inner.args
 	condition := strings.Join(inner.where, " AND ")
