@@ -9,17 +9,34 @@ import (
 // GatewayStatus says what needs a person, and how all integrations do.
 type GatewayStatus struct {
 	// what a person has to look at, the worst first; empty: nothing needs you
-	Needs        []model.Need        `json:"needs"`
+	Needs []model.Need `json:"needs" schema:"maxItems=500"`
+	// how many needs are left out: those that are less urgent, and those before from
+	OmittedNeeds int `json:"omittedNeeds"`
+	// how many needs there are by tenant, with those that are left out; under the empty name those that concern all tenants
+	NeedsOf      map[string]int64    `json:"needsOf"`
 	Integrations []StatusIntegration `json:"integrations" schema:"maxItems=500"` // the worst first
 	// deviations that exports had lately, by tenant: nobody has to do anything, since those were accepted
 	Deviations []Remark `json:"deviations" schema:"maxItems=500"`
 	// what was erased again when the gateway that answers started, because its database was older than its list of erasures
 	ErasedAgain *ErasedAgain `json:"erasedAgain,omitempty"`
-	// how many integrations are left out, which do better than those
+	// how many integrations are left out: those that do better, and those before from
 	Omitted int `json:"omitted"`
 	// how many integrations are in each state, with those that are left out
 	States map[string]int64 `json:"states"`
+	// how many of them need nobody, by state
+	Quiet map[string]int64 `json:"quiet"`
+	// how many deliveries wait, with those to integrations that are left out
+	Waiting int64 `json:"waiting"`
+	// how many of these wait for an integration that needs a person
+	Stuck         int64     `json:"stuck"`
+	OldestWaiting time.Time `json:"oldestWaiting,omitzero"` // since when the oldest of them waits; absent: none does
 }
+
+// AllNeeds returns how many needs there are, with those that are left out.
+func (s *GatewayStatus) AllNeeds() (n int) { return len(s.Needs) + s.OmittedNeeds }
+
+// AllIntegrations returns how many integrations there are, with those that are left out.
+func (s *GatewayStatus) AllIntegrations() int { return len(s.Integrations) + s.Omitted }
 
 // ErasedAgain says what a gateway erased again at its start.
 type ErasedAgain struct {

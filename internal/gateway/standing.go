@@ -22,7 +22,6 @@ type Standing struct {
 	Status      store.IntegrationStatus
 	Health      model.Health
 	Waiting     store.Waiting // for this integration, also what waits for Temporal
-	Rates       store.Rates
 	Gate        delivery.Gate // on this node
 }
 
@@ -134,9 +133,8 @@ func (s *Standing) certificateEnds(now time.Time) bool {
 func endsSoon(end, now time.Time) bool { return !end.IsZero() && end.Sub(now) < certificateEarly }
 
 // Standings are how the integrations of all tenants do, by tenant and name, with those that exports wait for and that are
-// not configured any more. It asks a few questions for all of them together. Their rates are those up to a time; zero:
-// they are left out.
-func (r *Runtime) Standings(ctx context.Context, c *config.Config, rated time.Time) ([]*Standing, error) {
+// not configured any more. It asks a few questions for all of them together.
+func (r *Runtime) Standings(ctx context.Context, c *config.Config) ([]*Standing, error) {
 	db := r.Store()
 	statuses, err := db.ListIntegrationStatuses(ctx)
 	if err != nil {
@@ -150,12 +148,6 @@ func (r *Runtime) Standings(ctx context.Context, c *config.Config, rated time.Ti
 	if err != nil {
 		return nil, err
 	}
-	var sums map[model.Place]store.Rates
-	if !rated.IsZero() {
-		if sums, err = db.SumHours(ctx, rated); err != nil {
-			return nil, err
-		}
-	}
 	var all []*Standing
 	for t := range c.All() {
 		unsent := waiting[model.Place{Tenant: t.Name}] // for each of them, once Temporal is back
@@ -163,7 +155,7 @@ func (r *Runtime) Standings(ctx context.Context, c *config.Config, rated time.Ti
 			i := &t.Integrations[n]
 			at := model.Place{Tenant: i.Tenant, Integration: i.Name}
 			all = append(all, &Standing{Integration: i, Status: statuses.Of(i), Health: health[at],
-				Waiting: waiting[at].Add(unsent), Rates: sums[at], Gate: r.exports.Gate(i)})
+				Waiting: waiting[at].Add(unsent), Gate: r.exports.Gate(i)})
 		}
 	}
 	for at, w := range waiting {
@@ -224,7 +216,7 @@ const failedFor = 12 * time.Hour
 
 // measured sets the gauges of integrations and tenants, and returns the standings that it sets them by.
 func (r *Runtime) measured(ctx context.Context, c *config.Config, now time.Time) ([]*Standing, error) {
-	all, err := r.Standings(ctx, c, time.Time{})
+	all, err := r.Standings(ctx, c)
 	if err != nil {
 		return nil, err
 	}

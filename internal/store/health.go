@@ -223,9 +223,14 @@ func scanHealth(r row) (at model.Place, h model.Health, err error) {
 type Rates struct{ Day, Week model.Tally }
 
 // SumHours adds up the hours of all integrations, up to a time. One that was not attempted is left out.
-func (db *DB) SumHours(ctx context.Context, now time.Time) (map[model.Place]Rates, error) {
+func (db *DB) SumHours(ctx context.Context, now time.Time, places ...model.Place) (map[model.Place]Rates, error) {
 	day := rows.Micros(now.Add(-24 * time.Hour).Truncate(time.Hour))
 	week := rows.Micros(now.Add(-7 * 24 * time.Hour).Truncate(time.Hour))
+	of, args := "", []any{week, day}
+	if len(places) > 0 {
+		of, args = pairsOf(places, args...)
+		of = "(tenant, integration) IN (VALUES " + of + ") AND "
+	}
 	return rows.QueryMap(ctx, db.reads, func(r row) (at model.Place, rates Rates, err error) {
 		dest := []any{&at.Tenant, &at.Integration}
 		for _, t := range []*model.Tally{&rates.Week, &rates.Day} {
@@ -235,7 +240,17 @@ func (db *DB) SumHours(ctx context.Context, now time.Time) (map[model.Place]Rate
 		}
 		return at, rates, r.Scan(dest...)
 	}, `SELECT tenant, integration, `+sums("")+`, `+sums("$2")+` FROM integration_hours
-		WHERE hour >= $1 GROUP BY tenant, integration`, week, day)
+		WHERE `+of+`hour >= $1 GROUP BY tenant, integration`, args...)
+}
+
+// pairsOf returns the placeholders of some integrations, and the arguments of a statement: those before, and their names.
+func pairsOf(places []model.Place, args ...any) (string, []any) {
+	pairs := make([]string, len(places))
+	for n, at := range places {
+		args = append(args, at.Tenant, at.Integration)
+		pairs[n] = fmt.Sprintf("($%d, $%d)", len(args)-1, len(args))
+	}
+	return strings.Join(pairs, ", "), args
 }
 
 // Hour counts the attempts at an integration in one hour.
@@ -263,10 +278,7 @@ func (db *DB) ListHoursOf(ctx context.Context, places []model.Place, since time.
 	if len(places) == 0 {
 		return all, nil
 	}
-	args, pairs := []any{rows.Micros(since.Truncate(time.Hour))}, make([]string, len(places))
-	for n, at := range places {
-		args, pairs[n] = append(args, at.Tenant, at.Integration), fmt.Sprintf("($%d, $%d)", 2*n+2, 2*n+3)
-	}
+	pairs, args := pairsOf(places, rows.Micros(since.Truncate(time.Hour)))
 	err := db.reads.Query(ctx, func(r row) error {
 		var at model.Place
 		var h Hour
@@ -278,7 +290,7 @@ func (db *DB) ListHoursOf(ctx context.Context, places []model.Place, since time.
 		all[at] = append(all[at], h)
 		return err
 	}, `SELECT tenant, integration, hour, `+strings.Join(tallyColumns, ", ")+` FROM integration_hours
-		WHERE (tenant, integration) IN (VALUES `+strings.Join(pairs, ", ")+`) AND hour >= $1`, args...)
+		WHERE (tenant, integration) IN (VALUES `+pairs+`) AND hour >= $1`, args...)
 	for _, hours := range all {
 		slices.SortFunc(hours, func(x, y Hour) int { return x.Begin.Compare(y.Begin) })
 	}

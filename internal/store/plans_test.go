@@ -156,6 +156,8 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, err = db.SumHours(ctx, at)
 	note(err)
+	_, err = db.SumHours(ctx, at, model.Place{Tenant: "t", Integration: "i"}, model.Place{Tenant: "u", Integration: "i"})
+	note(err)
 	_, _, err = db.ListCauses(ctx, model.Place{Tenant: "t", Integration: "i"}, at)
 	note(err)
 	for _, tenant := range []string{"", "t"} {
@@ -282,6 +284,25 @@ func TestListsUseIndexesOfPostgreSQL(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A list of a class and an outcome reads the deliveries of both alone, and not all of the outcome.
+func TestClassesAndOutcomesHaveAnIndex(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		if strings.HasPrefix(address, "postgres") { // where it has an index it takes that
+			options := url.Values{"options": {"-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off"}}
+			address += "&" + strings.ReplaceAll(options.Encode(), "+", "%20")
+		}
+		db, err := Open(t.Context(), address, Options{})
+		require.NoError(t, err)
+		defer db.Close()
+		for tenant, index := range map[string]string{"": "deliveries_at_fault", "t": "deliveries_at_fault_of_tenant"} {
+			f := ExportFilter{Tenant: tenant, Outcome: model.Retrying, Class: model.ClassDataFault, Limit: 10}
+			q, args := f.query(db, "e.id")
+			require.Regexp(t, index+"( |$)", strings.Join(plan(t, db, q, args...), "\n"))
+		}
+	})
 }
 
 // Whether somebody has a second word, and which of two is the first, is looked up by who they are.

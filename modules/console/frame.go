@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
-	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/welcome"
 )
 
@@ -102,17 +101,17 @@ func (v *visitor) needCounts() needCounts {
 		return known
 	}
 	var status api.GatewayStatus
-	if err := v.get("/v1/status", nil, &status); err != nil {
+	if err := v.get("/v1/status", url.Values{"limit": {"1"}}, &status); err != nil {
 		return needCounts{}
 	}
-	return c.count(v.person.Tenant, status.Needs)
+	return c.count(v.person.Tenant, &status)
 }
 
 // count stores the counts of needs for those who see a tenant, or all where it is empty.
-func (c *Console) count(tenant string, needs []model.Need) needCounts {
-	counted := needCounts{All: len(needs), Of: map[string]int{}, at: c.Gateway.Now()}
-	for _, n := range needs {
-		counted.Of[n.Tenant]++
+func (c *Console) count(tenant string, status *api.GatewayStatus) needCounts {
+	counted := needCounts{All: status.AllNeeds(), Of: map[string]int{}, at: c.Gateway.Now()}
+	for of, n := range status.NeedsOf {
+		counted.Of[of] = int(n)
 	}
 	c.counts.Store(tenant, counted)
 	return counted

@@ -19,6 +19,7 @@ type redeliveriesPage struct {
 	api.List[api.Redelivery]
 	Query   map[string]string
 	Choices []string // tenants and integrations, as in acme/hris
+	Part    bool     // there are more
 	To      string   // the chosen one; empty: none is
 	Modes   []model.RedeliveryMode
 	Classes []model.Class
@@ -83,14 +84,25 @@ func (v *visitor) preview(asked url.Values, shown *redeliveriesPage) (*failure, 
 	return wrong, err
 }
 
+// mostChoices is about how many integrations there are to choose from. Of more, one is typed.
+const mostChoices = 2000
+
 // chooseIntegration gets the integrations to choose from. The one that is asked for is among them.
 func (v *visitor) chooseIntegration(shown *redeliveriesPage) error {
-	var all api.GatewayStatus
-	if err := v.get("/v1/status", nil, &all); err != nil {
-		return err
-	}
-	for _, i := range all.Integrations {
-		shown.Choices = append(shown.Choices, i.Tenant+"/"+i.Name)
+	query := url.Values{"limit": {"500"}}
+	for shown.Part = true; shown.Part && len(shown.Choices) < mostChoices; {
+		var all api.List[api.Tenant]
+		if err := v.get("/v1/tenants", query, &all); err != nil {
+			return err
+		}
+		for _, t := range all.Items {
+			for _, name := range t.Integrations {
+				shown.Choices = append(shown.Choices, t.ID+"/"+name)
+			}
+		}
+		if shown.Part = all.Next != nil; shown.Part {
+			query.Set("cursor", *all.Next)
+		}
 	}
 	if shown.Query["integration"] != "" {
 		shown.To = shown.Query["tenant"] + "/" + shown.Query["integration"]

@@ -42,12 +42,18 @@ func (f failures) List() string {
 // fewRows is the number of exports of each kind that a page shows beside other things.
 const fewRows = "10"
 
+// needsOfPage is the number of needs that a page shows, and of the integrations that it asks for beside them.
+const needsOfPage = "50"
+
 // mostStrips bounds the integrations that the start page shows: the worst ones. The list of integrations has all.
 const mostStrips = 30
 
 // startPage is the template data of the start page.
 type startPage struct {
-	Needs        []need
+	Needs        []need                  // some of them, the worst first
+	Count        int                     // how many there are
+	From, Last   int                     // which of them are shown, from 1
+	More         url.Values              // the query of the next ones; nil: these are the last
 	Integrations []api.StatusIntegration // the worst first, at most mostStrips
 	Waiting      int64                   // deliveries
 	Oldest       time.Time               // since when the oldest of them waits; zero: none does
@@ -131,38 +137,32 @@ func showStart(v *visitor) error {
 	case v.role == recruiterRole:
 		return v.redirect("/candidates")
 	}
-	var status api.GatewayStatus
-	if err := v.get("/v1/status", url.Values{"hours": {"24"}}, &status); err != nil {
-		return err
-	}
-	v.console.count(v.person.Tenant, status.Needs)
 	of := v.URL.Query().Get("tenant")
 	within := func(tenant string) bool { return of == "" || tenant == "" || tenant == of }
-	shown := startPage{Quiet: map[string]int64{}}
+	query := url.Values{"hours": {"24"}, "limit": {needsOfPage}}
+	for _, name := range []string{"tenant", "from"} {
+		if value := v.URL.Query().Get(name); value != "" {
+			query.Set(name, value)
+		}
+	}
+	var status api.GatewayStatus
+	if err := v.get("/v1/status", query, &status); err != nil {
+		return err
+	}
 	if of == "" {
-		shown.All, shown.Quiet = status.Omitted, status.States
+		v.console.count(v.person.Tenant, &status)
 	}
-	for n, i := range status.Integrations {
-		if within(i.Tenant) {
-			switch {
-			case of != "" && i.Need == nil:
-				shown.Quiet[i.State]++
-			case of == "" && i.Need != nil:
-				shown.Quiet[i.State]--
-			}
-			shown.Integrations = append(shown.Integrations, status.Integrations[n])
-			shown.Waiting += i.Waiting
-			shown.Stuck = shown.Stuck || i.Waiting > 0 && i.Need != nil
-			if i.Waiting > 0 && (shown.Oldest.IsZero() || i.OldestWaiting.Before(shown.Oldest)) {
-				shown.Oldest = i.OldestWaiting
-			}
+	shown := startPage{Count: status.AllNeeds(), All: status.AllIntegrations(), Quiet: status.Quiet, Integrations: status.Integrations,
+		Waiting: status.Waiting, Oldest: status.OldestWaiting, Stuck: status.Stuck > 0}
+	from, _ := strconv.Atoi(query.Get("from"))
+	if shown.Last = from + len(status.Needs); shown.Last < shown.Count {
+		shown.More = url.Values{"from": {strconv.Itoa(shown.Last)}}
+		if of != "" {
+			shown.More.Set("tenant", of)
 		}
 	}
-	shown.All += len(shown.Integrations)
+	shown.From = from + 1
 	for _, one := range status.Needs {
-		if !within(one.Tenant) {
-			continue
-		}
 		if one.Kind == model.NeedCertificate {
 			one.Since = time.Time{} // fourteen days before its end: what counts is when it ends
 		}
@@ -251,11 +251,11 @@ func (p view) StartTitle(d *startPage) (string, error) {
 	switch {
 	case d.First != nil && len(d.Needs) == 0:
 		return p.T("FirstRun")
-	case len(d.Needs) == 1 && d.Needs[0].Integration != "":
+	case d.Count == 1 && len(d.Needs) == 1 && d.Needs[0].Integration != "":
 		n := d.Needs[0]
 		return n.Tenant + "/" + n.Integration + ": " + p.Word("need", n.Kind), nil
 	}
-	return p.Many("NeedYou", len(d.Needs))
+	return p.Many("NeedYou", d.Count)
 }
 
 // Strip draws the attempts of an integration in the last 24 hours.

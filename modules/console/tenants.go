@@ -1,10 +1,9 @@
 package console
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
-	"slices"
+	"strconv"
 
 	"github.com/hiregate/hiregate/internal/api"
 )
@@ -64,24 +63,33 @@ type integrationsOf struct {
 	Integrations []api.StatusIntegration
 }
 
+// integrationsOfPage is the number of integrations on a page of all.
+const integrationsOfPage = "50"
+
 // listIntegrations shows how all integrations do, by tenant.
 func listIntegrations(v *visitor) error {
+	query := url.Values{"hours": {"24"}, "limit": {integrationsOfPage}, "order": {"name"}}
+	for _, name := range []string{"tenant", "from"} {
+		if value := v.URL.Query().Get(name); value != "" {
+			query.Set(name, value)
+		}
+	}
 	var all api.GatewayStatus
-	if err := v.get("/v1/status", url.Values{"hours": {"24"}}, &all); err != nil {
+	if err := v.get("/v1/status", query, &all); err != nil {
 		return err
 	}
 	shown := struct {
 		Tenants []integrationsOf
-		Omitted int
-	}{Omitted: all.Omitted}
-	if only := v.URL.Query().Get("tenant"); only != "" {
-		all.Integrations = slices.DeleteFunc(all.Integrations, func(one api.StatusIntegration) bool {
-			return one.Tenant != only
-		})
+		All     int
+		More    url.Values // the query of the next page; nil: this is the last one
+	}{All: all.AllIntegrations()}
+	from, _ := strconv.Atoi(query.Get("from"))
+	if last := from + len(all.Integrations); last < shown.All {
+		shown.More = url.Values{"from": {strconv.Itoa(last)}}
+		if of := query.Get("tenant"); of != "" {
+			shown.More.Set("tenant", of)
+		}
 	}
-	slices.SortFunc(all.Integrations, func(a, b api.StatusIntegration) int {
-		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Name, b.Name))
-	})
 	for _, one := range all.Integrations {
 		if n := len(shown.Tenants); n == 0 || shown.Tenants[n-1].ID != one.Tenant {
 			shown.Tenants = append(shown.Tenants, integrationsOf{ID: one.Tenant})

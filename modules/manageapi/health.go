@@ -28,12 +28,13 @@ func ratesOf(t model.Tally) api.Rates {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
+// healthOf returns how an integration does, without rates.
 func healthOf(s *gateway.Standing, now time.Time) api.IntegrationHealth {
 	h := api.IntegrationHealth{
 		Integration: integrationOf(s.Integration, s.Status), State: s.State(), Since: s.Since(),
 		Waiting: s.Waiting.Count, OldestWaiting: s.Waiting.Oldest, LostAt: s.Waiting.Ends,
 		LastSuccess: s.Health.LastSuccess, Failures: s.Health.Failures, Breaker: api.Breaker{State: "closed"},
-		Day: ratesOf(s.Rates.Day), Week: ratesOf(s.Rates.Week), Need: s.Need(now),
+		Need: s.Need(now),
 	}
 	h.Reason = cmp.Or(s.Reason(now), h.Integration.Reason)
 	h.Why = model.ParseReason(h.Reason)
@@ -70,6 +71,9 @@ func showHealth(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	shown := api.IntegrationHours{IntegrationHealth: healthOf(all[at], now), Hours: []api.Hour{}}
+	if err := addRates(r, now, &shown.IntegrationHealth); err != nil {
+		return nil, err
+	}
 	shown.SameURL = sharing(r, i)
 	if shown.RotatedBy, err = rotatedBy(r, i); err != nil {
 		return nil, err
@@ -96,7 +100,7 @@ func rotatedBy(r *rest.Request, i *model.Integration) (*model.Author, error) {
 
 // standingsOf returns how the integrations of some tenants do, by tenant and name.
 func standingsOf(r *rest.Request, tenants []*model.Tenant) ([]*gateway.Standing, error) {
-	all, err := r.Gateway.Runtime.Standings(r.Context(), r.Gateway.Config, r.Now())
+	all, err := r.Gateway.Runtime.Standings(r.Context(), r.Gateway.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -107,89 +111,20 @@ func standingsOf(r *rest.Request, tenants []*model.Tenant) ([]*gateway.Standing,
 	return slices.DeleteFunc(all, func(s *gateway.Standing) bool { return !seen[s.Integration.Tenant] }), nil
 }
 
-// maxStatus is the most integrations that a status has: the worst ones.
-const maxStatus = 500
-
-// maxStatusHours is the most hours that a status has of each integration: two days.
-const maxStatusHours = 48
-
-// showStatus answers what needs a person. With hours, it has the last ones of each integration, the present one included.
-func showStatus(r *rest.Request) (any, error) {
-	hours, err := rest.Number(r.Query, "hours", maxStatusHours)
-	if err != nil {
-		return nil, err
-	}
-	all, err := standingsOf(r, visibleTenants(r))
-	if err != nil && r.Gateway.Runtime.Damage().Since.IsZero() { // which the needs name
-		return nil, err
-	}
-	now := r.Now()
-	shown := api.GatewayStatus{Needs: []model.Need{}, Integrations: make([]api.StatusIntegration, len(all)),
-		Deviations: []api.Remark{}, States: map[string]int64{}}
-	if again := r.Gateway.Runtime.Again; !again.At.IsZero() && r.Caller.Tenant == "" {
-		shown.ErasedAgain = &api.ErasedAgain{At: again.At, Entries: again.Entries, Exports: again.Exports,
-			Candidates: again.Candidates}
-	}
-	for n, s := range all {
-		shown.Integrations[n].IntegrationHealth = healthOf(s, now)
-		shown.States[s.State()]++
-	}
-	slices.SortStableFunc(shown.Integrations, worseFirst)
-	for _, h := range shown.Integrations {
-		if h.Need != nil && len(shown.Needs) < maxStatus {
-			shown.Needs = append(shown.Needs, *h.Need)
+// addRates adds to integrations the rates of the last day and week.
+func addRates(r *rest.Request, now time.Time, all ...*api.IntegrationHealth) error {
+	for some := range slices.Chunk(all, store.MaxPage) {
+		places := make([]model.Place, len(some))
+		for n, h := range some {
+			places[n] = model.Place{Tenant: h.Tenant, Integration: h.Name}
+		}
+		sums, err := r.DB.SumHours(r.Context(), now, places...)
+		if err != nil {
+			return err
+		}
+		for n, h := range some {
+			h.Day, h.Week = ratesOf(sums[places[n]].Day), ratesOf(sums[places[n]].Week)
 		}
 	}
-	if n := len(shown.Integrations) - maxStatus; n > 0 {
-		shown.Integrations, shown.Omitted = shown.Integrations[:maxStatus], n
-	}
-	if hours > 0 {
-		if err := addHours(r, shown.Integrations, now.Add(time.Duration(1-hours)*time.Hour)); err != nil {
-			return nil, err
-		}
-	}
-	others, err := r.Gateway.Runtime.Needs(r.Context(), now)
-	if err != nil {
-		return nil, err
-	}
-	for _, need := range others {
-		if r.Caller.Sees(need.Tenant) {
-			shown.Needs = append(shown.Needs, need)
-		}
-	}
-	deviations, err := r.DB.ListRemarks(r.Context(), model.DeviationAccepted, "", now)
-	for _, m := range deviations {
-		if r.Caller.Sees(m.Tenant) && len(shown.Deviations) < maxStatus {
-			shown.Deviations = append(shown.Deviations, remarkOf(m))
-		}
-	}
-	return shown, err
-}
-
-// addHours adds to integrations their hours since a time.
-func addHours(r *rest.Request, all []api.StatusIntegration, since time.Time) error {
-	places := make([]model.Place, len(all))
-	for n, i := range all {
-		places[n] = model.Place{Tenant: i.Tenant, Integration: i.Name}
-	}
-	hours, err := r.DB.ListHoursOf(r.Context(), places, since)
-	for n := range all {
-		i := &all[n]
-		i.Hours = []api.HourTally{}
-		for _, h := range hours[places[n]] {
-			i.Hours = append(i.Hours, api.HourTally{Begin: h.Begin, Tally: tallyOf(h.Tally)})
-		}
-	}
-	return err
-}
-
-// worseFirst orders integrations: first those that need a person, then by the number and the age of waiting exports.
-func worseFirst(a, b api.StatusIntegration) int {
-	switch {
-	case a.Need != nil && b.Need == nil:
-		return -1
-	case a.Need == nil && b.Need != nil:
-		return 1
-	}
-	return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), a.OldestWaiting.Compare(b.OldestWaiting))
+	return nil
 }

@@ -105,7 +105,11 @@ func integrationsOf(r *rest.Request, tenants []*model.Tenant) ([]*placed, string
 	// A space sorts before all that names are made of: acme before acme-east.
 	key := func(p *placed) string { return p.Tenant + " " + p.Name }
 	rows, next := rest.PageOf(r.Page, all, key)
-	return rows, next, nil
+	rated := make([]*api.IntegrationHealth, len(rows))
+	for n, p := range rows {
+		rated[n] = p.health
+	}
+	return rows, next, addRates(r, r.Now(), rated...)
 }
 
 // findIntegration returns the integration that the path names.

@@ -70,7 +70,7 @@ func actions() []rest.Route {
 		{Method: get, Path: anIntegration + "/causes", Role: model.Viewer, Status: ok, Serve: showCauses,
 			Query: []string{"since"}, Personal: true},
 		{Method: get, Path: "/v1/status", Role: model.Viewer, Status: ok, Serve: showStatus,
-			Query: []string{"hours"}},
+			Query: []string{"hours", "limit", "from", "order", "tenant"}},
 		{Method: get, Path: "/v1/overview", Role: model.Viewer, Status: ok, Serve: showOverview,
 			Query: []string{"since", "tenant"}},
 		{Method: get, Path: "/v1/failures", Role: model.Viewer, Status: ok, Serve: showFailures,

@@ -15,7 +15,7 @@ import (
 // Status returns the command `hiregate status`, which says what needs a person.
 func Status() *cobra.Command {
 	a := new(Client)
-	var check bool
+	var check, all bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Says what needs you, and shows how all integrations do, the worst first",
@@ -35,15 +35,25 @@ since when, how many exports it concerns and the command that helps.`,
 		RunE: a.judged(interruptible(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			var s api.GatewayStatus
 			shown, err := a.ask(ctx, cmd, http.MethodGet, "/v1/status", nil, &s)
+			for err == nil && !shown && all && s.OmittedNeeds > 0 {
+				var more api.GatewayStatus
+				path := fmt.Sprintf("/v1/status?from=%d", len(s.Needs))
+				if err = a.Call(ctx, http.MethodGet, path, nil, &more); len(more.Needs) == 0 {
+					break
+				}
+				s.Needs = append(s.Needs, more.Needs...)
+				s.OmittedNeeds = max(0, s.OmittedNeeds-len(more.Needs))
+			}
 			if err == nil && !shown {
 				err = printStatus(cmd.OutOrStdout(), &s)
 			}
-			if err == nil && check && len(s.Needs) > 0 {
-				return fmt.Errorf("things that need you: %d", len(s.Needs))
+			if err == nil && check && s.AllNeeds() > 0 {
+				return fmt.Errorf("things that need you: %d", s.AllNeeds())
 			}
 			return err
 		})),
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "all that needs you, not the 500 worst things alone")
 	cmd.Flags().BoolVar(&check, "check", false, "exit with 1 when something needs you")
 	cmd.SetFlagErrorFunc(terminal.FlagError)
 	a.flags(cmd)
@@ -67,7 +77,10 @@ func printStatus(w io.Writer, s *api.GatewayStatus) error {
 	for _, need := range s.Needs {
 		fmt.Fprintf(w, "%s\n  %s\n", terminal.Printable(need.Sentence), terminal.Printable(need.Action))
 	}
-	if len(s.Needs) == 0 {
+	switch {
+	case s.OmittedNeeds > 0:
+		fmt.Fprintf(w, "and %d more, which are less urgent: hiregate status --all\n", s.OmittedNeeds)
+	case len(s.Needs) == 0:
 		fmt.Fprintln(w, "Nothing needs you.")
 	}
 	for n := range s.Deviations {
