@@ -68,8 +68,22 @@ type Session struct {
 	UserID     string
 	SignedInAt time.Time
 	Till       time.Time
-	GrantsTill time.Time       // the absolute end of what is granted in the session; zero: GrantLife after the grant
-	Account    UpstreamAccount // that they signed in with; zero: with a password. Not stored
+	GrantsTill time.Time        // the absolute end of what is granted in the session; zero: GrantLife after the grant
+	Upstream   *UpstreamSession // in which they signed in; nil: they did with a password. It is not read with the session
+}
+
+// UpstreamSession is the session at another provider in which a user signed in here.
+type UpstreamSession struct {
+	Hash       Hash   // of the session here
+	Site       string // our issuer
+	Issuer     string // of the other provider
+	Subject    string // the claim sub there
+	SID        string // the session there (claim sid); empty: the provider named none
+	UserID     string
+	Refresh    []byte    // the refresh token there, sealed; nil: the provider gave none
+	AskedAt    time.Time // when the provider last said that the user is still there
+	PausedTill time.Time // until when it is not asked, since it did not answer
+	Till       time.Time // of the last grant in it
 }
 
 // ConsoleSession is a person's session at a console.

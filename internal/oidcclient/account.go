@@ -33,6 +33,7 @@ type Account struct {
 	Groups        []string // the claim groups, which some providers are set up to send
 	SID           string   // their session there (claim sid); empty: the provider named none
 	IDToken       string   // as it came: the hint with which they sign out there
+	RefreshToken  string   // empty: the provider gave none
 
 	access *oauth2.Token // for UserInfo
 }
@@ -139,7 +140,7 @@ func (p *Provider) Redeem(ctx context.Context, q url.Values, redirectURI string,
 	if err != nil {
 		return nil, err
 	}
-	account.access, account.IDToken = issued, raw
+	account.access, account.IDToken, account.RefreshToken = issued, raw, issued.RefreshToken
 	return account, nil
 }
 

@@ -51,6 +51,7 @@ type Metadata struct {
 	AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
 	SendsIssuer bool     `json:"authorization_response_iss_parameter_supported"` // RFC 9207 section 3
 	KeysURL     string   `json:"jwks_uri"`
+	Scopes      []string `json:"scopes_supported"`
 	EndSession  string   `json:"end_session_endpoint"` // OpenID Connect RP-Initiated Logout section 2.1; empty: none
 }
 

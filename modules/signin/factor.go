@@ -16,6 +16,8 @@ import (
 type firstFactor struct {
 	At              time.Time
 	Issuer, Subject string // of the upstream account; empty: it was the password
+	SID             string // of the session upstream; empty: none is known
+	Refresh         string // the upstream's refresh token; empty: it gave none
 }
 
 // askForFactor asks for the second factor, if the user needs one; otherwise it starts the session.

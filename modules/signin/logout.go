@@ -24,7 +24,7 @@ func (p *Provider) logout(w http.ResponseWriter, r *http.Request) {
 		p.untrustedPage(w, r)
 		return
 	}
-	s, err := p.session(r)
+	s, err := p.storedSession(r)
 	if err != nil {
 		p.failedPage(w, r, err)
 		return
@@ -98,7 +98,7 @@ func (p *Provider) afterLogout(r *http.Request, client string, q url.Values) (de
 }
 
 func (p *Provider) endSession(w http.ResponseWriter, r *http.Request, to destination, client string) {
-	s, err := p.session(r)
+	s, err := p.storedSession(r)
 	if err != nil { // a user who may still be signed in must not read that they are not
 		p.failedPage(w, r, err)
 		return

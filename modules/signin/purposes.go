@@ -7,5 +7,6 @@ const (
 	forFactor      = "hiregate tickets of who passed the first factor"
 	forConsent     = "hiregate tickets of who is asked for their consent"
 	forVisits      = "hiregate tickets of who signs in upstream"
+	forUpstream    = "hiregate refresh tokens of who signed in upstream"
 	forRequests    = "hiregate authorization requests of who signs in upstream"
 )

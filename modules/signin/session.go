@@ -14,12 +14,18 @@ func (p *Provider) startSession(w http.ResponseWriter, r *http.Request, a *autho
 	f firstFactor) error {
 	cookie, hash := identity.NewSecret()
 	session, grants := p.SessionEnd, p.GrantEnd
-	if f.Subject != "" { // dismissed at their company, nobody would tell us
+	if f.Subject != "" && f.Refresh == "" { // dismissed at their company, nobody would tell us
 		session, grants = min(session, identity.UnconfirmedLife), min(grants, identity.UnconfirmedLife)
 	}
 	s := &identity.Session{Hash: hash, Issuer: p.Issuer, UserID: u.ID, SignedInAt: f.At,
-		Till: p.now().Add(session), GrantsTill: p.now().Add(grants),
-		Account: identity.UpstreamAccount{Issuer: f.Issuer, Subject: f.Subject}}
+		Till: p.now().Add(session), GrantsTill: p.now().Add(grants)}
+	if f.Subject != "" {
+		s.Upstream = &identity.UpstreamSession{Hash: hash, Site: p.Issuer, Issuer: f.Issuer, Subject: f.Subject, SID: f.SID,
+			UserID: u.ID, AskedAt: p.now(), Till: s.GrantsTill}
+		if err := p.sealUpstream(s.Upstream, f.Refresh); err != nil {
+			return err
+		}
+	}
 	before, _ := p.sessionHash(r)
 	e := p.entry(r, "sign-in", "success", a.client.ID, u.ID)
 	err := p.db().Write(r.Context(), func(tx *store.Tx) error {
@@ -40,8 +46,21 @@ func (p *Provider) startSession(w http.ResponseWriter, r *http.Request, a *autho
 	return p.askForConsent(w, r, a, s)
 }
 
-// session returns the session of the request; nil: no user is signed in.
+// session returns the session of the request; nil: no user is signed in. It may ask the upstream whether they still are.
 func (p *Provider) session(r *http.Request) (*identity.Session, error) {
+	s, err := p.storedSession(r)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	found, err := p.db().UpstreamSession(r.Context(), s.Hash)
+	if ok, err := p.confirmed(r, found, err); err != nil || !ok {
+		return nil, err
+	}
+	return s, nil
+}
+
+// storedSession returns the session of the request as it is stored; nil: there is none.
+func (p *Provider) storedSession(r *http.Request) (*identity.Session, error) {
 	hash, ok := p.sessionHash(r)
 	if !ok {
 		return nil, nil

@@ -81,6 +81,7 @@ func New(p Provider) *Provider {
 	if p.Upstream != nil {
 		p.handle("/oauth/upstream", post, p.ownForm(p.toUpstream))
 		p.handle(upstreamCallback, get, gateway.IdleHead(p.fromUpstream))
+		p.handle(upstreamLogout, post, p.upstreamLogout)
 	}
 	p.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { p.reject(w, r, errNotFound) })
 	p.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {

@@ -113,6 +113,10 @@ func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.C
 		return invalid("refresh_token must be there")
 	}
 	hash := identity.HashSecret(sent.Get("refresh_token"))
+	found, err := p.db().UpstreamSessionOfToken(r.Context(), hash)
+	if _, err := p.confirmed(r, found, err); err != nil { // what has ended is revoked by now
+		return err
+	}
 	scope := knownScope(sent.Get("scope"))
 	tooFew := strings.TrimSpace(sent.Get("scope")) != "" && !covers(scope, "openid")
 	k, err := p.Ring.current(r.Context(), c.Algorithm)

@@ -37,7 +37,8 @@ func (p *Provider) visitUpstream(w http.ResponseWriter, r *http.Request, a *auth
 		p.signInPage(w, r, http.StatusTooManyRequests, a, signInForm{Email: a.loginHint, Notice: notice})
 		return nil
 	}
-	redirect(w, http.StatusSeeOther, found.AuthCodeURL(p.Issuer+upstreamCallback, v.Visit, a.upstreamOptions()...))
+	redirect(w, http.StatusSeeOther, found.AuthCodeURL(p.Issuer+upstreamCallback, v.Visit,
+		append(a.upstreamOptions(), found.AskToRefresh()...)...))
 	return nil
 }
 
@@ -72,7 +73,8 @@ func (p *Provider) checkUpstream(w http.ResponseWriter, r *http.Request, a *auth
 	u, err := p.userOfAccount(r.Context(), account)
 	switch {
 	case err == nil:
-		return p.askForFactor(w, r, a, u, firstFactor{At: at, Issuer: p.Upstream.Issuer, Subject: account.Subject})
+		return p.askForFactor(w, r, a, u, firstFactor{At: at, Issuer: p.Upstream.Issuer, Subject: account.Subject,
+			SID: account.SID, Refresh: boundedToken(account.RefreshToken)})
 	case errors.Is(err, errUnknownAccount):
 		p.failed(r, a, "upstream_unknown", "")
 		p.messageIn(w, r, a.locales, http.StatusForbidden,

@@ -32,6 +32,7 @@ type teller struct {
 	tells  map[string]any                           // members of its metadata, beside those that all have
 	asked  []*http.Request                          // at its token endpoint, with their forms
 	info   func(http.ResponseWriter, *http.Request) // its UserInfo
+	sign   func(claims map[string]any) string
 }
 
 func newTeller(t *testing.T) *teller {
@@ -41,6 +42,23 @@ func newTeller(t *testing.T) *teller {
 	require.NoError(t, err)
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, nil)
 	require.NoError(t, err)
+	j.sign = func(claims map[string]any) string {
+		raw, err := json.Marshal(claims)
+		if err != nil {
+			t.Error(err)
+			return ""
+		}
+		signed, err := signer.Sign(raw)
+		if err != nil {
+			t.Error(err)
+			return ""
+		}
+		token, err := signed.CompactSerialize()
+		if err != nil {
+			t.Error(err)
+		}
+		return token
+	}
 	routes := http.NewServeMux()
 	answer := func(path string, content func() any) {
 		routes.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
@@ -72,20 +90,7 @@ func newTeller(t *testing.T) *teller {
 			"exp": j.Now().Add(time.Hour).Unix(), "nonce": j.nonce, "email": "ada@example.com", "email_verified": true}
 		maps.Copy(claims, j.told)
 		maps.DeleteFunc(claims, func(_ string, v any) bool { return v == nil })
-		raw, err := json.Marshal(claims)
-		if err != nil {
-			t.Error(err)
-		}
-		signed, err := signer.Sign(raw)
-		if err != nil {
-			t.Error(err)
-			return nil
-		}
-		token, err := signed.CompactSerialize()
-		if err != nil {
-			t.Error(err)
-		}
-		return map[string]string{"access_token": "a", "token_type": "Bearer", "id_token": token}
+		return map[string]string{"access_token": "a", "token_type": "Bearer", "id_token": j.sign(claims)}
 	})
 	routes.HandleFunc("/userinfo", func(w http.ResponseWriter, r *http.Request) { j.info(w, r) })
 	j.server = httptest.NewServer(routes)

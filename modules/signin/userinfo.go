@@ -25,6 +25,11 @@ func (p *Provider) userinfo(w http.ResponseWriter, r *http.Request) {
 		refuseClient(w, refused)
 		return
 	}
+	found, err := p.db().UpstreamSessionOfToken(r.Context(), identity.HashSecret(token))
+	if _, err := p.confirmed(r, found, err); err != nil { // what has ended is revoked by now
+		p.storeAway(w, r, err)
+		return
+	}
 	g, err := p.db().AccessToken(r.Context(), p.Issuer, identity.HashSecret(token), p.now())
 	if errors.Is(err, store.ErrNotFound) {
 		refuseClient(w, errToken)

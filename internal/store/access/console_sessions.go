@@ -85,8 +85,7 @@ type Logout struct {
 // ErrTaken: the token was used before. A session whose own sid the provider did not tell ends with any of its
 // subject's.
 func (tx *Tx) EndConsoleSessions(l Logout) (ended int64, err error) {
-	if err := tx.sql.RunOr(ErrTaken, `INSERT INTO logout_tokens (hash, till) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
-		l.Token[:], rows.Micros(l.Till)); err != nil {
+	if err := tx.consumeLogoutToken(l); err != nil {
 		return 0, err
 	}
 	if l.Subject == "" {
@@ -95,6 +94,12 @@ func (tx *Tx) EndConsoleSessions(l Logout) (ended int64, err error) {
 	}
 	return tx.sql.Exec(`DELETE FROM console_sessions WHERE issuer = $1 AND subject = $2 AND console = $3
 		AND ($4 = '' OR sid = '' OR sid = $4)`, l.Issuer, l.Subject, l.Console, l.SID)
+}
+
+// consumeLogoutToken remembers a logout token. ErrTaken: it was used before.
+func (tx *Tx) consumeLogoutToken(l Logout) error {
+	return tx.sql.RunOr(ErrTaken, `INSERT INTO logout_tokens (hash, till) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+		l.Token[:], rows.Micros(l.Till))
 }
 
 // DeleteExpiredConsoleSessions deletes up to limit sessions of the console, and as many used logout tokens, that ended

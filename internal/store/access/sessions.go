@@ -14,7 +14,7 @@ func (tx *Tx) InsertSession(before identity.Hash, s *identity.Session, u *identi
 	if err := tx.lockUser(u.ID); err != nil {
 		return err
 	}
-	if a := s.Account; a.Subject != "" {
+	if a := s.Upstream; a != nil {
 		var theirs bool
 		if _, err := tx.sql.Scan([]any{&theirs}, `SELECT COUNT(*) > 0 FROM upstream_accounts WHERE issuer = $1
 			AND subject = $2 AND user_id = $3`, a.Issuer, a.Subject, u.ID); err != nil {
@@ -30,12 +30,15 @@ func (tx *Tx) InsertSession(before identity.Hash, s *identity.Session, u *identi
 	if err := rows.DeleteExpired(tx.sql, "sessions", "hash", "till", rows.Sweep, s.SignedInAt); err != nil {
 		return err
 	}
-	return tx.sql.RunOr(ErrNotFound, `INSERT INTO sessions (hash, issuer, user_id, signed_in_at, till, grants_till)
+	if err := tx.sql.RunOr(ErrNotFound, `INSERT INTO sessions (hash, issuer, user_id, signed_in_at, till, grants_till)
 		SELECT $1, $2, id, $3, $4, $8 FROM users
 		WHERE id = $5 AND disabled_at IS NULL AND password = $6 AND totp_required = $7 AND (NOT totp_required
 		OR totp IS NOT NULL)`,
 		s.Hash[:], s.Issuer, rows.Micros(s.SignedInAt), rows.Micros(s.Till), u.ID, u.Password, u.TOTPRequired,
-		rows.Micros(s.GrantsTill))
+		rows.Micros(s.GrantsTill)); err != nil || s.Upstream == nil {
+		return err
+	}
+	return tx.insertUpstreamSession(s.Upstream)
 }
 
 // DeleteSession ends a session; there may be none.

@@ -34,7 +34,7 @@ func TestNothingBeginsBehindASignOut(t *testing.T) {
 			before := user(t, db, "ada")
 			s := &identity.Session{Hash: identity.HashSecret(name), Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(time.Hour)}
 			if name == "unlink" {
-				s.Account = identity.UpstreamAccount{Issuer: company, Subject: "1 " + name}
+				s.Upstream = &identity.UpstreamSession{Hash: s.Hash, Site: issuer, Issuer: company, Subject: "1 " + name, UserID: "ada", AskedAt: noon, Till: noon}
 			}
 			write(t, db, func(tx *store.Tx) error { return tx.InsertSession(identity.Hash{}, s, before) })
 			write(t, db, func(tx *store.Tx) error { return second(signOut(tx)) })
@@ -48,7 +48,7 @@ func TestNothingBeginsBehindASignOut(t *testing.T) {
 			}
 			write(t, db, func(tx *store.Tx) error {
 				grace := &identity.User{ID: "grace", Email: "grace@example.com", Password: "$y", CreatedAt: noon}
-				return errors.Join(tx.InsertUser(grace), tx.InsertUpstreamAccount(company, s.Account.Subject, "grace", noon), tx.InsertUpstreamAccount("https://login.example.org", s.Account.Subject, "ada", noon))
+				return errors.Join(tx.InsertUser(grace), tx.InsertUpstreamAccount(company, s.Upstream.Subject, "grace", noon), tx.InsertUpstreamAccount("https://login.example.org", s.Upstream.Subject, "ada", noon))
 			})
 			err = db.Write(t.Context(), func(tx *store.Tx) error { return tx.InsertSession(identity.Hash{}, s, before) })
 			require.ErrorIs(t, err, store.ErrNotFound, "it is somebody else's by now, and theirs is another company's")

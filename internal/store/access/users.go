@@ -85,6 +85,9 @@ func (tx *Tx) endSessions(id string, now time.Time) error {
 	if err := tx.sql.Run(`DELETE FROM sessions WHERE user_id = $1`, id); err != nil {
 		return err
 	}
+	if err := tx.sql.Run(`DELETE FROM upstream_sessions WHERE user_id = $1`, id); err != nil {
+		return err
+	}
 	return tx.sql.Run(`UPDATE grants SET revoked_at = $1 WHERE user_id = $2 AND revoked_at IS NULL`, rows.Micros(now), id)
 }
 
