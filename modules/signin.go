@@ -56,8 +56,11 @@ type UpstreamOIDC struct {
 	CA string `json:"ca,omitempty"`
 	// TrustEmail are domains whose addresses count as verified where the provider does not say whether they are.
 	TrustEmail []string `json:"trust_email,omitempty"`
-	// Domains limit which accounts are linked to users: those with an address in one of them. Default: all.
+	// Domains limit which accounts are linked to users: those with an address in one of them. Default: all. Whoever has
+	// such an address signs in there alone, not with a password.
 	Domains []string `json:"domains,omitempty"`
+	// Emergency are addresses in Domains that a password is good for as well.
+	Emergency []string `json:"emergency,omitempty"`
 	// ProvisionOff refuses accounts whose address no user has, instead of inserting a user.
 	ProvisionOff bool `json:"provision_off,omitempty"`
 }
@@ -109,7 +112,8 @@ func (h *SignIn) Provision(ctx caddy.Context) error {
 		if p.Upstream, err = h.Upstream.resolve(g.Config, g.Now); err != nil {
 			return err
 		}
-		p.Joins = signin.Joins{Domains: h.Upstream.Domains, KnownOnly: h.Upstream.ProvisionOff}
+		p.Joins = signin.Joins{Domains: h.Upstream.Domains, Emergency: h.Upstream.Emergency,
+			KnownOnly: h.Upstream.ProvisionOff}
 		if !p.Joins.KnownOnly && len(h.Upstream.Domains)+len(h.Upstream.TrustEmail) == 0 {
 			p.Log.Warn("signin: everyone whose address upstream_oidc verified becomes a user here; " +
 				"name the domains of your people, such as `domains example.com`, or write `provision off`")
@@ -132,6 +136,12 @@ func (c *UpstreamOIDC) check(dev bool) error {
 	for _, domain := range slices.Concat(c.TrustEmail, c.Domains) {
 		if !identity.IsDomain(domain) {
 			return fmt.Errorf("signin: upstream_oidc: %q is no domain: write what stands behind the @, such as example.com", domain)
+		}
+	}
+	for _, address := range c.Emergency {
+		if !identity.InDomains(address, c.Domains) {
+			return fmt.Errorf("signin: upstream_oidc: emergency %q is in none of domains: write e-mail addresses of those alone, "+
+				"since others sign in with a password anyway", address)
 		}
 	}
 	return app.ValidateClientSecret("signin: upstream_oidc", c.ClientSecret, dev)

@@ -29,6 +29,7 @@ import (
 //			ca            <file>
 //			trust_email   <domain...>
 //			domains       <domain...>
+//			emergency     <address...>
 //			provision     off
 //		}
 //	}
@@ -115,11 +116,15 @@ func (h *SignIn) upstream(d httpcaddyfile.Helper, args []string, dev bool) error
 	head := *d.Dispenser
 	u := &UpstreamOIDC{Issuer: args[0]}
 	targets := map[string]*string{"name": &u.Name, "client_id": &u.ClientID, "client_secret": &u.ClientSecret, "ca": &u.CA}
-	domains := map[string]*[]string{"trust_email": &u.TrustEmail, "domains": &u.Domains}
+	lists := map[string]*[]string{"trust_email": &u.TrustEmail, "domains": &u.Domains, "emergency": &u.Emergency}
 	for d.NextBlock(1) {
 		option := d.Val()
-		if list, ok := domains[option]; ok {
-			if *list = append(*list, d.RemainingArgs()...); len(*list) == 0 {
+		if list, ok := lists[option]; ok {
+			*list = append(*list, d.RemainingArgs()...)
+			switch {
+			case len(*list) == 0 && option == "emergency":
+				return errors.New("emergency takes e-mail addresses: write, for example, `emergency admin@example.com`")
+			case len(*list) == 0:
 				return fmt.Errorf("%s takes domains: write, for example, `%[1]s example.com`", option)
 			}
 			continue
@@ -132,7 +137,7 @@ func (h *SignIn) upstream(d httpcaddyfile.Helper, args []string, dev bool) error
 			}
 			u.ProvisionOff = true
 		case !known:
-			return fmt.Errorf("%s is unknown here: write name, client_id, client_secret, ca, trust_email, domains or provision", option)
+			return fmt.Errorf("%s is unknown here: write name, client_id, client_secret, ca, trust_email, domains, emergency or provision", option)
 		case *target != "":
 			return fmt.Errorf("%s is there twice: keep one of them", option)
 		case !d.AllArgs(target) || *target == "":

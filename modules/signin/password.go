@@ -54,13 +54,18 @@ func (p *Provider) signIn(w http.ResponseWriter, r *http.Request) {
 	p.run(w, r, r.PostForm.Get("request"), p.checkPassword)
 }
 
-// checkPassword checks the e-mail address and the password of the sign-in form. The second factor comes next.
+// checkPassword checks the e-mail address and the password of the sign-in form. The second factor comes next. Whoever
+// signs in upstream alone is led there.
 func (p *Provider) checkPassword(w http.ResponseWriter, r *http.Request, a *authorization) error {
 	if r.PostForm.Get("action") == "cancel" || a.prompts("none") {
 		return errDeclined
 	}
 	f := signInForm{Email: strings.TrimSpace(r.PostForm.Get("email"))}
 	plain := r.PostForm.Get("password")
+	if p.onlyUpstream(f.Email) {
+		a.loginHint = f.Email
+		return p.visitUpstream(w, r, a)
+	}
 	t := textsFor(a.locales, r)
 	if f.Email == "" {
 		f.EmailError = t.NoEmail
@@ -80,6 +85,10 @@ func (p *Provider) checkPassword(w http.ResponseWriter, r *http.Request, a *auth
 	}
 	u, err := p.userWith(r, attempt, f.Email, plain)
 	switch {
+	case err == nil && p.onlyUpstream(u.Email): // the address that was typed looks like theirs
+		attempt.Succeed()
+		a.loginHint = u.Email
+		return p.visitUpstream(w, r, a)
 	case err == nil:
 		attempt.Succeed()
 		return p.askForFactor(w, r, a, u, firstFactor{At: p.now()})

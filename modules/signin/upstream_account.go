@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -17,8 +18,16 @@ var errUnknownAccount = errors.New("the account belongs to no user here")
 
 // Joins says which new upstream accounts may sign in here.
 type Joins struct {
-	Domains   []string // of their addresses; empty: any
+	// Domains are those of their addresses; empty: any. Whoever has such an address signs in upstream alone.
+	Domains   []string
+	Emergency []string // addresses in Domains that a password is good for as well
 	KnownOnly bool     // an account whose address no user has is refused; otherwise it gets a user
+}
+
+// onlyUpstream reports whether people with an address sign in upstream alone, not with a password.
+func (p *Provider) onlyUpstream(email string) bool {
+	return p.Upstream != nil && identity.InDomains(email, p.Joins.Domains) &&
+		!slices.ContainsFunc(p.Joins.Emergency, func(one string) bool { return identity.SameAddress(one, email) })
 }
 
 // userOfAccount returns the user of an upstream account. Once an account is joined, only issuer and subject count.

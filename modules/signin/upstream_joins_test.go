@@ -1,12 +1,16 @@
 package signin_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/modules/signin"
 )
 
@@ -83,4 +87,41 @@ func TestRenamedUpstream(t *testing.T) {
 	eve, err = j.Runtime.Store().User(t.Context(), eve.ID)
 	require.NoError(t, err)
 	require.Equal(t, "Eve Jones", eve.Name, "a name that the provider does not send is kept")
+}
+
+// Whoever has an address in the upstream's domains signs in there alone: entering it leads there, whatever stands in the
+// form for a password. An emergency account has its password.
+func TestPasswordsEndInDomains(t *testing.T) {
+	t.Parallel()
+	j := newTeller(t)
+	hash, err := hashed()
+	require.NoError(t, err)
+	j.Write(t, func(tx *store.Tx) error {
+		return errors.Join(
+			tx.InsertUser(&identity.User{ID: "user-kim", Email: "kim@other.example", Password: hash, CreatedAt: j.Now()}),
+			tx.InsertUser(&identity.User{ID: "user-zoe", Email: "zoe@strasse.example", Password: hash, CreatedAt: j.Now()}))
+	})
+	j.Provider.Joins = signin.Joins{Domains: []string{"example.com", "strasse.example"}, Emergency: []string{"bob@example.com"}}
+	j.Provider = signin.New(*j.Provider)
+	typed := func(email, plain string) *httptest.ResponseRecorder {
+		u := j.browser()
+		return u.signIn(u.authorize(base()), email, plain)
+	}
+	for _, email := range []string{"ada@example.com", " Ada@EXAMPLE.com ", "nobody@example.com", "zoe@straße.example"} {
+		for _, plain := range []string{right, ""} {
+			w := typed(email, plain)
+			if plain == "" && email == "zoe@straße.example" { // another domain, until the password shows who it is
+				requirePage(t, w, http.StatusUnprocessableEntity, `id="password"`)
+				continue
+			}
+			require.Equal(t, http.StatusSeeOther, w.Code, "%s", w.Body)
+			to, err := url.Parse(w.Header().Get("Location"))
+			require.NoError(t, err)
+			require.Equal(t, j.server.URL+"/authorize", to.Scheme+"://"+to.Host+to.Path)
+			require.NotEmpty(t, to.Query().Get("login_hint"))
+		}
+	}
+	require.NotEmpty(t, back(t, typed("Bob@example.com", right), callback).Get("code"))
+	require.NotEmpty(t, back(t, typed("kim@other.example", right), callback).Get("code"))
+	requirePage(t, typed("bob@example.com", "a guess"), http.StatusForbidden, `id="password"`)
 }
