@@ -56,18 +56,20 @@ func TestSessionsAndGrantsEnd(t *testing.T) {
 	b.requireEnded(late)
 }
 
-// Who signed in at their company is not signed in here for longer than half a day: nobody tells us of their dismissal.
+// Who signed in at a company whose provider gives no refresh token is not signed in here for longer than half a day: it
+// can't be asked whether they are still there.
 func TestUpstreamSessionsEnd(t *testing.T) {
 	t.Parallel()
-	j := newJoint(t)
+	j := newTeller(t)
 	j.SessionEnd = 7 * 24 * time.Hour
 	j.Provider = signin.New(*j.Provider)
 	u := j.browser()
-	code := back(t, u.ask(http.MethodGet, j.there(j.leave(u, base()), "ada@example.com"), nil), callback).Get("code")
-	had := requireTokens(t, j.exchange("app", code))
+	had := requireTokens(t, j.exchange("app", back(t, j.back(u, j.leave(u, base()), params{"code": "c"}), callback).Get("code")))
 	j.Clock.Advance(identity.UnconfirmedLife - time.Hour)
 	had = requireTokens(t, j.refreshed(had.RefreshToken))
 	require.NotEmpty(t, back(t, u.authorize(base()), callback).Get("code"))
+	require.Len(t, j.asked, 1, "it was asked without a refresh token")
+	require.Zero(t, j.Logged.FilterMessageSnippet("the upstream does not say").Len())
 	j.Clock.Advance(time.Hour)
 	j.requireEnded(had)
 	requirePage(t, u.authorize(base()), http.StatusOK, `id="password"`)

@@ -37,7 +37,7 @@ func (p *Provider) confirmed(r *http.Request, found *identity.UpstreamSession, e
 		return true, nil
 	}
 	now := p.now()
-	if err != nil || found.Refresh == nil || now.Sub(found.AskedAt) < confirmEvery {
+	if err != nil || len(found.Refresh) == 0 || now.Sub(found.AskedAt) < confirmEvery {
 		return err == nil, err
 	}
 	if now.Before(found.PausedTill) {
