@@ -18,7 +18,7 @@ var errUnknownAccount = errors.New("the account belongs to no user here")
 
 // Joins says which new upstream accounts may sign in here.
 type Joins struct {
-	// Domains are those of their addresses; empty: any. Whoever has such an address signs in upstream alone.
+	// Domains limit the accounts to those with an address there; empty: any. Such people sign in upstream alone.
 	Domains   []string
 	Emergency []string // addresses in Domains that a password is good for as well
 	KnownOnly bool     // an account whose address no user has is refused; otherwise it gets a user
