@@ -41,7 +41,7 @@ func complete(text string) string {
 	case "documents":
 		others, _, _ := strings.Cut(required, "documents")
 		return "{\nhiregate {\n" + others + text + "}\n}\n"
-	case "export_receiver", "@inbound", "handle", "handle_path", "signin":
+	case "export_receiver", "@inbound", "handle", "handle_path", "signin", "signin_gate":
 		return "gate.example.com {\n" + text + "}\n"
 	}
 	return text
@@ -53,7 +53,7 @@ var known = regexp.MustCompile(`is unknown here: write (.*?), at Caddyfile`)
 func TestEveryOptionIsDescribed(t *testing.T) {
 	t.Parallel()
 	described := string(read(t, "../docs/caddyfile.md"))
-	words := []string{"hiregate", "export_receiver", "documents", "manage_api", "signin", "apply_api", "healthz",
+	words := []string{"hiregate", "export_receiver", "documents", "manage_api", "signin", "signin_gate", "apply_api", "healthz",
 		"welcome"}
 	for _, path := range wrong(t, "testdata/wrong", 35) {
 		if list := known.FindSubmatch(read(t, path)); list != nil {

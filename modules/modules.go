@@ -29,9 +29,14 @@ func init() {
 	directive("healthz", Healthz{}, withoutOptions(""))
 	directive("welcome", Welcome{}, withoutOptions(""))
 	caddy.RegisterModule(ManageAdmin{})
+
+	// A gate stands before all that answers, and sees paths as they were sent.
+	caddy.RegisterModule(SignInGate{})
+	httpcaddyfile.RegisterHandlerDirective("signin_gate", parseSignInGate)
+	httpcaddyfile.RegisterDirectiveOrder("signin_gate", httpcaddyfile.Before, "redir")
 }
 
-// directive registers a handler and its directive. All our handlers answer every request, as respond does, and so are
+// directive registers a handler and its directive. These handlers answer every request, as respond does, and so are
 // ordered beside it.
 func directive(name string, handler caddy.Module, parse httpcaddyfile.UnmarshalHandlerFunc) {
 	caddy.RegisterModule(handler)
@@ -57,6 +62,6 @@ func withoutOptions(hint string) httpcaddyfile.UnmarshalHandlerFunc {
 }
 
 var _ = []caddy.Provisioner{(*ExportReceiver)(nil), (*Documents)(nil), (*Healthz)(nil), (*ManageAPI)(nil),
-	(*ApplyAPI)(nil), (*ApplyForm)(nil), (*SignIn)(nil), (*Console)(nil)}
+	(*ApplyAPI)(nil), (*ApplyForm)(nil), (*SignIn)(nil), (*Console)(nil), (*SignInGate)(nil)}
 
 var _ caddy.AdminRouter = ManageAdmin{}

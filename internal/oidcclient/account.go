@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -35,7 +36,8 @@ type Account struct {
 	IDToken       string   // as it came: the hint with which they sign out there
 	RefreshToken  string   // empty: the provider gave none
 
-	access *oauth2.Token // for UserInfo
+	access    *oauth2.Token // for UserInfo
+	hasGroups bool          // the provider said which, perhaps none
 }
 
 // claims holds the claims of an ID token, or of UserInfo. A malformed optional claim counts as absent.
@@ -72,15 +74,31 @@ func (c claims) yes(name string) bool {
 
 // describe copies the claims that describe the user.
 func (p *Provider) describe(a *Account, c claims) {
-	a.Email, a.EmailVerified = c.text("email"), c.yes("email_verified")
-	if _, told := c["email_verified"]; !told { // Entra ID never sends it
-		a.EmailVerified = identity.InDomains(a.Email, p.TrustEmail)
+	if email := c.text("email"); email != "" {
+		a.Email, a.EmailVerified = email, c.yes("email_verified")
+		if _, told := c["email_verified"]; !told { // Entra ID never sends it
+			a.EmailVerified = identity.InDomains(a.Email, p.TrustEmail)
+		}
 	}
 	a.Name, a.GivenName = cmp.Or(c.text("name"), a.Name), cmp.Or(c.text("given_name"), a.GivenName)
 	a.FamilyName = cmp.Or(c.text("family_name"), a.FamilyName)
 	if groups := c.texts("groups"); groups != nil {
-		a.Groups = groups
+		a.Groups, a.hasGroups = groups, true
 	}
+}
+
+// ErrTooManyGroups means that the provider did not say which groups a person has, but where one may ask for them.
+var ErrTooManyGroups = errors.New("the provider names no groups because the person has too many (overage): have it send " +
+	"only those that are assigned to the application")
+
+// checkGroups refuses claims that leave the groups out because there are too many, as Entra ID does.
+func (p *Provider) checkGroups(c claims) error {
+	var elsewhere map[string]json.RawMessage
+	if p.WantsGroups && (json.Unmarshal(c["_claim_names"], &elsewhere) == nil && elsewhere["groups"] != nil ||
+		c.yes("hasgroups")) {
+		return ErrTooManyGroups
+	}
+	return nil
 }
 
 // Visit is one visit of a person to a provider. They must return with the browser with which they left.
@@ -100,10 +118,18 @@ type AnswerError string
 var errorCode = regexp.MustCompile(`^[a-z_]{1,40}$`)
 
 func (e AnswerError) Error() string {
-	if !errorCode.MatchString(string(e)) {
+	if e.Code() == "" {
 		return "the upstream answered with an error"
 	}
-	return "the upstream answered with the error " + string(e)
+	return "the upstream answered with the error " + e.Code()
+}
+
+// Code returns the code; empty: it does not look like one.
+func (e AnswerError) Code() string {
+	if !errorCode.MatchString(string(e)) {
+		return ""
+	}
+	return string(e)
 }
 
 // Redeem exchanges the code of an answer, which came to redirectURI with the query q, and checks what it gets. The
@@ -132,7 +158,8 @@ func (p *Provider) Redeem(ctx context.Context, q url.Values, redirectURI string,
 		return nil, fmt.Errorf("exchanging the upstream's code: %w", err)
 	}
 	raw, _ := issued.Extra("id_token").(string)
-	token, err := found.Verifier(&oidc.Config{ClientID: p.ClientID, Now: p.Now}).Verify(ctx, raw)
+	late := func() time.Time { return p.Now().Add(time.Nanosecond - skew) }
+	token, err := found.Verifier(&oidc.Config{ClientID: p.ClientID, Now: late}).Verify(ctx, raw)
 	if err != nil {
 		return nil, fmt.Errorf("the upstream's ID token: %w", err)
 	}
@@ -143,6 +170,9 @@ func (p *Provider) Redeem(ctx context.Context, q url.Values, redirectURI string,
 	account.access, account.IDToken, account.RefreshToken = issued, raw, issued.RefreshToken
 	return account, nil
 }
+
+// skew is less than how much the provider's clock may differ from ours.
+const skew = time.Minute
 
 // account reads a verified ID token, and does the checks that go-oidc leaves to us (OpenID Connect Core sections 2 and
 // 3.1.3.7).
@@ -160,6 +190,8 @@ func (p *Provider) account(token *oidc.IDToken, nonce string) (*Account, error) 
 	case !authorized && len(token.Audience) > 1:
 		return nil, errors.New(
 			"the upstream's ID token is for several clients, and does not name the one to which it was issued (azp)")
+	case token.IssuedAt.After(p.Now().Add(skew)):
+		return nil, errors.New("the upstream's ID token is of a time to come (iat): compare the clocks")
 	case token.Subject == "" || len(token.Subject) > maxSubject || strings.ContainsFunc(token.Subject, unicode.IsControl):
 		return nil, errors.New("the upstream's ID token names no user: sub is missing or malformed")
 	}
@@ -168,7 +200,7 @@ func (p *Provider) account(token *oidc.IDToken, nonce string) (*Account, error) 
 		account.SID = sid
 	}
 	p.describe(account, c)
-	return account, nil
+	return account, p.checkGroups(c)
 }
 
 // maxSubject is the length of a sub, in bytes (OpenID Connect Core section 2).
@@ -177,14 +209,14 @@ const maxSubject = 255
 // ErrUserinfo means that UserInfo did not answer as it should.
 var ErrUserinfo = errors.New("asking the upstream's UserInfo")
 
-// Complete asks UserInfo about the user if the ID token has no e-mail address: some providers put it only there (OpenID
-// Connect Core section 5.4). Errors: ErrUserinfo.
+// Complete asks UserInfo about the user if the ID token has no e-mail address, or no groups where they are wanted: some
+// providers put them only there (OpenID Connect Core section 5.4). Errors: ErrUserinfo, ErrTooManyGroups.
 func (p *Provider) Complete(ctx context.Context, account *Account) error {
 	found, err := p.Discover(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUserinfo, err)
 	}
-	if account.Email != "" || found.UserInfoEndpoint() == "" {
+	if account.Email != "" && (account.hasGroups || !p.WantsGroups) || found.UserInfoEndpoint() == "" {
 		return nil
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, found.UserInfoEndpoint(), nil)
@@ -207,5 +239,5 @@ func (p *Provider) Complete(ctx context.Context, account *Account) error {
 		return fmt.Errorf("%w: it is about another user", ErrUserinfo)
 	}
 	p.describe(account, c)
-	return nil
+	return p.checkGroups(c)
 }

@@ -30,6 +30,11 @@ type Provider struct {
 	Secret   string
 	Client   *http.Client // that asks it
 	Now      func() time.Time
+	// Base and Keys stand for the metadata of a provider that has none: the address below which it has the two paths of the
+	// contract, and the address of its keys. Empty: it has metadata.
+	Base, Keys string
+	// WantsGroups asks for the person's groups, which must be known.
+	WantsGroups bool
 	// TrustEmail are domains whose addresses count as verified where the provider does not say whether they are.
 	TrustEmail []string
 
@@ -101,7 +106,14 @@ func (p *Provider) ask() (*Metadata, error) {
 	client := p.client()
 	keys := &sparing{RoundTripper: client.Transport, limit: rate.NewLimiter(keysPerSecond, keysAtOnce)}
 	client.Transport = keys
-	found, err := oidc.NewProvider(oidc.ClientContext(context.Background(), client), p.Issuer)
+	ctx := oidc.ClientContext(context.Background(), client)
+	if p.Keys != "" {
+		keys.url = p.Keys
+		fixed := oidc.ProviderConfig{IssuerURL: p.Issuer, AuthURL: p.Base + "/oauth/authorize",
+			TokenURL: p.Base + "/openId/accessToken", JWKSURL: p.Keys, Algorithms: []string{oidc.RS256, oidc.ES256}}
+		return &Metadata{Provider: fixed.NewProvider(ctx), here: p, KeysURL: p.Keys}, nil
+	}
+	found, err := oidc.NewProvider(ctx, p.Issuer)
 	if err != nil {
 		return nil, advised(fmt.Errorf("reading the provider's metadata: %w", err))
 	}
@@ -198,8 +210,12 @@ func (m *Metadata) AuthCodeURL(redirectURI string, v Visit, options ...oauth2.Au
 func (m *Metadata) config(redirectURI string) *oauth2.Config {
 	at := m.Endpoint()
 	at.AuthStyle = m.authStyle()
+	scopes := []string{oidc.ScopeOpenID, "profile", "email"}
+	if m.here.WantsGroups && slices.Contains(m.Scopes, "groups") {
+		scopes = append(scopes, "groups")
+	}
 	return &oauth2.Config{ClientID: m.here.ClientID, ClientSecret: m.here.Secret, Endpoint: at,
-		RedirectURL: redirectURI, Scopes: []string{oidc.ScopeOpenID, "profile", "email"}}
+		RedirectURL: redirectURI, Scopes: scopes}
 }
 
 // authStyle returns how to send our secret to the provider: with client_secret_basic, the default, or else in the body.

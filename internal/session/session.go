@@ -3,6 +3,7 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -70,7 +71,12 @@ func (s *Site) Find(r *http.Request) (*Session, error) {
 	if !ok {
 		return nil, nil
 	}
-	row, err := s.Store().ConsoleSession(r.Context(), s.Address, hash, s.now())
+	return s.Lookup(r.Context(), hash)
+}
+
+// Lookup returns the session of a cookie's value; nil: there is none, or it has ended.
+func (s *Site) Lookup(ctx context.Context, hash identity.Hash) (*Session, error) {
+	row, err := s.Store().ConsoleSession(ctx, s.Address, hash, s.now())
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,8 +65,9 @@ func written(h httpcaddyfile.Helper) (app App) {
 
 // Options reads the block of a directive that takes no argument; example is a sentence that shows one. It calls each
 // for every option with its arguments; each may read the block after the option, and its errors get the option's line.
-// An option may be given once.
-func Options(h httpcaddyfile.Helper, example string, each func(option string, args []string) error) error {
+// An option may be given once, unless it is repeatable.
+func Options(h httpcaddyfile.Helper, example string, each func(option string, args []string) error,
+	repeatable ...string) error {
 	note(*h.Dispenser)
 	h.Next() // the directive's name
 	Note(h)
@@ -75,7 +77,7 @@ func Options(h httpcaddyfile.Helper, example string, each func(option string, ar
 	seen := map[string]bool{}
 	for h.NextBlock(0) {
 		option := h.Val()
-		if seen[option] {
+		if seen[option] && !slices.Contains(repeatable, option) {
 			return h.Errf("%s is there twice: keep one of them", option)
 		}
 		seen[option] = true

@@ -36,7 +36,7 @@ var ours = []string{receiverName, documentsName, "manage_api", "apply_api", "app
 
 // passing has Caddy's handlers that pass a request on. Any other handler is assumed to answer it.
 var passing = []string{"headers", "vars", "encode", "request_body", "log_append", "tracing", "map", "authentication",
-	"push", "copy_response_headers", "intercept", "templates", "invoke", "rate_limit"}
+	"push", "copy_response_headers", "intercept", "templates", "invoke", "rate_limit", "signin_gate"}
 
 // nameOf returns the name of a handler's module.
 func nameOf(handler any) string {

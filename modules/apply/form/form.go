@@ -141,7 +141,7 @@ func (f *Form) take(w http.ResponseWriter, r *http.Request) {
 	case !f.mayPost(r):
 		f.message(w, r, http.StatusForbidden, func(t *texts) *message { return &message{Title: t.ForeignTitle, Lines: []string{t.Foreign}} })
 		return
-	case !f.Guards.visits.allow(f.Address(r), f.Gateway.Now()):
+	case !f.Guards.visits.Allow(f.Address(r), f.Gateway.Now()):
 		f.busy(w, r)
 		return
 	}
@@ -199,7 +199,7 @@ func (f *Form) accept(w http.ResponseWriter, r *http.Request, job *model.Job, s 
 	switch {
 	case s.trapped:
 		a.Suspected = "a field was filled in that people don't see"
-	case !f.Guards.jobs.allow(f.Tenant+" "+job.BoardCode, f.Gateway.Now()):
+	case !f.Guards.jobs.Allow(f.Tenant+" "+job.BoardCode, f.Gateway.Now()):
 		a.Suspected = "very many applications for this job came in a short time"
 	}
 	for {

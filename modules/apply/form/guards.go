@@ -5,9 +5,9 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
-	"golang.org/x/time/rate"
 
 	"github.com/hiregate/hiregate/internal/fairpool"
+	"github.com/hiregate/hiregate/internal/limits"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 
 // Guards bound what strangers send to forms. Their state outlives a configuration.
 type Guards struct {
-	visits, jobs *limits
+	visits, jobs *limits.Limits
 	reading      *fairpool.Pool // shared by addresses
 
 	mu   sync.Mutex
@@ -42,7 +42,7 @@ type keptBytes struct {
 // NewGuards returns Guards without any state.
 func NewGuards() *Guards {
 	kept, _ := lru.New[string, *keptBytes](remembered) // it fails only for a size that is not positive
-	return &Guards{visits: newLimits(visitsEvery, visitsBurst), jobs: newLimits(jobsEvery, jobsBurst),
+	return &Guards{visits: limits.New(visitsEvery, visitsBurst), jobs: limits.New(jobsEvery, jobsBurst),
 		reading: fairpool.NewPool(formsAtOnce), kept: kept}
 }
 
@@ -77,28 +77,4 @@ func (k *keptBytes) left(most int64, now time.Time) int64 {
 		*k = keptBytes{since: now}
 	}
 	return most - k.bytes
-}
-
-// limits allows each key a number of events at once, and one more each time that has passed.
-type limits struct {
-	mu    sync.Mutex
-	every time.Duration
-	burst int
-	all   *lru.Cache[string, *rate.Limiter]
-}
-
-func newLimits(every time.Duration, burst int) *limits {
-	all, _ := lru.New[string, *rate.Limiter](remembered)
-	return &limits{every: every, burst: burst, all: all}
-}
-
-func (l *limits) allow(key string, now time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	one, ok := l.all.Get(key)
-	if !ok {
-		one = rate.NewLimiter(rate.Every(l.every), l.burst)
-		l.all.Add(key, one)
-	}
-	return one.AllowN(now, 1)
 }

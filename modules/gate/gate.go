@@ -1,0 +1,178 @@
+// Package gate lets people into an application who are signed in at an OpenID provider, and tells it who they are. The
+// application has nothing to do with OpenID Connect.
+package gate
+
+import (
+	"context"
+	"encoding/hex"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/digest"
+	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/limits"
+	"github.com/hiregate/hiregate/internal/oidcclient"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/session"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/vault"
+	"github.com/hiregate/hiregate/internal/welcome"
+)
+
+// Gate stands before an application.
+type Gate struct {
+	Gateway  *gateway.Gateway
+	Provider *oidcclient.Provider
+	Vault    *vault.Vault // seals cookies and sessions
+	Allow    Allow
+	Public   Public
+	Prefix   string // of the gate's own addresses, such as /oauth2
+	Life     time.Duration
+	Watch    time.Duration                // how often the sessions of requests that last are looked up
+	Title    string                       // the application, for people; empty: its host
+	Contact  string                       // the e-mail address of whoever lets people in; empty: none is shown
+	Returns  *limits.Limits               // from the provider, by network
+	Address  func(*http.Request) string   // where a request comes from
+	Origin   func(*http.Request) string   // scheme and host at which browsers reach the application
+	Sent     func(*http.Request) *url.URL // the address as it was sent, before the server took a prefix off
+	Log      *zap.Logger
+	guard    http.CrossOriginProtection
+}
+
+// NewReturns makes the limits of how often a network comes back from providers. They outlive a configuration.
+func NewReturns() *limits.Limits { return limits.New(2*time.Second, 60) }
+
+// WatchEvery is a good value of Gate.Watch: a request ends within 30 s after its session.
+const WatchEvery = 20 * time.Second
+
+// cookies begins the names of all cookies of gates. None of them reaches an application.
+const cookies = "__Host-gate-"
+
+// visitor is a request, with what the gate has found out about it.
+type visitor struct {
+	*http.Request
+	w      http.ResponseWriter
+	gate   *Gate
+	origin string
+	mount  string // the path below which the gate stands, which the server takes off; mostly empty
+	site   *session.Site
+	texts  *texts
+}
+
+func (g *Gate) visitor(w http.ResponseWriter, r *http.Request) *visitor {
+	v := &visitor{Request: r, w: w, gate: g, origin: g.Origin(r), texts: textsFor(r)}
+	if sent, path := g.Sent(r).EscapedPath(), r.URL.EscapedPath(); strings.HasSuffix(sent, path) {
+		v.mount = strings.TrimSuffix(sent, path)
+	}
+	// A session is one of a site and a provider: elsewhere it is none.
+	address := strings.Join([]string{"gate", v.origin + v.mount + g.Prefix, g.Provider.Issuer, g.Provider.ClientID}, " ")
+	sum := digest.Of(address)
+	v.site = &session.Site{Address: address, Callback: v.origin + v.mount + g.Prefix + "/callback",
+		Cookie: cookies + hex.EncodeToString(sum[:4]), Life: g.Life, Provider: g.Provider, Vault: g.Vault,
+		Store: func() *store.DB { return g.Gateway.Runtime.Store() }, Now: g.Gateway.Now, From: g.Address,
+		Named: func(group string) bool { return slices.Contains(g.Allow.Groups, group) }}
+	return v
+}
+
+// ServeHTTP passes the requests of people who may use the application on to it, and those to public paths. It answers all
+// others.
+func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request, application http.Handler) {
+	removeIdentity(r.Header)
+	if g.Public.has(r.URL) {
+		session.RemoveCookies(r, cookies)
+		application.ServeHTTP(w, r)
+		return
+	}
+	v := g.visitor(w, r)
+	if below, ok := strings.CutPrefix(r.URL.Path, g.Prefix+"/"); ok {
+		v.serveOwn(below)
+		return
+	}
+	s, ok := v.admitted(false)
+	if !ok {
+		return
+	}
+	identify(r.Header, s)
+	session.RemoveCookies(r, cookies)
+	ctx, end := context.WithCancel(r.Context())
+	defer end()
+	defer v.watch(ctx, s.Hash, end)()
+	application.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// watch ends a request that lasts, as a websocket does, soon after its session. stop ends the watch.
+func (v *visitor) watch(ctx context.Context, hash identity.Hash, end func()) (stop func() bool) {
+	ready := make(chan *time.Timer, 1)
+	timer := time.AfterFunc(v.gate.Watch, func() {
+		timer := <-ready
+		ready <- timer
+		switch {
+		case ctx.Err() != nil:
+		case v.lasts(ctx, hash):
+			timer.Reset(v.gate.Watch)
+		default:
+			end()
+		}
+	})
+	ready <- timer
+	return timer.Stop
+}
+
+// lasts reports whether a session is still one of somebody who may use the application, as far as the database says.
+func (v *visitor) lasts(ctx context.Context, hash identity.Hash) bool {
+	release, ok := v.gate.Gateway.Runtime.Store().Acquire()
+	if !ok {
+		return true
+	}
+	defer release()
+	s, err := v.site.Lookup(ctx, hash)
+	return err != nil || s != nil && v.gate.Allow.permits(s)
+}
+
+// admitted returns the session of a visitor who may use the application. It answers all others: asked says that the
+// request is about a session, and is not to start a sign-in.
+func (v *visitor) admitted(asked bool) (*session.Session, bool) {
+	release, ok := v.gate.Gateway.Hold(v.w)
+	if !ok {
+		v.away()
+		return nil, false
+	}
+	defer release()
+	s, err := v.site.Find(v.Request)
+	switch {
+	case err != nil:
+		v.broken(err)
+	case s == nil && !asked && v.navigates():
+		v.leave(v.origin+v.gate.Sent(v.Request).RequestURI(), "")
+	case s == nil:
+		problem.New(http.StatusUnauthorized, "nobody is signed in, or the session has ended: open the application in a "+
+			"browser and sign in").Write(v.w)
+	case !v.gate.Allow.permits(s) && !asked && v.navigates():
+		v.denied(s)
+	case !v.gate.Allow.permits(s):
+		problem.New(http.StatusForbidden, "the account that is signed in may not use this application: sign in with "+
+			"another one, or ask those who run the application").Write(v.w)
+	default:
+		return s, true
+	}
+	return nil, false
+}
+
+// navigates reports whether a browser asks for a page to show. Only then a sign-in starts: anything else could not show
+// the provider's page, or would be lost on the way.
+func (v *visitor) navigates() bool {
+	if v.Method != http.MethodGet || v.Header.Get("Upgrade") != "" ||
+		strings.Contains(v.Header.Get("Sec-Purpose")+v.Header.Get("Purpose"), "prefetch") {
+		return false
+	}
+	if mode := v.Header.Get("Sec-Fetch-Mode"); mode != "" {
+		return mode == "navigate"
+	}
+	return v.Header.Get("X-Requested-With") == "" && welcome.WantsPage(v.Request)
+}

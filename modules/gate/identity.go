@@ -1,0 +1,48 @@
+package gate
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/hiregate/hiregate/internal/session"
+)
+
+// names begins the headers that tell an application who its visitor is.
+const names = "X-Auth-Request-"
+
+// removeIdentity removes the headers in which a client says itself who it is, in every spelling that an application may
+// take for ours: many read X_Auth_Request_User as X-Auth-Request-User.
+func removeIdentity(h http.Header) {
+	for name := range h {
+		if strings.HasPrefix(strings.ToLower(strings.ReplaceAll(name, "_", "-")), strings.ToLower(names)) {
+			delete(h, name)
+		}
+	}
+}
+
+// identify sets the headers. An absent claim is an empty value.
+func identify(h http.Header, s *session.Session) {
+	groups := make([]string, len(s.Groups))
+	for n, group := range s.Groups {
+		groups[n] = inHeader(group, ",")
+	}
+	h.Set(names+"User", inHeader(s.Subject, ""))
+	h.Set(names+"Email", inHeader(s.Email, ""))
+	h.Set(names+"Name", url.PathEscape(s.Name))
+	h.Set(names+"Groups", strings.Join(groups, ","))
+}
+
+// inHeader percent-encodes what can't stand in a header, %, and further characters.
+func inHeader(s, further string) string {
+	var b strings.Builder
+	for n := range len(s) {
+		if c := s[n]; c <= ' ' || c >= 0x7f || c == '%' || strings.IndexByte(further, c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,199 @@
+package gate
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/oidcclient"
+	"github.com/hiregate/hiregate/internal/password"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/session"
+)
+
+// again marks the state of a visit that began because one before was not known here.
+const again = "-again"
+
+const maxForm = 64 << 10 // bytes of a form
+
+// own are the gate's addresses below its prefix, by method.
+var own = map[string]map[string]func(*visitor){
+	"start":              {http.MethodGet: (*visitor).start},
+	"sign_in":            {http.MethodGet: (*visitor).start},
+	"callback":           {http.MethodGet: (*visitor).callback},
+	"sign_out":           {http.MethodGet: (*visitor).signOut, http.MethodPost: (*visitor).signOut},
+	"auth":               {http.MethodGet: (*visitor).auth, http.MethodHead: (*visitor).auth},
+	"userinfo":           {http.MethodGet: (*visitor).userinfo},
+	"backchannel_logout": {http.MethodPost: (*visitor).backChannelLogout},
+}
+
+func (v *visitor) serveOwn(name string) {
+	methods, known := own[name]
+	serve := methods[v.Method]
+	switch {
+	case !known:
+		problem.New(http.StatusNotFound, "the gate has nothing at this address").Write(v.w)
+		return
+	case serve == nil:
+		problem.New(http.StatusMethodNotAllowed, "this address takes another method").Write(v.w)
+		return
+	}
+	if err := v.gate.guard.Check(v.Request); err != nil {
+		problem.New(http.StatusForbidden, "this form was sent from another site, so nothing was done").Write(v.w)
+		return
+	}
+	release, ok := v.gate.Gateway.Hold(v.w)
+	if !ok {
+		v.away()
+		return
+	}
+	defer release()
+	v.Body = http.MaxBytesReader(v.w, v.Body, maxForm)
+	serve(v)
+}
+
+// start sends the browser to the provider, and then to the address rd.
+func (v *visitor) start() { v.leave(v.returnTo(v.URL.Query().Get("rd")), "") }
+
+func (v *visitor) leave(to, mark string) {
+	if len(to) > session.MaxReturn {
+		to = v.home()
+	}
+	if err := v.site.Leave(v.w, v.Request, to, mark); err != nil {
+		v.failed(err, to)
+	}
+}
+
+// home is the application's start page.
+func (v *visitor) home() string { return v.origin + v.mount + "/" }
+
+// returnTo returns the address that rd names, if it is one of the application's; else the one of its start page. Browsers
+// read more as another host than url.Parse does.
+func (v *visitor) returnTo(rd string) string {
+	u, err := url.Parse(rd)
+	switch {
+	case err != nil || rd == "" || u.User != nil || u.Opaque != "" ||
+		strings.ContainsFunc(rd, func(c rune) bool { return c == '\\' || unicode.IsControl(c) || unicode.IsSpace(c) }):
+		return v.home()
+	case u.Scheme == "" && u.Host == "" && strings.HasPrefix(rd, "/") && !strings.HasPrefix(rd, "//"):
+		return v.origin + rd
+	case u.Scheme+"://"+u.Host == v.origin && u.Host != "":
+		return rd
+	}
+	return v.home()
+}
+
+// callback takes the browser back from the provider.
+func (v *visitor) callback() {
+	g, q := v.gate, v.URL.Query()
+	if !g.Returns.Allow(password.NetworkOf(g.Address(v.Request)), g.Gateway.Now()) {
+		v.w.Header().Set("Retry-After", "10")
+		v.page(http.StatusTooManyRequests, &page{Key: "Crowd", Again: v.home()})
+		return
+	}
+	them, to, err := v.site.Return(v.w, v.Request)
+	if errors.Is(err, session.ErrNoVisit) {
+		v.lost(q.Get("state"))
+		return
+	}
+	if err != nil {
+		v.failed(err, to)
+		return
+	}
+	if err := v.site.Begin(v.w, v.Request, them, q.Get("code"), nil); err != nil {
+		v.broken(err)
+		return
+	}
+	session.Redirect(v.w, v.Request, to)
+}
+
+// lost goes on where a browser returns that nobody waits for, as by "back" or a bookmark: into the application, or once to
+// the provider.
+func (v *visitor) lost(state string) {
+	s, err := v.site.Find(v.Request)
+	switch {
+	case err != nil:
+		v.broken(err)
+	case s != nil:
+		session.Redirect(v.w, v.Request, v.home())
+	case strings.HasSuffix(state, again):
+		v.page(http.StatusBadRequest, &page{Key: "Lost", Again: v.home()})
+	default:
+		v.leave(v.home(), again)
+	}
+}
+
+// signOut ends the session, and leads to the address rd.
+func (v *visitor) signOut() {
+	s, err := v.site.Find(v.Request)
+	if err != nil { // somebody who may still be signed in must not read that they are not
+		v.broken(err)
+		return
+	}
+	out, err := v.site.SignOut(v.w, v.Request, s)
+	rd := v.FormValue("rd")
+	switch {
+	case err != nil:
+		v.broken(err)
+	case rd != "":
+		session.Redirect(v.w, v.Request, v.returnTo(rd))
+	default:
+		if out.Next != "" { // not a redirect: browsers hold the policy's form-action against that
+			v.w.Header().Set("Refresh", "0; url="+out.Next)
+		}
+		v.page(http.StatusOK, &page{Key: "Out", Again: v.home(), SignOut: out.Next})
+	}
+}
+
+// backChannelLogout ends sessions because the provider says that theirs have ended there.
+func (v *visitor) backChannelLogout() { v.site.BackChannelLogout(v.w, v.Request, v.gate.Log) }
+
+// auth answers a server that asks whether a request may pass (forward_auth, auth_request).
+func (v *visitor) auth() {
+	s, ok := v.admitted(true)
+	if !ok {
+		return
+	}
+	v.w.Header().Set("Cache-Control", "no-store")
+	identify(v.w.Header(), s)
+	v.w.WriteHeader(http.StatusAccepted)
+}
+
+// userinfo tells a script of the application who is signed in.
+func (v *visitor) userinfo() {
+	s, ok := v.admitted(true)
+	if !ok {
+		return
+	}
+	v.w.Header().Set("Cache-Control", "no-store")
+	v.w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(v.w).Encode(map[string]any{"user": s.Subject, "email": s.Email, "name": s.Name, "groups": s.Groups})
+}
+
+// failed shows that nobody was signed in, and why.
+func (v *visitor) failed(err error, to string) {
+	shown := &page{Key: "Failed", Again: v.origin + v.mount + v.gate.Prefix + "/start?" + url.Values{"rd": {to}}.Encode(),
+		Number: rand.Text()[:4] + "-" + rand.Text()[:4]}
+	code := oidcclient.AnswerError("")
+	switch {
+	case errors.As(err, &code) && code == "access_denied":
+		shown.Key, shown.Number = "Declined", ""
+		v.page(http.StatusForbidden, shown)
+		return
+	case errors.As(err, &code):
+		shown.Said = code.Code()
+	case errors.Is(err, oidcclient.ErrTooManyGroups):
+		shown.Key = "Overage"
+	case errors.Is(err, oidcclient.ErrAuthority):
+		shown.Key = "Authority"
+	}
+	v.gate.Log.Warn("nobody could be signed in", zap.String("number", shown.Number), zap.String("provider",
+		v.gate.Provider.Issuer), zap.Error(err))
+	v.page(http.StatusBadGateway, shown)
+}
