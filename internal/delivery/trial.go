@@ -28,7 +28,7 @@ func Try(ctx context.Context, c *config.Config, e *model.Export, i *model.Integr
 		verify := c.Names.Verification(i)
 		answer, err := c.Names.Send(ctx, client, verify)
 		attempt := judge(answer, err)
-		if reason := answer.RefusalOfVerify(); err == nil && reason != "" {
+		if reason := answer.RefusalOfVerify(i.URL); err == nil && reason != "" {
 			attempt.Fault, attempt.Error = model.ClassPartnerFault, reason
 		}
 		if attempt.Error != "" {

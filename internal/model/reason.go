@@ -29,6 +29,10 @@ var Reasons = []struct{ Code, Sentence string }{
 	{"no_connection", "no connection to {host} could be made ({detail}): check that it runs and is open to us"},
 	{"certificate_refused", "the TLS handshake with {host} failed ({detail}): it does not accept the certificate that it " +
 		"is shown: check tls of the integration's authentication"},
+	{"tls_authority", "the certificate of {host} is of an authority that is not known here: have the certificates in between " +
+		"sent along, or give the authority in tls of the integration's authentication"},
+	{"tls_name", "the certificate of {host} is for other names ({names}): write the URL with one that it has"},
+	{"tls_expired", "the certificate of {host} ended on {date}: have it renewed"},
 	{"tls_failed", "the TLS handshake with {host} failed ({detail}): check its certificate"},
 	{"timeout", "{host} did not answer in time ({most} at most): it should acknowledge first and work afterwards"},
 	{"closed", "{host} closed the connection before it answered: look into its log"},
@@ -77,6 +81,13 @@ var Reasons = []struct{ Code, Sentence string }{
 	{"trusted_nothing_sent", "verify off: it is trusted without VERIFY; nothing sent yet"},
 	{"trusted", "verify off: it is trusted without VERIFY"},
 	{"former_secret", "exports are signed with its former secret until VERIFY is answered 200 with the new one: {cause}"},
+	{"verify_path_doubled", "VERIFY was answered {status}, and the URL's path has a doubled slash: leave one of the two out"},
+	{"verify_redirected", "VERIFY was answered {status}, which leads to {to}: redirects are not followed; often that is a " +
+		"login page, which has to let this URL through"},
+	{"verify_wants_scheme", "VERIFY was answered {status}: it asks for the authentication scheme {scheme}; give or correct it " +
+		"in the integration's authentication"},
+	{"verify_credentials", "VERIFY was answered {status}: it does not accept the signature or the credentials; check the " +
+		"integration's secret and authentication"},
 	{"verify_answered", "VERIFY was answered {status}; it must be exactly 200"},
 	{"verify_not_sent", "VERIFY was not sent yet"},
 	{"verify_due", "it was enabled; VERIFY was not sent since"},

@@ -357,5 +357,5 @@ func TestClientCertificates(t *testing.T) {
 	require.Regexp(t, certificateRefused, verify(t, guard, with(model.ClientTLS{Certificate: foreign, Key: foreignKey, CA: ca})))
 	require.Regexp(t, certificateRefused, verify(t, guard, with(model.ClientTLS{CA: ca})))
 	require.Contains(t, verify(t, guard, with(model.ClientTLS{Certificate: cert, Key: key})),
-		"check its certificate", "the system does not know the authority")
+		"is of an authority that is not known here", "the system does not know the authority")
 }

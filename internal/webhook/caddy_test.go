@@ -61,6 +61,6 @@ https://%[2]s {
 	}
 	both := &model.ClientTLS{Certificate: cert, Key: key, CA: ca}
 	require.Empty(t, ask("hunter2", both))
-	require.Contains(t, ask("wrong", both), "VERIFY was answered 401: it does not accept the signature or the credentials")
+	require.Contains(t, ask("wrong", both), "VERIFY was answered 401: it asks for the authentication scheme Basic; give or correct it")
 	require.Regexp(t, certificateRefused, ask("hunter2", &model.ClientTLS{CA: ca}))
 }

@@ -3,12 +3,14 @@ package webhook
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // The kinds of SendError.
@@ -64,7 +66,7 @@ func (e *SendError) Error() string {
 			return fmt.Sprintf("the TLS handshake with %s failed (%v): it does not accept the certificate that it is shown: "+
 				"check tls of the integration's authentication", e.Host, e.Err)
 		}
-		return fmt.Sprintf("the TLS handshake with %s failed (%v): check its certificate", e.Host, e.Err)
+		return e.untrusted()
 	case KindTimeout:
 		return fmt.Sprintf("%s did not answer in time (%v at most): it should acknowledge first and work afterwards",
 			e.Host, AttemptTimeout)
@@ -76,6 +78,28 @@ func (e *SendError) Error() string {
 		}
 		return fmt.Sprintf("nothing was sent: %v", e.Err)
 	}
+}
+
+// untrusted returns the sentence about a handshake that failed on our side.
+func (e *SendError) untrusted() string {
+	var (
+		authority x509.UnknownAuthorityError
+		name      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+	)
+	switch {
+	case errors.As(e.Err, &authority):
+		return fmt.Sprintf("the certificate of %s is of an authority that is not known here: have the certificates in between "+
+			"sent along, or give the authority in tls of the integration's authentication", e.Host)
+	case errors.As(e.Err, &name) && len(name.Certificate.DNSNames) > 0:
+		names := name.Certificate.DNSNames
+		return fmt.Sprintf("the certificate of %s is for other names (%s): write the URL with one that it has", e.Host,
+			strings.Join(names[:min(len(names), 3)], ", "))
+	case errors.As(e.Err, &invalid) && invalid.Reason == x509.Expired && time.Now().After(invalid.Cert.NotAfter):
+		return fmt.Sprintf("the certificate of %s ended on %s: have it renewed", e.Host,
+			invalid.Cert.NotAfter.UTC().Format(time.DateOnly))
+	}
+	return fmt.Sprintf("the TLS handshake with %s failed (%v): check its certificate", e.Host, e.Err)
 }
 
 // wantsCertificate reports whether a TLS error is the receiver's alert about our certificate, or that there is none.

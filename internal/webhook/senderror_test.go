@@ -102,7 +102,7 @@ func TestUntrustedCertificate(t *testing.T) {
 	t.Cleanup(srv.Close)
 	_, err := send(t, srv.URL)
 	requireKind(t, err, webhook.KindTLS)
-	require.ErrorContains(t, err, "certificate signed by unknown authority")
+	require.ErrorContains(t, err, "of an authority that is not known here")
 }
 
 // TestTLSAlertAfterTheHandshake: with TLS 1.3 the client has finished when the server asks in vain for a certificate.

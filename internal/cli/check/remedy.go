@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"errors"
 	"net/http"
 
@@ -42,8 +41,12 @@ func (a attempt) remedy(do string) string {
 func (a attempt) plainRemedy(do string) string {
 	switch a.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		if bytes.Contains(a.Header, []byte("Www-Authenticate: Basic")) {
+		switch scheme := a.WantedScheme(); scheme {
+		case "":
+		case "Basic":
 			return "the receiver asks for a user name and a password: give them with --authentication-file"
+		default:
+			return "the receiver asks for the authentication scheme " + scheme + ": give it with --authentication-file"
 		}
 		do += "; or name the file of the receiver's secret with --secret: hiregate signature explain says what differs"
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:

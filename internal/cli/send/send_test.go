@@ -115,7 +115,7 @@ func TestNoAnswerIsASentence(t *testing.T) {
 	for want, url := range map[string]string{
 		"nothing listens at " + closed + ": start the receiver":  "http://" + closed + "/acme",
 		"speaks plain HTTP: write http:// instead of https://":   strings.Replace(plain.URL, "http", "https", 1) + "/acme",
-		"check its certificate":                                  trusted.URL + "/acme",
+		"is of an authority that is not known here":              trusted.URL + "/acme",
 		"closed the connection before it answered":               silent.URL + "/acme",
 		"the host name of nowhere.invalid could not be resolved": "http://nowhere.invalid/acme",
 	} {
