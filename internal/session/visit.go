@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"path"
@@ -36,8 +37,13 @@ type Visit struct {
 	Till time.Time
 }
 
-// ErrNoVisit means that a person did not leave for the provider in this browser, took too long, or came back already.
-var ErrNoVisit = errors.New("nobody left for the provider with this state in this browser")
+// ErrNoVisit means that a person did not leave for the provider in this browser, took too long, or came back already. The
+// others are causes of it that are known.
+var (
+	ErrNoVisit  = errors.New("nobody left for the provider with this state in this browser")
+	ErrLate     = fmt.Errorf("%w: it took too long", ErrNoVisit)
+	ErrOtherKey = fmt.Errorf("%w: the cookie was sealed with another key", ErrNoVisit)
+)
 
 // Leave leads the browser to the provider, from where it comes back to go on to an address. mark is added to the state.
 func (s *Site) Leave(w http.ResponseWriter, r *http.Request, to, mark string) error {
@@ -96,22 +102,33 @@ func (s *Site) surplus(r *http.Request, bytes int) (names []string) {
 
 // Visit returns the visit of a browser with a state; nil: there is none.
 func (s *Site) Visit(r *http.Request, state string) *Visit {
+	v, _ := s.visit(r, state)
+	return v
+}
+
+func (s *Site) visit(r *http.Request, state string) (*Visit, error) {
 	v := new(Visit)
 	cookie, err := r.Cookie(s.visitCookie(state))
-	if err != nil || !s.Vault.OpenTicket(forVisits, s.Address, cookie.Value, v) || !s.Now().Before(v.Till) ||
-		subtle.ConstantTimeCompare([]byte(state), []byte(v.State)) == 0 {
-		return nil
+	switch {
+	case err != nil:
+		return nil, ErrNoVisit
+	case !s.Vault.OpenTicket(forVisits, s.Address, cookie.Value, v):
+		return nil, ErrOtherKey
+	case !s.Now().Before(v.Till):
+		return nil, ErrLate
+	case subtle.ConstantTimeCompare([]byte(state), []byte(v.State)) == 0:
+		return nil, ErrNoVisit
 	}
-	return v
+	return v, nil
 }
 
 // Return takes the browser back from the provider: it returns who signed in there, and where they wanted to go, also with an
 // error of the provider. Errors: ErrNoVisit.
 func (s *Site) Return(w http.ResponseWriter, r *http.Request) (them *oidcclient.Account, to string, err error) {
 	q := r.URL.Query()
-	v := s.Visit(r, q.Get("state"))
-	if v == nil {
-		return nil, "", ErrNoVisit
+	v, err := s.visit(r, q.Get("state"))
+	if err != nil {
+		return nil, "", err
 	}
 	s.SetCookie(w, s.visitCookie(v.State), "", 0)
 	if them, err = s.Provider.Redeem(r.Context(), q, s.Callback, v.Visit); err == nil {

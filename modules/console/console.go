@@ -343,7 +343,9 @@ var (
 	errChanged    = &failure{status: http.StatusPreconditionFailed, Text: "ChangedMeanwhile"}
 	errForeign    = &failure{status: http.StatusForbidden, Text: "Foreign"}
 	errStranger   = &failure{status: http.StatusForbidden, Text: "Stranger"}
-	errSignIn     = &failure{status: http.StatusBadRequest, Text: "SignInFailed"}
+	errNoVisit    = &failure{status: http.StatusBadRequest, Text: "SignInFailedNoCookie"}
+	errOtherKey   = &failure{status: http.StatusBadRequest, Text: "SignInFailedKey"}
+	errLate       = &failure{status: http.StatusBadRequest, Text: "SignInFailedLate"}
 	errDeclined   = &failure{status: http.StatusForbidden, Text: "SignInDeclined"}
 	errPortal     = &failure{status: http.StatusForbidden, Text: "PortalEnded"}
 	errUpstream   = &failure{status: http.StatusBadGateway, Text: "UpstreamFailed"}

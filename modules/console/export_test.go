@@ -27,7 +27,7 @@ func TestExportPage(t *testing.T) {
 	export := "/exports/acme/" + uuid(1)
 	for _, who := range []string{ops, viewer, operator} {
 		text := b.see(who, export, http.StatusOK)
-		for _, want := range []string{"Attempt 1: 500 <span lang=\"en\">Internal Server Error</span>", "the partner&#39;s fault", "/candidate", "object",
+		for _, want := range []string{"Attempt 1: 500 <span lang=\"en\">Internal Server Error</span>", "the client&#39;s fault", "/candidate", "object",
 			"/v1/tenants/acme/exports/" + uuid(1), "$HIREGATE_API_KEY"} {
 			require.Contains(t, text, want, who)
 		}
@@ -148,7 +148,7 @@ func TestFailuresOfTheLastDay(t *testing.T) {
 	b.post(ops, "/exports/acme/"+uuid(9)+"/erase", url.Values{"sure": {"yes"}}, http.StatusSeeOther)
 	text := b.see(ops, "/", http.StatusOK)
 	require.NotContains(t, text, "our fault, 500", "somebody ended it")
-	require.Contains(t, text, "the partner&#39;s fault, 500")
+	require.Contains(t, text, "the client&#39;s fault, 500")
 	const noon = `&amp;since=2026-11-20T12%3A00&amp;tenant=acme`
 	require.Contains(t, text, `class=partner_fault&amp;integration=hris&amp;outcome=failed`+noon+`">See the 7</a>`)
 	require.Contains(t, text, `outcome=expired`+noon+`">See it</a>`)

@@ -27,7 +27,7 @@ func TestFrame(t *testing.T) {
 	for path, want := range map[string]struct{ title, current, how string }{
 		"/tenants":                 {"Tenants", "/tenants", "page"},
 		"/tenants/acme":            {"acme", "/tenants", "true"},
-		"/tenants/acme/portal":     {"A link for the partner", "/tenants", "true"},
+		"/tenants/acme/portal":     {"A link for the client", "/tenants", "true"},
 		"/integrations":            {"Integrations", "/integrations", "page"},
 		"/exports?tenant=acme":     {"Exports", "/exports?tenant=acme", "page"},
 		"/candidates/acme/c-1":     {"Candidate", "/candidates?tenant=acme", "true"},

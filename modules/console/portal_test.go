@@ -137,7 +137,7 @@ func TestPortal(t *testing.T) {
 		require.Equal(t, want, b.send("", http.MethodPost, path, url.Values{"sure": {"yes"}}, visitor).Code, path)
 	}
 	audit := b.see(ops, "/audit", http.StatusOK)
-	require.Contains(t, audit, "made a link for the partner")
+	require.Contains(t, audit, "made a link for the client")
 	require.Regexp(t, `portal:[0-9a-f-]{36}</span></span></td><td[^>]+>redelivered`, audit)
 
 	// Those who are signed in stay what they are.

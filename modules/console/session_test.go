@@ -118,14 +118,25 @@ func TestWayToTheProvider(t *testing.T) {
 		require.Equal(t, kept, v.To)
 
 		callback := "/callback?code=c&state=" + url.QueryEscape(v.State)
-		require.Equal(t, http.StatusBadRequest, b.send("", http.MethodGet, callback, nil).Code, "another browser")
 		same := func(r *http.Request) { r.AddCookie(cookie) }
-		w = b.send("", http.MethodGet, "/callback?code=c&state=guessed", nil, same)
-		require.Equal(t, http.StatusBadRequest, w.Code)
+		foreign := func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookie.Name, Value: "sealed-by-another-key"}) }
+		for n, one := range []func(*http.Request){func(*http.Request) {}, foreign, same} {
+			w = b.send("", http.MethodGet, []string{callback, callback, "/callback?code=c&state=guessed"}[n], nil, one)
+			require.Equal(t, http.StatusBadRequest, w.Code)
+			require.Contains(t, w.Body.String(), []string{"it began in another browser", "the gateway’s key was changed",
+				"it began in another browser"}[n])
+		}
 		w = b.send("", http.MethodGet, callback, nil, same)
 		require.Equal(t, http.StatusBadGateway, w.Code, "the code can't be redeemed")
 		require.NotContains(t, w.Header().Values("Set-Cookie"), b.cookie+"=")
 	}
+	w := b.send("", http.MethodGet, "/sign-in", nil)
+	to, err := url.Parse(w.Header().Get("Location"))
+	require.NoError(t, err)
+	b.Clock.Advance(15 * time.Minute)
+	w = b.send("", http.MethodGet, "/callback?code=c&state="+url.QueryEscape(to.Query().Get("state")), nil,
+		func(r *http.Request) { r.AddCookie(w.Result().Cookies()[0]) })
+	require.Contains(t, w.Body.String(), "took longer than 15 minutes")
 }
 
 // At the gateway's own sign-in the console registers itself, once for all nodes, and leaves alone what people change.

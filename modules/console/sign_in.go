@@ -62,8 +62,14 @@ func (c *Console) callback(w http.ResponseWriter, r *http.Request) {
 	site := c.site()
 	them, to, err := site.Return(w, r)
 	switch declined := oidcclient.AnswerError(""); {
+	case errors.Is(err, session.ErrLate):
+		c.fail(w, r, nil, errLate)
+		return
+	case errors.Is(err, session.ErrOtherKey):
+		c.fail(w, r, nil, errOtherKey)
+		return
 	case errors.Is(err, session.ErrNoVisit):
-		c.fail(w, r, nil, errSignIn)
+		c.fail(w, r, nil, errNoVisit)
 		return
 	case errors.As(err, &declined) && declined == "access_denied":
 		c.fail(w, r, nil, errDeclined)

@@ -87,7 +87,7 @@ func TestChartInNumbers(t *testing.T) {
 	text := b.see(viewer, hris, http.StatusOK)
 	require.Contains(t, text, "In numbers")
 	require.Regexp(t, `data-label="Attempts">3</td><td[^>]+>2</td><td[^>]+>1</td>`, text)
-	require.Contains(t, text, `aria-label="Attempts of 7 days: 3. Received: 2; not received by the partner’s fault: 1;`)
+	require.Contains(t, text, `aria-label="Attempts of 7 days: 3. Received: 2; not received by the client’s fault: 1;`)
 	require.Contains(t, text, ">Attempts of 7 days</h2>")
 	day := b.see(viewer, hris+"?days=1", http.StatusOK)
 	require.Contains(t, day, ">Attempts of 24 hours</h2>")

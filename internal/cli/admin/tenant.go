@@ -212,7 +212,7 @@ func tenantPortal(a *Client) *cobra.Command {
 	var in api.PortalInput
 	cmd := tenants.verb(a, &cobra.Command{
 		Use:   "portal",
-		Short: "Makes a link with which a partner sees its exports in the console",
+		Short: "Makes a link with which a client sees its exports in the console",
 		Long: `Makes a link to the console that works for an hour. Whoever has it sees the exports and the
 integrations of the tenant and may redeliver its exports, without signing in.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, _ []string) error {
