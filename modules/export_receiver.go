@@ -71,6 +71,9 @@ func (h *ExportReceiver) TenantSegment() (int, bool) {
 	return *h.TenantFrom.Segment, true
 }
 
+// TenantParameter returns the name of the query parameter that holds the tenant; empty: a segment of the path does.
+func (h *ExportReceiver) TenantParameter() string { return h.TenantFrom.Query }
+
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
 func (h *ExportReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
 	return serve(h.receiver.Gateway, &h.receiver, w, r)

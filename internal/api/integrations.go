@@ -70,13 +70,28 @@ type DisableInput struct {
 	Reason string `json:"reason,omitzero" schema:"maxLength=200"`
 }
 
-// Transcript is the answer to a VERIFY event that was not 200.
+// Transcript is the answer to a VERIFY event.
 type Transcript struct {
-	SentAt     time.Time `json:"sentAt"`
-	DurationMs float64   `json:"durationMs"`
-	Status     int       `json:"status,omitzero"` // absent: no answer came
-	Answer     string    `json:"answer"`          // the head of the answer, at most 4 KiB
-	Error      string    `json:"error,omitempty"` // why no answer came
+	SentAt     time.Time     `json:"sentAt"`
+	DurationMs float64       `json:"durationMs"`
+	Status     int           `json:"status,omitzero"`   // absent: no answer came
+	Answer     string        `json:"answer"`            // the head of the answer, at most 4 KiB
+	Header     string        `json:"header,omitempty"`  // of the answer, a line each, without Set-Cookie
+	Address    string        `json:"address,omitempty"` // the IP address and port that it was sent to
+	Phases     AttemptPhases `json:"phases"`
+	Error      string        `json:"error,omitempty"`  // why no answer came
+	Reason     string        `json:"reason,omitempty"` // what is wrong, and what to do; absent: it was answered with 200
+	Why        *model.Reason `json:"why,omitempty"`    // the reason taken apart; absent: it has no code
+	// the line of the Caddyfile with which egress lets requests through to the address; absent: it does, or it is public
+	Allow string `json:"allow,omitempty"`
+	// what came back is left out, since the address is none of the public ones, and the caller sees one tenant
+	Withheld bool `json:"withheld,omitzero"`
+}
+
+// ReceiverTest is a VERIFY event to an integration that is not saved, and the answer to it.
+type ReceiverTest struct {
+	Verified bool `json:"verified"` // it was answered with exactly 200
+	Transcript
 }
 
 // Trial is a test export and the answer to it; or a VERIFY event that was not answered with 200, so that no export

@@ -11,7 +11,9 @@ type Tenant struct {
 	ID       string `json:"id" schema:"ref=ShortName"`
 	Name     string `json:"name"`     // for people
 	Declared bool   `json:"declared"` // in the Caddyfile: it is changed there
-	Secrets  int    `json:"secrets"`  // how many it has
+	// file and line of the Caddyfile where it stands; absent: it is not known, or the tenant is stored
+	Source  string `json:"source,omitempty"`
+	Secrets int    `json:"secrets"` // how many it has
 	// what becomes of exports that break the schema
 	Invalid string `json:"invalid" schema:"enum=refuse|quarantine"`
 	// what becomes of exports with listed deviations from the schema, and no other fault
@@ -20,11 +22,13 @@ type Tenant struct {
 	Zone       string      `json:"zone,omitempty"` // IANA name of the zone in which its days begin; absent: UTC
 	// for how many days its job applications are kept after they ended, unless their job says otherwise; absent: until
 	// they are deleted
-	KeepApplications int       `json:"keepApplications,omitzero" schema:"minimum=4"`
-	Integrations     []string  `json:"integrations" schema:"items.ref=ShortName"`
-	Version          int64     `json:"version,omitzero" schema:"minimum=1"`
-	CreatedAt        time.Time `json:"createdAt,omitzero"`
-	UpdatedAt        time.Time `json:"updatedAt,omitzero"`
+	KeepApplications int `json:"keepApplications,omitzero" schema:"minimum=4"`
+	// where its exports come in, as its service has to know it; absent: the gateway's sites do not tell
+	InboundURL   string    `json:"inboundUrl,omitempty"`
+	Integrations []string  `json:"integrations" schema:"items.ref=ShortName"`
+	Version      int64     `json:"version,omitzero" schema:"minimum=1"`
+	CreatedAt    time.Time `json:"createdAt,omitzero"`
+	UpdatedAt    time.Time `json:"updatedAt,omitzero"`
 }
 
 // What becomes of exports that break the schema.
@@ -48,6 +52,17 @@ type TenantInput struct {
 	// the tenant was removed before and gets back what is kept of it; without it, a new tenant whose name something is
 	// kept under is refused (409)
 	Restore bool `json:"restore,omitzero"`
+}
+
+// TenantSecretInput gives a tenant another inbound secret.
+type TenantSecretInput struct {
+	Secret string `json:"secret,omitzero"` // that the service has; empty or left out: one is made
+}
+
+// TenantSecret is an inbound secret that a tenant was given.
+type TenantSecret struct {
+	Number int    `json:"number" schema:"minimum=1"` // among the secrets of the tenant, in their order
+	Secret string `json:"secret,omitempty"`          // only where it was made here: keep it, since nothing shows it again
 }
 
 // TenantRemoval answers the removal of a tenant.
@@ -95,6 +110,16 @@ type Remark struct {
 	Last  time.Time `json:"last"`
 	// where in the body of the last one it was (RFC 6901); absent: nowhere
 	Pointer string `json:"pointer,omitzero"`
+}
+
+// SampleExport is an invented export that was sent to the address at which a tenant's exports come in, and the answer.
+type SampleExport struct {
+	UUID       string  `json:"uuid" schema:"pattern=^test-"`
+	Accepted   bool    `json:"accepted"` // it was answered with 2xx, and is an export like any other
+	DurationMs float64 `json:"durationMs"`
+	Status     int     `json:"status,omitzero"`  // absent: no answer came
+	Answer     string  `json:"answer,omitempty"` // the head of an answer that is not 2xx
+	Error      string  `json:"error,omitempty"`  // why no answer came
 }
 
 // PortalInput asks for a link to a tenant's portal.

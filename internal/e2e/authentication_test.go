@@ -171,7 +171,7 @@ func TestReceiversThatWantCredentials(t *testing.T) {
 
 	s.awaitOutcomes(s.accepted(minimal("c-1")), map[string]string{"header": "delivered", "bearer": "delivered", "oauth": "delivered",
 		"basic": "delivered", "tls": "delivered", "wrong": "held", "denied": "held"})
-	require.Contains(t, s.cli("integration", "show", "acme/wrong"), "it does not accept the signature or the credentials")
+	require.Contains(t, s.cli("integration", "show", "acme/wrong"), "it asks for the authentication scheme Basic")
 	require.Contains(t, s.cli("integration", "show", "acme/denied"), "check client_id and client_secret")
 	g.set(func() {
 		require.Len(t, g.tokens, 2)

@@ -67,6 +67,9 @@ var (
 	localNAT64 = netip.MustParsePrefix("64:ff9b:1::/48") // RFC 8215
 )
 
+// Public reports whether an address is one of the internet, whatever a policy opens.
+func Public(ip netip.Addr) bool { return ssrf.New().SafeAddr(ip.WithZone("")) == nil }
+
 // classOf names what kind of address a refused one is. What ssrf refuses and has no name here is reserved.
 func classOf(ip netip.Addr) string {
 	switch {

@@ -27,6 +27,9 @@ type Gateway struct {
 	Vault *vault.Vault
 	// PortalLink makes the address at which the console lets a partner look. Nil: there is no console.
 	PortalLink func(Portal) (string, error)
+	// InboundURL returns the address at which the exports of a tenant come in; empty: the sites do not tell. Nil: nobody
+	// looked for it.
+	InboundURL func(tenant string) string
 	// Exiting reports whether the process is about to end. Nil: it is not.
 	Exiting func() bool
 }

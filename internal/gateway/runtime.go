@@ -62,6 +62,7 @@ type Runtime struct {
 	Settings Settings
 	InForce  config.InForce
 	Rates    Rates
+	Tests    Tests
 	Outage   Outage
 	Bodies   *inbox.RecentBodies
 	// Unverified bounds what the bodies of requests take before it is known who sent them.

@@ -31,7 +31,8 @@ func (Secret) MarshalText() ([]byte, error) { return []byte(Hidden), nil }
 
 // Tenant is one customer: the identifier in the webhook's URL and all that follows from it.
 type Tenant struct {
-	Row          Row // of a stored tenant; version 0: it is declared in the configuration
+	Row          Row    // of a stored tenant; version 0: it is declared in the configuration
+	Source       string // file and line of the declaration; empty: it is not known, or the tenant is stored
 	Name         string
 	Title        string   // for people
 	Secrets      []Secret // active inbound signing secrets; two during a rotation

@@ -144,6 +144,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 		return err
 	}
 	a.gateway = gateway.Gateway{Config: c, Validator: validator, Now: time.Now, Vault: v, Exiting: caddy.Exiting}
+	a.gateway.InboundURL = a.findInbound()
 	return a.take()
 }
 

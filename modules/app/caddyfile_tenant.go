@@ -2,6 +2,8 @@ package app
 
 import (
 	"errors"
+	"fmt"
+	"path/filepath"
 
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/model"
@@ -17,6 +19,7 @@ func (p *parser) tenant() (err error) {
 			return p.Errf("tenant %s is there twice: give each a name of its own", t.Name)
 		}
 	}
+	t.Source = fmt.Sprintf("%s:%d", filepath.Base(p.File()), p.Line())
 	head := *p.Dispenser
 	if err := p.block(func() error { return p.tenantLine(&t) }, "secret", "notify", "integration"); err != nil {
 		return err

@@ -67,6 +67,8 @@ type Tenant struct {
 	Integrations []Integration `json:"integrations,omitempty"`
 	// ApplyUpstream is the Apply API of a service that the tenant's applications are relayed to. Default: they are taken here.
 	ApplyUpstream *ApplyUpstream `json:"apply_upstream,omitempty"`
+	// Source is the file and the line of the Caddyfile where the tenant stands. Default: it is not known.
+	Source string `json:"source,omitempty"`
 }
 
 // Rate is a limit of what comes from a tenant, or goes to an integration.
@@ -308,7 +310,8 @@ func (t Tenant) build(resolve resolve, dev bool, c *config.Config) (*model.Tenan
 		}
 	}
 	tenant := &model.Tenant{Name: t.Name, Quarantine: quarantine, Deviations: deviations, Rate: t.Rate.limit(),
-		OpenApplications: t.OpenApplications, KeepApplications: c.RetentionApplications, Zone: t.Zone}
+		OpenApplications: t.OpenApplications, KeepApplications: c.RetentionApplications, Zone: t.Zone,
+		Source: t.Source}
 	if t.RetentionApplications != "" {
 		if tenant.KeepApplications, err = retention.ParseApplications(t.RetentionApplications); err != nil {
 			return nil, err

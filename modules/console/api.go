@@ -110,6 +110,9 @@ func (v *visitor) ask(method, target string, body []byte) (*answer, error) {
 		if v.version != "" && (method == http.MethodPut || method == http.MethodDelete) {
 			r.Header.Set("If-Match", v.version)
 		}
+		if v.fresh && method == http.MethodPut {
+			r.Header.Set("If-None-Match", "*")
+		}
 		a := &answer{header: http.Header{}}
 		v.console.API.ServeHTTP(a, r)
 		running := a.status == http.StatusConflict && a.header.Get("Retry-After") != "" && once != ""

@@ -2,7 +2,9 @@ package console
 
 import (
 	"html/template"
+	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
@@ -57,6 +59,11 @@ func (p view) Timeline(a api.Attempt) (*timeline, error) {
 	return &timeline{Plot: chart.Phases(parts, p.Ms(a.DurationMs), label), Parts: parts}, err
 }
 
+// PhaseParts returns the phases of a VERIFY event; none: nothing came back.
+func (view) PhaseParts(t *api.ReceiverTest) []chart.Phase {
+	return phasesOf(api.Attempt{DurationMs: t.DurationMs, Phases: t.Phases})
+}
+
 // Took returns a length of time as people read it.
 func (p view) Took(d time.Duration) string { return p.Ms(float64(d) / float64(time.Millisecond)) }
 
@@ -84,4 +91,52 @@ func (view) Attempts(d api.DeliveryDetail) attempts {
 		return attempts{d.History[:n-late], d.History[n-late:]}
 	}
 	return attempts{Late: d.History}
+}
+
+// attempted is an attempt on the page of its export.
+type attempted struct {
+	api.Attempt
+	ForClient template.URL // the text that the client can be told; empty: it was received
+}
+
+// Attempted returns the template data of an attempt at a delivery.
+func (p view) Attempted(e *exportPage, d api.DeliveryDetail, a api.Attempt) attempted {
+	shown := attempted{Attempt: a}
+	if a.Class != model.ClassDelivered {
+		shown.ForClient = p.ExportPath(e.Tenant, e.ID, "attempts", d.Integration, strconv.Itoa(d.Round), strconv.Itoa(a.Number)+".txt")
+	}
+	return shown
+}
+
+// showForClient answers the text that a client can be told about an attempt. With the text of the answer, it is for those
+// who may read bodies.
+func showForClient(v *visitor) error {
+	uuid, err := v.uuid()
+	if err != nil {
+		return err
+	}
+	answer := v.URL.Query().Get("answer") == "yes"
+	if answer && v.duties&reads == 0 {
+		return errNotAllowed
+	}
+	var e export
+	if err := v.get(exportAt(v.PathValue("tenant"), uuid), nil, &e); err != nil {
+		return err
+	}
+	for n := range e.Deliveries {
+		d := &e.Deliveries[n]
+		for m := range d.History {
+			if d.Integration == v.PathValue("integration") && strconv.Itoa(d.Round) == v.PathValue("round") &&
+				strconv.Itoa(d.History[m].Number)+".txt" == v.PathValue("number") {
+				h := v.w.Header()
+				h.Set("Content-Type", "text/plain; charset=utf-8")
+				h.Set("Cache-Control", "no-store")
+				h.Set("Content-Security-Policy", policy)
+				h.Set("X-Content-Type-Options", "nosniff")
+				_, err := io.WriteString(v.w, e.ForClient(d, &d.History[m], answer))
+				return err
+			}
+		}
+	}
+	return errNotFound
 }

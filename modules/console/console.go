@@ -94,12 +94,22 @@ var routes = []route{
 	{"POST /find", 0, find},
 	{"GET /exports", 0, listExports},
 	{"GET /exports/{tenant}/{uuid}", 0, showExport},
+	{"GET /exports/{tenant}/{uuid}/attempts/{integration}/{round}/{number}", 0, showForClient},
 	{"POST /exports/{tenant}/{uuid}/body", reads, showBody},
 	{"POST /exports/{tenant}/{uuid}/redeliver", redelivers, actOnExport("redeliver")},
 	{"POST /exports/{tenant}/{uuid}/release", operates, actOnExport("release")},
 	{"POST /exports/{tenant}/{uuid}/erase", operates, actOnExport("erase")},
 	{"GET /integrations", 0, listIntegrations},
 	{"GET /tenants", oversees, listTenants},
+	{"GET /connect", administers, newClient},
+	{"POST /connect", administers, addTenant},
+	{"GET /connect/{tenant}", administers, resumeConnect},
+	{"GET /connect/{tenant}/1", administers, connectInbound},
+	{"GET /connect/{tenant}/2", administers, connectReceiver},
+	{"POST /connect/{tenant}/2", administers, addIntegration},
+	{"POST /connect/{tenant}/earlier", administers, deliverEarlier},
+	{"GET /connect/{tenant}/3", administers, connectSample},
+	{"POST /connect/{tenant}/3", administers, sendSample},
 	{"GET /tenants/{tenant}", 0, showTenant},
 	{"GET /tenants/{tenant}/portal", operates, showPortal},
 	{"POST /tenants/{tenant}/portal", operates, openPortal},
@@ -114,6 +124,9 @@ var routes = []route{
 	{"POST /tenants/{tenant}/integrations/{name}/retry", operates, actOnIntegration("retry")},
 	{"POST /tenants/{tenant}/integrations/{name}/test", administers, testIntegration},
 	{"POST /tenants/{tenant}/zone", administers, saveZone},
+	{"POST /tenants/{tenant}/secrets", administers, addSecret},
+	{"POST /tenants/{tenant}/secrets/{number}/end", administers, endSecret},
+	{"POST /tenants/{tenant}/keys/{id}/revoke", administers, revokeKey},
 	{"POST /tenants/{tenant}/subscriptions", administers, addSubscription},
 	{"POST /tenants/{tenant}/subscriptions/{name}/{action}", administers, actOnSubscription},
 	{"GET /redeliveries", oversees, listRedeliveries},
@@ -205,7 +218,7 @@ const (
 )
 
 // credentialsForms are the patterns of the routes that take credentials.
-var credentialsForms = []string{"POST /tenants/{tenant}/new-integration",
+var credentialsForms = []string{"POST /tenants/{tenant}/new-integration", "POST /connect/{tenant}/2",
 	"POST /tenants/{tenant}/integrations/{name}/edit"}
 
 // mostOf bounds the body of a request. One of more than maxForm is read by routes alone that take it, from those who may
@@ -237,6 +250,7 @@ type visitor struct {
 	subject string
 	user    string // their id at our own sign-in; empty: they signed in elsewhere
 	texts   *texts
+	fresh   bool   // what is put must not be there yet
 	version string // that the form shows of what it changes; empty: any
 	etag    string // of the last answer of the management API; empty: it had none
 }

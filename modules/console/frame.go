@@ -169,7 +169,7 @@ var sections = []struct {
 		{"Jobs", "job", "/jobs", true, []string{"jobs", "job", "steps"}, recruiting},
 	}},
 	{"Gateway", []section{
-		{"Tenants", "house", "/tenants", false, []string{"tenants", "tenant", "portal"},
+		{"Tenants", "house", "/tenants", false, []string{"tenants", "tenant", "portal", "connect"},
 			func(p view) bool { return p.May.Oversee }},
 		{"People", "key", "/people", false, []string{"people", "person"}, administering},
 		{"Clients", "apps", "/applications", false, []string{"clients", "client"}, administering},

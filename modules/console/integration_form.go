@@ -2,6 +2,7 @@ package console
 
 import (
 	"crypto/rand"
+	"html/template"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -69,7 +70,31 @@ type integrationFormPage struct {
 	Rotating bool                   // the former secret signs as well
 	Set      *api.AuthenticationSet // its credentials; nil: it has none
 	Modes    []model.DocumentMode
-	Wrong    *failure // why nothing was saved; nil: nothing was refused
+	Wrong    *failure          // why nothing was saved; nil: nothing was refused
+	Test     *api.ReceiverTest // of what the form has; nil: it was not tested
+	Setup    *setup            // the client is being connected; nil: it is not
+}
+
+// Answer returns what came back to the last VERIFY, of a test or of what was to be saved; nil: none was sent.
+func (p *integrationFormPage) Answer() *api.ReceiverTest {
+	if p.Test == nil && p.Wrong != nil && p.Wrong.Transcript != nil {
+		return &api.ReceiverTest{Transcript: *p.Wrong.Transcript}
+	}
+	return p.Test
+}
+
+// Passed reports whether the receiver answered as it must.
+func (p *integrationFormPage) Passed() bool { return p.Test != nil && p.Test.Verified }
+
+// FormAction returns where the form leads to.
+func (p view) FormAction(d *integrationFormPage) template.URL {
+	switch {
+	case d.Setup != nil:
+		return p.Path("connect", d.Tenant, "2")
+	case d.Name != "":
+		return p.Path("tenants", d.Tenant, "integrations", d.Name, "edit")
+	}
+	return p.Path("tenants", d.Tenant, "new-integration")
 }
 
 // Value returns what a field of the form holds.
@@ -88,6 +113,12 @@ func newSecret() string { return rand.Text() + rand.Text() }
 // integrationForm shows the form for an integration of the tenant that the path names.
 func (v *visitor) integrationForm(status int, shown integrationFormPage) error {
 	shown.Tenant, shown.Modes = v.PathValue("tenant"), model.DocumentModes
+	if v.connecting() {
+		var err error
+		if shown.Setup, err = v.setupOf(shown.Tenant, 2); err != nil {
+			return err
+		}
+	}
 	title := "NewIntegration"
 	if shown.Name != "" {
 		title = "EditIntegration"
@@ -95,18 +126,38 @@ func (v *visitor) integrationForm(status int, shown integrationFormPage) error {
 	return v.page(status, "integration-form", title, &shown)
 }
 
+// testing has VERIFY sent to what a form describes, if its button says so. The *failure says why it was not.
+func (v *visitor) testing(form api.IntegrationInput, refused *failure,
+) (tested bool, test *api.ReceiverTest, wrong *failure, err error) {
+	if v.PostForm.Get("do") != "test" || refused != nil {
+		return false, nil, refused, nil
+	}
+	v.PostForm.Del("once") // the form is sent once more to save what it has
+	wrong, err = refusal(v.post(at("tenants", v.PathValue("tenant"), "receiver-tests"), form, &test))
+	return true, test, wrong, err
+}
+
 // addIntegration has an integration verified, and kept once it answers.
 func addIntegration(v *visitor) error {
 	tenant := v.PathValue("tenant")
 	form, refused := integrationFormOf(v.PostForm)
-	if refused == nil {
-		var err error
+	tested, test, refused, err := v.testing(form, refused)
+	switch {
+	case err != nil:
+		return err
+	case test != nil:
+		return v.integrationForm(http.StatusOK, integrationFormPage{Values: v.PostForm, Test: test})
+	}
+	if refused == nil && !tested {
 		if refused, err = refusal(v.post(at("tenants", tenant, "integrations"), form, nil)); err != nil {
 			return err
 		}
 	}
 	if refused != nil {
 		return v.integrationForm(refused.status, integrationFormPage{Values: v.PostForm, Wrong: refused})
+	}
+	if v.connecting() {
+		return v.redirect(pathOf("connect", tenant, "2") + "?done=verified")
 	}
 	return v.redirect(pathOf("tenants", tenant, "integrations", form.Name) + "?done=verified")
 }
@@ -154,9 +205,18 @@ func saveIntegration(v *visitor) error {
 	tenant, name := v.PathValue("tenant"), v.PathValue("name")
 	path := at("tenants", tenant, "integrations", name)
 	form, refused := integrationFormOf(v.PostForm)
+	form.Name = name // of which the test takes what the form leaves out
+	tested, test, refused, err := v.testing(form, refused)
+	switch {
+	case err != nil:
+		return err
+	case test != nil:
+		return v.changeIntegration(http.StatusOK, func(_ *api.Integration, shown *integrationFormPage) {
+			shown.Version, shown.Values, shown.Test = v.version, v.PostForm, test
+		})
+	}
 	form.Name = ""
-	if refused == nil {
-		var err error
+	if refused == nil && !tested {
 		if refused, err = refusal(v.call(http.MethodPut, path, nil, form, nil)); err != nil {
 			return err
 		}

@@ -30,12 +30,16 @@ func value(t *testing.T, page, name string) string {
 	return html.UnescapeString(found[1])
 }
 
+// admin is somebody who may do everything, at the management API.
+func (b *fixture) admin() *visitor {
+	return &visitor{Request: httptest.NewRequestWithContext(b.t.Context(), http.MethodPost, "https://gate.example/", nil),
+		console: b.Console, person: model.Person{ID: "console:1", Role: model.Admin}}
+}
+
 // initech makes a tenant that is stored, whose integrations can be changed.
 func (b *fixture) initech() {
 	b.t.Helper()
-	admin := &visitor{Request: httptest.NewRequestWithContext(b.t.Context(), http.MethodPost, "https://gate.example/", nil),
-		console: b.Console, person: model.Person{ID: "console:1", Role: model.Admin}}
-	require.NoError(b.t, admin.call(http.MethodPut, "/v1/tenants/initech", nil, map[string]any{"name": "Initech"}, nil))
+	require.NoError(b.t, b.admin().call(http.MethodPut, "/v1/tenants/initech", nil, map[string]any{"name": "Initech"}, nil))
 }
 
 // An integration is kept once its receiver answers VERIFY; otherwise the form says what it answered. Afterwards it is

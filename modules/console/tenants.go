@@ -3,7 +3,9 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hiregate/hiregate/internal/api"
 )
@@ -20,19 +22,32 @@ func listTenants(v *visitor) (err error) {
 	return v.page(http.StatusOK, "tenants", "Tenants", &shown)
 }
 
+// tenantPage is the template data of a tenant.
+type tenantPage struct {
+	Tenant       api.Tenant
+	Version      string
+	Integrations []api.IntegrationHealth
+	Signatures   *api.Signatures // nil: the visitor came by a link
+	Requests     api.ReceivedCounts
+	// of systems of the service's own; nil: the visitor does not administer them
+	Subscriptions []api.EventSubscription
+	Keys          []api.APIKey // that open it alone and are valid; nil as before
+	People        []Grant      // who has a role there, as the Caddyfile says; nil as before
+	Secret        string       // that was just made; empty: none was
+	Wrong         *failure     // why no secret was added
+}
+
+// Editable reports whether the visitor may change the tenant itself.
+func (p view) Editable(t *tenantPage) bool { return p.May.Administer && !t.Tenant.Declared }
+
 // showTenant shows a tenant and how its integrations do.
-func showTenant(v *visitor) error {
-	var shown struct {
-		Tenant       api.Tenant
-		Integrations []api.IntegrationHealth
-		Signatures   *api.Signatures // nil: the visitor came by a link
-		Requests     api.ReceivedCounts
-		// of systems of the service's own; nil: the visitor does not administer them
-		Subscriptions []api.EventSubscription
-	}
+func showTenant(v *visitor) error { return v.tenantPage(http.StatusOK, tenantPage{}) }
+
+func (v *visitor) tenantPage(status int, shown tenantPage) error {
 	if err := v.get(at("tenants", v.PathValue("tenant")), nil, &shown.Tenant); err != nil {
 		return err
 	}
+	shown.Version = v.etag
 	for _, name := range shown.Tenant.Integrations {
 		var h api.IntegrationHealth
 		if err := v.get(at("tenants", shown.Tenant.ID, "integrations", name, "health"), nil, &h); err != nil {
@@ -53,8 +68,59 @@ func showTenant(v *visitor) error {
 		if shown.Subscriptions, err = v.subscriptionsOf(shown.Tenant.ID); err != nil {
 			return err
 		}
+		var keys api.List[api.APIKey]
+		if err := v.get("/v1/api-keys", url.Values{"tenant": {shown.Tenant.ID}, "limit": {mostOfEach}}, &keys); err != nil {
+			return err
+		}
+		shown.Keys = slices.DeleteFunc(keys.Items, func(k api.APIKey) bool { return !k.RevokedAt.IsZero() })
+		for _, g := range v.console.Grants {
+			if g.Tenant == shown.Tenant.ID || g.Tenant == "" && v.person.Tenant == "" {
+				shown.People = append(shown.People, g)
+			}
+		}
 	}
-	return v.page(http.StatusOK, "tenant", "Tenant", &shown)
+	return v.page(status, "tenant", "Tenant", &shown)
+}
+
+// addSecret gives the tenant another inbound secret, and shows one that was made, once.
+func addSecret(v *visitor) error {
+	var made api.TenantSecret
+	in := api.TenantSecretInput{Secret: strings.TrimSpace(v.PostForm.Get("secret"))}
+	wrong, err := refusal(v.post(at("tenants", v.PathValue("tenant"), "secrets"), in, &made))
+	switch {
+	case err != nil:
+		return err
+	case wrong != nil:
+		return v.tenantPage(wrong.status, tenantPage{Wrong: wrong})
+	case made.Secret == "":
+		return v.toTenant("secret-added")
+	}
+	return v.tenantPage(http.StatusOK, tenantPage{Secret: made.Secret})
+}
+
+// endSecret ends an inbound secret, once the service signs with another one.
+func endSecret(v *visitor) error {
+	path := at("tenants", v.PathValue("tenant"), "secrets", v.PathValue("number"))
+	if err := v.call(http.MethodDelete, path, nil, nil, nil); err != nil {
+		return err
+	}
+	return v.toTenant("secret-ended")
+}
+
+// revokeKey revokes an API key that opens the tenant alone.
+func revokeKey(v *visitor) error {
+	var key api.APIKey
+	path := at("api-keys", v.PathValue("id"))
+	switch err := v.get(path, nil, &key); {
+	case err != nil:
+		return err
+	case key.Tenant != v.PathValue("tenant"):
+		return errNotFound
+	}
+	if err := v.call(http.MethodDelete, path, nil, nil, nil); err != nil {
+		return err
+	}
+	return v.toTenant("key-revoked")
 }
 
 // integrationsOf is a tenant with all of its integrations.

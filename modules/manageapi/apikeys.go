@@ -1,6 +1,7 @@
 package manageapi
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 
@@ -21,8 +22,13 @@ func apiKeyOf(k *model.APIKey) api.APIKey {
 // apiKeys serves the API keys that the caller sees. A revoked key stays in the list, so that it is known whose it was.
 var apiKeys = rest.Resource[*model.APIKey]{
 	Path: "/v1/api-keys", ID: "id", Kind: "api-key", Reader: model.Admin, Writer: model.Admin,
+	Filters: []string{"tenant"},
 	List: func(r *rest.Request) ([]*model.APIKey, string, error) {
-		return r.DB.ListAPIKeys(r.Context(), r.Caller.Tenant, r.Page.Rows())
+		of := r.Query.Get("tenant")
+		if of != "" && !r.Caller.Sees(of) {
+			return nil, "", rest.NoTenant(of)
+		}
+		return r.DB.ListAPIKeys(r.Context(), cmp.Or(of, r.Caller.Tenant), r.Page.Rows())
 	},
 	Find: findAPIKey, View: rest.ViewAs(apiKeyOf), Add: addAPIKey,
 	Repeat: func(_ *rest.Request, location string) (any, error) {

@@ -192,6 +192,7 @@ func TestActionsOfTheAudit(t *testing.T) {
 		"PATCH /v1/tenants/{tenant}/job-applications/{id}":            true,
 		"POST /v1/tenants/{tenant}/job-applications/{id}/documents":   true,
 		"POST /v1/tenants/{tenant}/integrations/{name}/test":          true,
+		"POST /v1/tenants/{tenant}/receiver-tests":                    true,
 		"POST /v1/tenants/{tenant}/job-applications/{id}/transitions": true,
 		"POST /v1/tenants/{tenant}/jobs/{id}/questions/check":         true,
 	}, free)

@@ -57,8 +57,7 @@ func attemptOf(a model.Attempt, of answers) api.Attempt {
 		Number: a.Number, StartedAt: a.StartedAt, DurationMs: milliseconds(a.Duration), Status: a.Status,
 		Error: a.Error, Why: model.ParseReason(a.Error), Answer: of.text(a.Answer, maxAnswer),
 		Header: of.text(a.Header, maxAnswer), Address: a.Address, Manual: a.Manual,
-		Phases: api.AttemptPhases{DNS: milliseconds(a.Phases.DNS), Connect: milliseconds(a.Phases.Connect),
-			TLS: milliseconds(a.Phases.TLS), FirstByte: milliseconds(a.Phases.FirstByte)},
+		Phases: phasesOf(a.Phases),
 	}
 	switch {
 	case a.Status == 0:
@@ -68,6 +67,11 @@ func attemptOf(a model.Attempt, of answers) api.Attempt {
 		shown.Class = model.FaultOf(a.Status)
 	}
 	return shown
+}
+
+func phasesOf(p model.Phases) api.AttemptPhases {
+	return api.AttemptPhases{DNS: milliseconds(p.DNS), Connect: milliseconds(p.Connect), TLS: milliseconds(p.TLS),
+		FirstByte: milliseconds(p.FirstByte)}
 }
 
 // waitingOf is deliveryOf for one of all deliveries of an export, which are ordered by round. It says what a delivery

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -222,26 +221,16 @@ func describedAuthentication(before *model.Integration, address string, in *mode
 // verifyNow sends a VERIFY event (contract, "States and transitions"): an integration that does not answer it with
 // exactly 200 is not saved.
 func verifyNow(r *rest.Request, i *model.Integration) (*store.IntegrationStatus, error) {
-	c := r.Gateway.Config
-	client := c.ClientOnce(i)
-	defer client.CloseIdleConnections()
-	answer, reason, err := c.Names.Verify(r.Context(), client, i)
+	answer, reason, err := askReceiver(r, i)
 	if err != nil {
-		return nil, problem.New(http.StatusServiceUnavailable,
-			"the verification was interrupted: send the request again").RetryAfter(time.Second)
+		return nil, err
 	}
 	metrics.Verification(i.Tenant, i.Name, reason == "")
 	if reason == "" {
 		return &store.IntegrationStatus{State: model.Configured, Attempts: 1, UpdatedAt: r.Gateway.Now()}, nil
 	}
-	t := api.Transcript{
-		SentAt: answer.Started.UTC(), DurationMs: float64(answer.Duration.Microseconds()) / 1000, Status: answer.Status,
-		Answer: textUpTo(answer.Head, shortAnswer),
-	}
-	if answer.Status == 0 {
-		t.Error = reason
-	}
-	p := problem.New(http.StatusUnprocessableEntity, "nothing was saved: "+reason)
+	t := transcriptOf(r, answer, reason)
+	p := problem.New(http.StatusUnprocessableEntity, "nothing was saved: "+t.Reason)
 	p.Transcript = t
 	return nil, p
 }

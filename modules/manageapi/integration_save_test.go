@@ -451,7 +451,7 @@ func TestClientCertificateEnds(t *testing.T) {
 		return `{"url":"` + server.URL + `/x","secret":"s-and-sixteen-bytes","authentication":` + a + `}`
 	}
 	require.Contains(t, b.must(http.StatusUnprocessableEntity, http.MethodPut, integrations+"/hris", in("{}")).body,
-		"the TLS handshake")
+		"is of an authority that is not known here")
 	shown := b.must(http.StatusCreated, http.MethodPut, integrations+"/hris", in(string(credentials.Format()))).body
 	require.Contains(t, shown, `"certificateEndsAt":"`+leaf.NotAfter.UTC().Format(time.RFC3339)+`"`)
 	require.NotContains(t, shown, "PRIVATE")

@@ -13,7 +13,8 @@ import (
 var things = map[string]string{
 	"api-keys": "API key", "api-users": "API user", "oauth-clients": "OAuth client", "former-secrets": "former secret",
 	"users": "user", "totp": "second factor", "upstream-accounts": "upstream account", "sessions": "session", "sign-ins": "sign-in",
-	"tenants": "tenant", "portal": "portal link", "integrations": "integration",
+	"tenants": "tenant", "portal": "portal link", "sample": "sample export", "secrets": "inbound secret",
+	"receiver-tests": "receiver", "integrations": "integration",
 	"candidates": "candidate", "compliance-report": "compliance report",
 	"jobs": "job", "questions": "question", "check": "answers", "steps": "step", "helper": "workflow helper",
 	"job-applications": "job application", "documents": "document", "content": "document content",
@@ -28,7 +29,7 @@ var things = map[string]string{
 var verbs = map[string]string{
 	http.MethodGet: "read", http.MethodPost: "created", http.MethodPut: "changed", http.MethodDelete: "removed",
 	http.MethodPatch: "changed in part", "import": "begun",
-	"disable": "disabled", "enable": "enabled", "test": "tested", "retry": "retried", "reset": "reset", "totp": "required",
+	"sample": "sent", "receiver-tests": "tested", "disable": "disabled", "enable": "enabled", "test": "tested", "retry": "retried", "reset": "reset", "totp": "required",
 	"check": "checked", "transitions": "moved", "body": "read", "answers": "read", "release": "released",
 	"dump": "dumped", "erase": "erased", "erasures": "erased", "pause": "paused", "resume": "resumed",
 	"cancel": "cancelled", "end": "ended", "reopen": "reopened", "choose": "chose", "resolve": "resolved",

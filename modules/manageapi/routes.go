@@ -62,6 +62,15 @@ func actions() []rest.Route {
 			Status: accepted, Serve: enable, Bodiless: true},
 		{Method: post, Path: anIntegration + "/test", Role: model.Admin, Status: ok, Serve: tryIntegration,
 			Bodiless: true},
+		{Method: post, Path: inTenant + "/receiver-tests", Role: model.Admin, Status: ok, Serve: testReceiver},
+		{Method: post, Path: inTenant + "/secrets", Role: model.Admin, Action: "add", Status: created, Serve: addTenantSecret,
+			Repeat: func(_ *rest.Request, location string) (any, error) {
+				return nil, rest.ShownOnce("secret", "end it, "+location+", and add another with a new Idempotency-Key")
+			}},
+		{Method: del, Path: inTenant + "/secrets/{number}", Role: model.Admin, Action: "remove", Status: nothing,
+			Serve: deleteTenantSecret},
+		{Method: post, Path: inTenant + "/sample", Role: model.Admin, Action: model.ActionExport, Status: ok,
+			Serve: sendSample, Bodiless: true},
 		{Method: get, Path: anIntegration + "/retry", Role: model.Viewer, Status: ok, Serve: showRetry},
 		{Method: post, Path: anIntegration + "/retry", Role: model.Operator, Action: "retry", Status: accepted,
 			Serve: retry, Repeat: retriedBefore, Bodiless: true},

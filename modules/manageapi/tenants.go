@@ -14,9 +14,23 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-func tenantOf(t *model.Tenant) api.Tenant {
+// addressed is a tenant with the address at which its exports come in; empty: that is not known.
+type addressed struct {
+	*model.Tenant
+	inbound string
+}
+
+func addressOf(r *rest.Request, t *model.Tenant) addressed {
+	shown := addressed{Tenant: withRetention(r, t)}
+	if r.Gateway.InboundURL != nil {
+		shown.inbound = r.Gateway.InboundURL(t.Name)
+	}
+	return shown
+}
+
+func tenantOf(t addressed) api.Tenant {
 	shown := api.Tenant{
-		ID: t.Name, Name: t.Title, Declared: t.Row.Version == 0, Secrets: len(t.Secrets), Invalid: api.RefuseInvalid,
+		InboundURL: t.inbound, Source: t.Source, ID: t.Name, Name: t.Title, Declared: t.Row.Version == 0, Secrets: len(t.Secrets), Invalid: api.RefuseInvalid,
 		Deviations: t.Deviations.Word(), Zone: t.Zone, KeepApplications: int(t.KeepApplications / (24 * time.Hour)),
 		Version: t.Row.Version, CreatedAt: t.Row.CreatedAt, UpdatedAt: t.Row.UpdatedAt,
 	}
@@ -43,25 +57,24 @@ func visibleTenants(r *rest.Request) []*model.Tenant {
 }
 
 // tenants serves the tenants of the Caddyfile and of the database.
-var tenants = rest.Resource[*model.Tenant]{
+var tenants = rest.Resource[addressed]{
 	Path: "/v1/tenants", ID: "tenant", Kind: "tenant", Scope: rest.Removed, Reader: model.Viewer, Writer: model.Admin,
-	List: func(r *rest.Request) ([]*model.Tenant, string, error) {
+	List: func(r *rest.Request) (all []addressed, next string, err error) {
 		rows, next := rest.PageOf(r.Page, visibleTenants(r), func(t *model.Tenant) string { return t.Name })
-		for n, t := range rows {
-			rows[n] = withRetention(r, t)
+		for _, t := range rows {
+			all = append(all, addressOf(r, t))
 		}
-		return rows, next, nil
+		return all, next, nil
 	},
-	Find: func(r *rest.Request) (*model.Tenant, error) {
+	Find: func(r *rest.Request) (addressed, error) {
 		t, err := r.ConfiguredTenant()
 		if err != nil {
-			return nil, err
+			return addressed{}, err
 		}
-		return withRetention(r, t), nil
-	},
-	View: rest.ViewAs(tenantOf),
-	Tag:  func(t *model.Tenant) string { return rest.Tag(&t.Row) },
-	Put:  putTenant, Drop: deleteTenant,
+		return addressOf(r, t), nil
+	}, View: rest.ViewAs(tenantOf),
+	Tag: func(t addressed) string { return rest.Tag(&t.Row) },
+	Put: putTenant, Drop: deleteTenant,
 }
 
 // withRetention returns a tenant with for how long its job applications are kept: stored ones as the configuration says of all.
@@ -109,6 +122,9 @@ func putTenant(r *rest.Request) (any, error) {
 	t, err := describedTenant(&in, name, before)
 	if err == nil {
 		err = r.Expect(rest.Tag(&t.Row))
+		if err != nil && before != nil && r.Header.Get("If-None-Match") != "" {
+			err = taken(before)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -140,7 +156,14 @@ func putTenant(r *rest.Request) (any, error) {
 		r.Created("/v1/tenants", name)
 	}
 	r.ETag = rest.Tag(&t.Row)
-	return tenantOf(withRetention(r, t)), nil
+	return tenantOf(addressOf(r, t)), nil
+}
+
+// taken refuses to make a tenant under the name of another one.
+func taken(by *model.Tenant) error {
+	return problem.Newf(http.StatusPreconditionFailed, "it is there already: %s has had the identifier %s since %s; choose another "+
+		"one, or leave If-None-Match out to change that tenant", cmp.Or(by.Title, "a tenant without a name"), by.Name,
+		by.Row.CreatedAt.UTC().Format(time.DateOnly))
 }
 
 // inherits refuses a new tenant whose name was another one's before.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -33,7 +34,7 @@ func phases(a *api.Attempt) string {
 }
 
 func exportShow(a *Client) *cobra.Command {
-	var body bool
+	var body, forClient, answer bool
 	cmd := &cobra.Command{
 		Use:   "show TENANT/UUID | UUID",
 		Short: "Shows an export: its deliveries, each attempt, and its documents",
@@ -44,7 +45,11 @@ and all but the first 8 characters of the UUID, as long as they name only one ex
 An answer is shown in part; --json has all that was kept of it, at most 64 KiB.
 
 With --body it prints the body of the export instead, byte for byte as it came. That is personal
-data, and the URLs of documents that are in it are credentials: who reads it is in the audit.`,
+data, and the URLs of documents that are in it are credentials: who reads it is in the audit.
+
+With --for-client it prints what the client can be told about the last attempt that failed at each of
+its systems: nothing secret, and nothing of the candidate. --answer adds the text of the answer, which
+may repeat the candidate's data.`,
 		Args: terminal.Exactly(1, "export show takes one export, such as: hiregate export show "+
 			"acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
@@ -59,11 +64,37 @@ data, and the URLs of documents that are in it are credentials: who reads it is 
 			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &e); shown || err != nil {
 				return err
 			}
+			if forClient {
+				return printForClient(cmd.OutOrStdout(), &e, answer)
+			}
 			return exports.print(cmd.OutOrStdout(), &e)
 		}),
 	}
 	cmd.Flags().BoolVar(&body, "body", false, "print the body of the export, which is personal data; the audit notes it")
+	cmd.Flags().BoolVar(&forClient, "for-client", false, "print what the client can be told of the attempts that failed last")
+	cmd.Flags().BoolVar(&answer, "answer", false, "with --for-client: the text of the answers as well")
 	return cmd
+}
+
+// printForClient prints what the client can be told about the last failed attempt at each integration.
+func printForClient(w io.Writer, e *api.ExportDetail, answer bool) error {
+	none := true
+	for n := range e.Deliveries {
+		d := &e.Deliveries[n]
+		last := len(d.History) - 1
+		if !d.Current || last < 0 || d.History[last].Class == model.ClassDelivered {
+			continue
+		}
+		if !none {
+			fmt.Fprintln(w)
+		}
+		none = false
+		fmt.Fprint(w, e.ForClient(d, &d.History[last], answer))
+	}
+	if none {
+		return errors.New("no integration refused this export at its last attempt: hiregate export show has all attempts")
+	}
+	return nil
 }
 
 // printBody prints the body of the export at a path, byte for byte; only a terminal gets a line end after it.

@@ -92,7 +92,17 @@ func TestExportShow(t *testing.T) {
 		return tx.InsertDocument(model.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte("https://service.example/source-credential"),
 			CreatedAt: gatewaytest.Noon})
 	})
-	out, _, err := b.hiregate("export", "show", "acme/a/b")
+	out, _, err := b.hiregate("export", "show", "acme/a/b", "--for-client")
+	require.NoError(t, err)
+	require.Contains(t, out, "An export to your system was not accepted\n\nUUID: a/b\nAttempt: 2, sent 2026-11-20 12:00:00 UTC\nTo: hris, by POST\n\n"+
+		"You answered after 0s: 502 Bad Gateway\n")
+	require.Contains(t, out, "Next: nothing by itself.")
+	require.NotContains(t, out, "xxx")
+	require.NotContains(t, out, "192.0.2.7")
+	out, _, err = b.hiregate("export", "show", "acme/a/b", "--for-client", "--answer")
+	require.NoError(t, err)
+	require.Contains(t, out, "xxx")
+	out, _, err = b.hiregate("export", "show", "acme/a/b")
 	require.NoError(t, err)
 	require.Regexp(t, `(?m)^uuid +a/b$`, out)
 	require.Regexp(t, `(?m)^workflow +export/acme/a%2Fb$`, out)

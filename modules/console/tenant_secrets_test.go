@@ -1,0 +1,75 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// An administrator gives a client another secret, which is shown once, and ends the former one; revokes a key that opens
+// it alone; and sees who has a role there. A tenant of the Caddyfile says where it stands, and can't be changed.
+func TestPageOfAClient(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.initech()
+	const page = "/tenants/initech"
+	secrets := func() (all []string) {
+		tenant, ok := b.Fixture.Gateway.Config.Tenant("initech")
+		require.True(t, ok)
+		return tenant.SigningKeys()
+	}
+	require.Contains(t, b.post(ops, page+"/secrets", url.Values{"secret": {"short"}}, http.StatusUnprocessableEntity), `role="alert"`)
+	made := b.post(ops, page+"/secrets", url.Values{"once": {"1"}}, http.StatusOK)
+	require.Len(t, secrets(), 1)
+	require.Contains(t, made, secrets()[0]+"</textarea>")
+	require.NotContains(t, b.see(ops, page, http.StatusOK), secrets()[0])
+	require.Equal(t, "/console"+page+"?done=secret-added", b.post(ops, page+"/secrets", url.Values{"secret": {"a secret of the service"}},
+		http.StatusSeeOther))
+	require.Equal(t, "a secret of the service", secrets()[1])
+	shown := b.see(ops, page, http.StatusOK)
+	version := regexp.MustCompile(`name="version" value="([^"]*)"`).FindStringSubmatch(shown)[1]
+	end := page + "/secrets/1/end"
+	b.post(ops, end, url.Values{"version": {"&#34;stale&#34;"}}, http.StatusPreconditionFailed)
+	unescaped := url.Values{"version": {regexp.MustCompile(`&#34;`).ReplaceAllString(version, `"`)}}
+	require.Equal(t, "/console"+page+"?done=secret-ended", b.post(ops, end, unescaped, http.StatusSeeOther))
+	require.Equal(t, []string{"a secret of the service"}, secrets())
+
+	for id, tenant := range map[string]string{"k-1": "initech", "k-2": "acme", "k-3": ""} {
+		_, hash := model.NewAPIKey()
+		b.Write(t, func(tx *store.Tx) error {
+			return tx.InsertAPIKey(&model.APIKey{ID: id, Label: "label of " + id, Tenant: tenant, Role: model.Viewer, CreatedAt: b.Clock.Now()}, hash)
+		})
+	}
+	shown = b.see(ops, page, http.StatusOK)
+	require.Contains(t, shown, "label of k-1")
+	require.NotContains(t, shown, "label of k-2")
+	require.NotContains(t, shown, "label of k-3")
+	b.post(ops, page+"/keys/k-2/revoke", url.Values{}, http.StatusNotFound)
+	b.post(ops, page+"/keys/k-1/revoke", url.Values{}, http.StatusSeeOther)
+	require.NotContains(t, b.see(ops, page, http.StatusOK), "label of k-1")
+
+	acme, _ := b.Fixture.Gateway.Config.Tenant("acme")
+	acme.Source = "acme.caddy:3"
+	declared := b.see(ops, "/tenants/acme", http.StatusOK)
+	require.Contains(t, declared, "<code>acme.caddy:3</code>")
+	require.Contains(t, declared, viewer)
+	require.NotContains(t, declared, `/tenants/acme/secrets"`)
+	b.post(ops, "/tenants/acme/secrets", url.Values{}, http.StatusConflict)
+	require.NotContains(t, b.see(viewer, "/tenants/acme", http.StatusOK), ops)
+	var audit api.List[model.AuditEntry]
+	admin := b.admin()
+	require.NoError(t, admin.get("/v1/audit", url.Values{"tenant": {"initech"}}, &audit))
+	var done []string
+	for _, entry := range audit.Items {
+		done = append(done, entry.Action+" "+entry.Object)
+	}
+	require.Contains(t, done, "add secrets/1")
+	require.Contains(t, done, "remove secrets/1")
+}
