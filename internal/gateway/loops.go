@@ -14,10 +14,10 @@ import (
 // releases, nor the other way round.
 func (r *Runtime) table() []loop.Loop {
 	return slices.Concat(
-		r.Dispatcher.Loops(), []loop.Loop{r.exports.Loop()}, r.Redeliverer.Loops(),
+		r.Dispatcher.Loops(), []loop.Loop{r.exports.Loop(), r.Releaser.Loop()}, r.Reconciler.Loops(),
 		[]loop.Loop{
 			r.tended("verifications", r.verify, "verifications could not be started; they are tried again"),
-			r.tended("held", r.Redeliverer.TendHeld, "held deliveries could not be released or ended; they are tried again"),
+			r.tended("held", r.Releaser.TendHeld, "held deliveries could not be released or ended; they are tried again"),
 			r.tended("quarantine", r.Redeliverer.CountQuarantined, "the quarantine could not be counted; the metric is stale"),
 			r.tended("redeliveries", r.redeliveries.Tend, "redeliveries could not be started; they are started in a moment"),
 			r.measure(),

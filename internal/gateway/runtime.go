@@ -38,8 +38,10 @@ import (
 	"github.com/hiregate/hiregate/internal/tracing"
 	"github.com/hiregate/hiregate/schemas"
 	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/workflows/dispatch"
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/redelivery"
+	"github.com/hiregate/hiregate/workflows/rounds"
 	"github.com/hiregate/hiregate/workflows/scan"
 	"github.com/hiregate/hiregate/workflows/submission"
 	"github.com/hiregate/hiregate/workflows/verification"
@@ -87,8 +89,10 @@ type Runtime struct {
 	Remarks *remarks.Notes
 
 	// These are there once Start has succeeded.
-	Dispatcher   *export.Dispatcher
-	Redeliverer  *export.Redeliverer
+	Dispatcher   *dispatch.Dispatcher
+	Reconciler   *dispatch.Reconciler
+	Redeliverer  *rounds.Redeliverer
+	Releaser     *rounds.Releaser
 	Archive      *documents.Archive
 	Relay        *relay.Relay
 	Retention    *retention.Retention
@@ -166,14 +170,12 @@ func (r *Runtime) build(db *store.DB, list *erasure.List) {
 	log, inForce := r.log, &r.InForce
 	r.files.Keys = db
 	r.Archive = &documents.Archive{Store: db, Files: r.files, InForce: inForce, Now: r.now, Log: log.Named("documents")}
-	r.Dispatcher = &export.Dispatcher{
-		Store: db, Client: r.client, InForce: inForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"),
+	r.Dispatcher = &dispatch.Dispatcher{
+		Store: db, Client: r.client, Namespace: r.Settings.Namespace, InForce: inForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"),
 		Attributes: &r.attributes, Barred: r.barrier.said,
 	}
-	r.Redeliverer = &export.Redeliverer{
-		Store: db, Client: r.client, Namespace: r.Settings.Namespace, Dispatcher: r.Dispatcher, Now: r.now,
-		Log: log.Named("dispatch"), Faults: r.faults,
-	}
+	r.Reconciler = &dispatch.Reconciler{Dispatcher: r.Dispatcher, Faults: r.faults}
+	r.Redeliverer, r.Releaser = &rounds.Redeliverer{Dispatcher: r.Dispatcher}, &rounds.Releaser{Dispatcher: r.Dispatcher}
 	r.Retention = &retention.Retention{Store: db, InForce: inForce, Now: r.now, Log: log.Named("retention"),
 		Archive: r.Archive, List: list}
 	r.notifier = &notify.Notifier{Store: db, InForce: inForce, Now: r.now, Log: log.Named("notify")}
@@ -181,14 +183,14 @@ func (r *Runtime) build(db *store.DB, list *erasure.List) {
 	r.exports = &export.Activities{
 		Attempter: &delivery.Attempter{Store: db, Archive: r.Archive, InForce: inForce,
 			Capacity: delivery.NewCapacity(delivery.AttemptsAtOnce, delivery.BytesAtOnce), Now: r.now, Log: log.Named("export")},
-		Client: r.client, IsLost: r.Redeliverer.IsLost, Undispatched: r.Dispatcher.Undispatched, Leave: r.Redeliverer.Leave,
+		Client: r.client, IsLost: r.Reconciler.IsLost, Undispatched: r.Dispatcher.Undispatched, Leave: r.Reconciler.Leave,
 	}
 	r.Dispatcher.Crowded = r.exports.Crowded
 	if !db.Exclusive() { // a node that is alone has nobody to take its groups
 		r.Dispatcher.Busy = r.exports.Busy
 	}
 	r.verification = &verification.Activities{
-		Store: db, InForce: inForce, Places: fairpool.NewPool(verification.AtOnce), Release: r.Redeliverer.Release, Now: r.now,
+		Store: db, InForce: inForce, Places: fairpool.NewPool(verification.AtOnce), Release: r.Releaser.Release, Now: r.now,
 		Log: log.Named("verification"),
 	}
 	r.redeliveries = &redelivery.Activities{Store: db, Client: r.client, InForce: inForce, Redeliverer: r.Redeliverer,

@@ -39,6 +39,10 @@ var below = map[string]string{
 // knowCaddy are the packages that may import Caddy, beside main packages.
 const knowCaddy = "modules modules/app modules/listener"
 
+// rooms are the packages through which an export goes, from how it is attempted to who has it attempted again. None imports a
+// later one.
+const rooms = "internal/delivery workflows/export workflows/dispatch workflows/rounds"
+
 // layerOf returns the layer of a package, or of none: its top folder.
 func layerOf(pkg string) string {
 	for folder := pkg; folder != "."; folder = path.Dir(folder) {
@@ -118,6 +122,8 @@ func forbidden(folder, pkg, imported string) string {
 		return "internal/api imports only internal/model of ours"
 	case strings.HasPrefix(target, "internal/cli/") && layer != "cmd" && !strings.HasPrefix(folder, "internal/cli/"):
 		return "only cmd imports the command line"
+	case isOneOf(rooms, folder) && isOneOf(rooms, target) && strings.Index(rooms, target) > strings.Index(rooms, folder):
+		return "the way of an export goes through its rooms in order: " + rooms
 	case strings.HasPrefix(target, "modules/") && layer == "modules" && folder != "modules" &&
 		!strings.HasPrefix(target, folder+"/"):
 		return "modules do not import one another: only the package modules imports them"
@@ -153,6 +159,8 @@ func TestCheck(t *testing.T) {
 		{"modules/manageapi/routes.go", "manageapi", ours + "modules/manageapi/rest", ""},
 		{"modules/receiver/receiver.go", "receiver", ours + "workflows/export", ""},
 		{"workflows/export/workflow.go", "export", ours + "internal/model", ""},
+		{"workflows/rounds/redeliver.go", "rounds", ours + "workflows/dispatch", ""},
+		{"workflows/dispatch/start.go", "dispatch", ours + "workflows/export", ""},
 		{"internal/store/store_test.go", "store", ours + "modules/app", ""},
 		{"internal/store/store.go", "store", ours + "internal/model", ""},
 		{"internal/model/export.go", "hiring", "net/http", ""},
@@ -176,6 +184,8 @@ func TestCheck(t *testing.T) {
 		{"internal/gateway/runtime.go", "gateway", ours + "modules/app", "internal/gateway must not import modules"},
 		{"internal/store/store.go", "store", ours + "internal/gateway", "internal must not import internal/gateway"},
 		{"workflows/export/workflow.go", "export", ours + "internal/gateway", "workflows must not import internal/gateway"},
+		{"workflows/export/workflow.go", "export", ours + "workflows/dispatch", "through its rooms in order"},
+		{"workflows/dispatch/lost.go", "dispatch", ours + "workflows/rounds", "through its rooms in order"},
 		{"internal/model/export.go", "hiring", ours + "internal/webhook", "internal/model imports nothing of ours"},
 		{"internal/api/exports.go", "api", ours + "internal/webhook", "internal/api imports only internal/model"},
 		{"internal/store/store.go", "store", ours + "workflows/export", "internal must not import workflows"},

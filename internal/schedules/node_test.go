@@ -24,8 +24,10 @@ import (
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/workflows/dispatch"
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/redelivery"
+	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 const tendEvery = 10 * time.Second
@@ -41,8 +43,10 @@ type node struct {
 	inForce *config.InForce
 
 	activities   *export.Activities
-	dispatcher   *export.Dispatcher
-	redeliverer  *export.Redeliverer
+	dispatcher   *dispatch.Dispatcher
+	reconciler   *dispatch.Reconciler
+	redeliverer  *rounds.Redeliverer
+	releaser     *rounds.Releaser
 	redeliveries *redelivery.Activities
 	retention    *retention.Retention
 }
@@ -73,13 +77,13 @@ func (w *world) startNode() (*node, error) {
 	n.ctx, n.stop = context.WithCancel(w.ctx)
 	c, quiet := &connection{s: w.server, n: n}, zap.NewNop()
 	archive := &documents.Archive{Store: db, Files: files, InForce: n.inForce, Now: time.Now, Log: quiet}
-	n.dispatcher = &export.Dispatcher{Store: db, Client: c, InForce: n.inForce, Archive: archive, Now: time.Now, Log: quiet,
+	n.dispatcher = &dispatch.Dispatcher{Store: db, Client: c, Namespace: "default", InForce: n.inForce, Archive: archive, Now: time.Now, Log: quiet,
 		Attributes: new(atomic.Bool)}
-	n.redeliverer = &export.Redeliverer{Store: db, Client: c, Namespace: "default", Dispatcher: n.dispatcher, Now: time.Now,
-		Log: quiet, Faults: new(workflows.Faults)}
+	n.reconciler = &dispatch.Reconciler{Dispatcher: n.dispatcher, Faults: new(workflows.Faults)}
+	n.redeliverer, n.releaser = &rounds.Redeliverer{Dispatcher: n.dispatcher}, &rounds.Releaser{Dispatcher: n.dispatcher}
 	attempter := &delivery.Attempter{Store: db, Archive: archive, InForce: n.inForce, Now: time.Now, Log: quiet,
 		Capacity: delivery.NewCapacity(delivery.AttemptsAtOnce, delivery.BytesAtOnce)}
-	n.activities = &export.Activities{Attempter: attempter, Client: c, IsLost: n.redeliverer.IsLost, Leave: n.redeliverer.Leave}
+	n.activities = &export.Activities{Attempter: attempter, Client: c, IsLost: n.reconciler.IsLost, Leave: n.reconciler.Leave}
 	n.dispatcher.Crowded = n.activities.Crowded
 	if !db.Exclusive() {
 		n.dispatcher.Busy = n.activities.Busy
@@ -90,8 +94,8 @@ func (w *world) startNode() (*node, error) {
 	n.reload()
 	n.loops.Go(func() { n.dispatcher.Run(n.ctx) })
 	n.loops.Go(func() {
-		new(loop.Set).Run(n.ctx, quiet, append(slices.Concat(n.dispatcher.Loops(), n.redeliverer.Loops()), n.activities.Loop(),
-			loop.Loop{Name: "held", Every: tendEvery, Round: n.redeliverer.TendHeld},
+		new(loop.Set).Run(n.ctx, quiet, append(slices.Concat(n.dispatcher.Loops(), n.reconciler.Loops()), n.activities.Loop(), n.releaser.Loop(),
+			loop.Loop{Name: "held", Every: tendEvery, Round: n.releaser.TendHeld},
 			loop.Loop{Name: "redeliveries", Every: tendEvery, Round: n.redeliveries.Tend})...)
 	})
 	w.mu.Lock()

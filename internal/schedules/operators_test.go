@@ -8,7 +8,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
-	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 func (w *world) disable(n *node, s step) error {
@@ -45,12 +45,12 @@ func (w *world) verified(n *node, at model.Place) error {
 	if !ok {
 		return nil
 	}
-	return later(n.redeliverer.Release(n.ctx, i))
+	return later(n.releaser.Release(n.ctx, i))
 }
 
 // later leaves out the errors of what the gateway does later by itself, since Temporal is away.
 func later(err error) error {
-	if errors.As(err, new(*export.RefusedError)) || workflows.Unanswered(err) {
+	if errors.As(err, new(*rounds.RefusedError)) || workflows.Unanswered(err) {
 		return nil
 	}
 	return err
@@ -85,7 +85,7 @@ func (w *world) remove(n *node, s step) error {
 	w.receivers[at].removed = time.Now()
 	w.mu.Unlock()
 	w.reload()
-	return n.redeliverer.End(n.ctx, i.Tenant, i.Name)
+	return n.releaser.End(n.ctx, i.Tenant, i.Name)
 }
 
 func (w *world) setRate(_ *node, s step) error {
@@ -137,7 +137,7 @@ func (w *world) redeliver(n *node, s step) error {
 		return nil
 	}
 	w.ask(e, "hris", "crm")
-	begun, err := n.redeliverer.Redeliver(n.ctx, e.tenant, e.uuid, nil, func(*store.Tx, export.Redelivery) error { return nil })
+	begun, err := n.redeliverer.Redeliver(n.ctx, e.tenant, e.uuid, nil, func(*store.Tx, rounds.Redelivery) error { return nil })
 	w.mu.Lock()
 	e.round = max(e.round, begun.Round)
 	w.mu.Unlock()
@@ -191,7 +191,7 @@ func (w *world) retry(n *node, s step) error {
 		return nil
 	}
 	i, _ := n.inForce.Current().Integration(at.Tenant, at.Integration)
-	return later(n.redeliverer.Retry(n.ctx, i, func(*store.Tx) error { return nil }))
+	return later(n.releaser.Retry(n.ctx, i, func(*store.Tx) error { return nil }))
 }
 
 // erase erases an export, or the first one of the last burst, which may have given its group the name.

@@ -16,7 +16,7 @@ func retry(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	location := rest.PathOf("/v1/tenants", i.Tenant, "integrations", i.Name)
-	err = r.Gateway.Runtime.Redeliverer.Retry(r.Context(), i, func(tx *store.Tx) error { return r.Record(tx, location) })
+	err = r.Gateway.Runtime.Releaser.Retry(r.Context(), i, func(tx *store.Tx) error { return r.Record(tx, location) })
 	if err != nil {
 		return nil, err
 	}

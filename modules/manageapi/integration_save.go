@@ -141,7 +141,7 @@ func saveIntegration(
 		return nil, noIntegration // it was deleted at once
 	}
 	if status != nil {
-		if err := r.Gateway.Runtime.Redeliverer.ReleaseOpen(r.Context(), saved); err != nil {
+		if err := r.Gateway.Runtime.Releaser.ReleaseOpen(r.Context(), saved); err != nil {
 			r.Log.Warn("what was held goes out a little later", zap.Error(err))
 		}
 	}
@@ -265,7 +265,7 @@ func deleteIntegration(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Gateway.Runtime.Redeliverer.End(r.Context(), i.Tenant, i.Name); err != nil {
+	if err := r.Gateway.Runtime.Releaser.End(r.Context(), i.Tenant, i.Name); err != nil {
 		r.Log.Warn("what was on its way to a removed integration ends a little later", zap.Error(err))
 	}
 	return nil, nil

@@ -19,7 +19,7 @@ const (
 func listOrphans(r *rest.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), orphansBound)
 	defer cancel()
-	found, err := r.Gateway.Runtime.Redeliverer.FindOrphanWorkflows(ctx, r.Now())
+	found, err := r.Gateway.Runtime.Reconciler.FindOrphanWorkflows(ctx, r.Now())
 	if err != nil {
 		return nil, orphanFault(r, err, 0)
 	}
@@ -35,8 +35,8 @@ func listOrphans(r *rest.Request) (any, error) {
 func endOrphans(r *rest.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), orphansBound)
 	defer cancel()
-	redeliverer := r.Gateway.Runtime.Redeliverer
-	found, err := redeliverer.FindOrphanWorkflows(ctx, r.Now())
+	reconciler := r.Gateway.Runtime.Reconciler
+	found, err := reconciler.FindOrphanWorkflows(ctx, r.Now())
 	if err != nil {
 		return nil, orphanFault(r, err, 0)
 	}
@@ -46,7 +46,7 @@ func endOrphans(r *rest.Request) (any, error) {
 	if err := r.AuditAlone(); err != nil {
 		return nil, err
 	}
-	n, err := redeliverer.EndOrphanWorkflows(ctx, found)
+	n, err := reconciler.EndOrphanWorkflows(ctx, found)
 	if err != nil {
 		return nil, orphanFault(r, err, n)
 	}

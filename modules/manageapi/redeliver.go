@@ -11,7 +11,7 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
-	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 // redeliver delivers an export again to the integrations that the body names, to all without a body.
@@ -27,7 +27,7 @@ func redeliver(r *rest.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), rest.Patience)
 	defer cancel()
 	res, err := r.Gateway.Runtime.Redeliverer.Redeliver(ctx, e.Tenant, e.Key, integrations,
-		func(tx *store.Tx, begun export.Redelivery) error {
+		func(tx *store.Tx, begun rounds.Redelivery) error {
 			for _, name := range begun.Started {
 				if err := tx.MarkBegunBy(r.Caller.ID, e.ID, begun.Round, name); err != nil {
 					return err
@@ -40,7 +40,7 @@ func redeliver(r *rest.Request) (any, error) {
 		return api.Redelivered(res), r.AuditAlone()
 	case err == nil:
 		return api.Redelivered(res), nil
-	case errors.As(err, new(*export.RefusedError)), errors.Is(err, store.ErrUnavailable),
+	case errors.As(err, new(*rounds.RefusedError)), errors.Is(err, store.ErrUnavailable),
 		errors.Is(err, store.ErrLeaseLost):
 		return nil, err
 	}

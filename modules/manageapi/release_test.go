@@ -90,8 +90,8 @@ func TestConfiguredIntegrationPassesOverQuarantine(t *testing.T) {
 	for _, e := range []*model.Export{fine, broken} {
 		b.park(b.delivery(e, "hris", model.Held))
 	}
-	require.NoError(t, b.Runtime.Redeliverer.TendHeld(t.Context()))
-	require.NoError(t, b.Runtime.Redeliverer.Release(t.Context(), i))
+	require.NoError(t, b.Runtime.Releaser.TendHeld(t.Context()))
+	require.NoError(t, b.Runtime.Releaser.Release(t.Context(), i))
 	round := func(e *model.Export) int {
 		kept, err := b.Runtime.Store().Export(t.Context(), e.ID)
 		require.NoError(t, err)

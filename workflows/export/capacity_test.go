@@ -18,6 +18,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/workflows/dispatch"
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/temporaltest"
 )
@@ -81,7 +82,7 @@ func (b *fixture) declare(tenant, name, url string, inFlight int) {
 }
 
 // work has a real Temporal and a worker with so many slots deliver what is offered, until the test ends.
-func (b *fixture) work(slots int) *export.Dispatcher {
+func (b *fixture) work(slots int) *dispatch.Dispatcher {
 	b.t.Helper()
 	_, c := temporaltest.New(b.t)
 	b.Client = c

@@ -15,7 +15,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 // backlog is a lossFixture whose partner fails, and whose exports wait for their next attempt.
@@ -222,7 +222,7 @@ func TestAttemptsByHandKeepThePlaceInTheSchedule(t *testing.T) {
 	for name, by := range map[string]func(*backlog){
 		"try all": func(b *backlog) { b.retry(); b.catchUp() },
 		"try now": func(b *backlog) {
-			hurried, err := b.watcher.Redeliver(b.t.Context(), "acme", "u-000", nil, func(*store.Tx, export.Redelivery) error { return nil })
+			hurried, err := b.watcher.Redeliver(b.t.Context(), "acme", "u-000", nil, func(*store.Tx, rounds.Redelivery) error { return nil })
 			require.NoError(b.t, err)
 			require.Equal(b.t, []string{"hris"}, hurried.Hurried)
 		},
@@ -279,12 +279,12 @@ func TestAnotherNodeGoesOnWithACatchUp(t *testing.T) {
 	t.Parallel()
 	b := newBacklog(t, 3, fails(http.StatusNotFound))
 	b.status.Store(http.StatusOK)
-	temporal := b.watcher.Client
-	b.watcher.Client = engineClient{service: new(away)}
+	temporal := b.watcher.Reconciler.Client
+	b.watcher.Reconciler.Client = engineClient{service: new(away)}
 	b.retry()
 	require.Zero(t, b.catchUp().EndedAt)
 	require.Zero(t, b.delivery(b.all[0]).Due(), "it is due")
-	b.watcher.Client = temporal
+	b.watcher.Reconciler.Client = temporal
 	require.Zero(t, b.catchUp().EndedAt, "the node may live")
 	b.advance(time.Minute)
 	require.EqualValues(t, 3, b.catchUp().Received)

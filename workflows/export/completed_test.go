@@ -159,9 +159,9 @@ func TestNothingIsLostWhileTemporalIsAway(t *testing.T) {
 	b := newLossFixture(t)
 	e := b.retrying("u-1")
 	b.advance(20 * time.Minute)
-	b.watcher.Client = engineClient{service: new(away)}
+	b.watcher.Reconciler.Client = engineClient{service: new(away)}
 	require.Error(t, b.watcher.FindLost(t.Context()))
-	b.watcher.Client = engineClient{service: b.temporal}
+	b.watcher.Reconciler.Client = engineClient{service: b.temporal}
 	now, _ := b.look(e)
 	require.Zero(t, now.Round)
 }

@@ -25,7 +25,9 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/dispatch"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 // starter is a Temporal that is asked to start workflows.
@@ -61,23 +63,23 @@ func (s starter) Next() (*history.HistoryEvent, error) {
 }
 
 // run has a dispatcher start what waits, until the test ends.
-func (b *fixture) run(temporal client.Client, attributes bool) *export.Dispatcher {
+func (b *fixture) run(temporal client.Client, attributes bool) *dispatch.Dispatcher {
 	b.t.Helper()
 	known := new(atomic.Bool)
 	known.Store(attributes)
 	var core zapcore.Core
 	core, b.log = observer.New(zap.WarnLevel)
-	d := &export.Dispatcher{Store: b.Store, Client: temporal, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.New(core), Attributes: known,
+	d := &dispatch.Dispatcher{Store: b.Store, Client: temporal, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.New(core), Attributes: known,
 		Crowded: b.Crowded}
 	ctx, stop := context.WithCancel(b.t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { dispatch(ctx, d, b.Loop()) })
+	running.Go(func() { runUntil(ctx, d, b.Loop()) })
 	b.t.Cleanup(func() { stop(); running.Wait() })
 	return d
 }
 
-// dispatch runs a dispatcher with its loops, and more of them, until ctx ends.
-func dispatch(ctx context.Context, d *export.Dispatcher, more ...loop.Loop) {
+// runUntil runs a dispatcher with its loops, and more of them, until ctx ends.
+func runUntil(ctx context.Context, d *dispatch.Dispatcher, more ...loop.Loop) {
 	var running sync.WaitGroup
 	running.Go(func() { d.Run(ctx) })
 	running.Go(func() { new(loop.Set).Run(ctx, d.Log, append(d.Loops(), more...)...) })
@@ -259,9 +261,9 @@ func TestStartThatIsCutOffByTheEnd(t *testing.T) {
 	b.advance(time.Minute)
 	core, said := observer.New(zap.InfoLevel)
 	ctx, end := context.WithCancel(t.Context())
-	d := &export.Dispatcher{Store: b.Store, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.New(core), Attributes: new(atomic.Bool),
+	d := &dispatch.Dispatcher{Store: b.Store, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.New(core), Attributes: new(atomic.Bool),
 		Client: starter{start: func(client.StartWorkflowOptions) error { end(); return context.Canceled }}}
-	dispatch(ctx, d)
+	runUntil(ctx, d)
 	require.Error(t, ctx.Err())
 	require.Empty(t, said.All())
 }
@@ -354,7 +356,7 @@ func TestRedeliveryIsStartedInItsMode(t *testing.T) {
 	b.dispatch(e)
 	b.deliver(e)
 	b.integration().Documents = model.Passthrough
-	_, err := b.redeliverer().Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, export.Redelivery) error { return nil })
+	_, err := b.redeliverer().Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, rounds.Redelivery) error { return nil })
 	require.NoError(t, err)
 	b.advance(time.Minute)
 	started := make(chan export.Input, 1)

@@ -10,6 +10,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 // erase erases an export, as somebody asked.
@@ -82,7 +83,7 @@ func TestErasedExportIsNotFound(t *testing.T) {
 	require.False(t, now.DispatchedAt.IsZero())
 
 	_, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1", alone)
-	refused := new(export.RefusedError)
+	refused := new(rounds.RefusedError)
 	require.ErrorAs(t, err, &refused)
 	require.Contains(t, refused.Reason, "was erased")
 }

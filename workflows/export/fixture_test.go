@@ -30,7 +30,9 @@ import (
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
 	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/workflows/dispatch"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -188,10 +190,18 @@ func (b *fixture) delivery(e *model.Export) *model.Delivery {
 	return d
 }
 
-func (b *fixture) redeliverer() *export.Redeliverer {
+// begun is what begins rounds.
+type begun struct {
+	*dispatch.Reconciler
+	*rounds.Redeliverer
+	*rounds.Releaser
+}
+
+func (b *fixture) redeliverer() begun {
 	c, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1"})
 	require.NoError(b.t, err)
 	b.t.Cleanup(c.Close)
-	d := &export.Dispatcher{Store: b.Store, Client: c, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.NewNop(), Attributes: new(atomic.Bool)}
-	return &export.Redeliverer{Store: b.Store, Client: c, Namespace: "default", Dispatcher: d, Now: b.Clock, Log: zap.NewNop()}
+	d := &dispatch.Dispatcher{Store: b.Store, Client: c, Namespace: "default", InForce: b.InForce, Archive: b.Archive, Now: b.Clock,
+		Log: zap.NewNop(), Attributes: new(atomic.Bool)}
+	return begun{&dispatch.Reconciler{Dispatcher: d}, &rounds.Redeliverer{Dispatcher: d}, &rounds.Releaser{Dispatcher: d}}
 }

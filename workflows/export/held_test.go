@@ -17,7 +17,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 // waiting is the activity of a delivery to hris that waits for its next run.
@@ -150,11 +150,11 @@ func TestReleaseEndsWhereTemporalIsAway(t *testing.T) {
 	b.set(model.Configured)
 	for _, late := range []bool{false, true} {
 		temporal := &away{late: late}
-		b.watcher.Client = engineClient{service: temporal}
+		b.watcher.Reconciler.Client = engineClient{service: temporal}
 		require.Error(t, b.watcher.TendHeld(t.Context()))
 		require.Equal(t, int64(1), temporal.asked.Load())
 	}
-	b.watcher.Client = engineClient{service: b.temporal}
+	b.watcher.Reconciler.Client = engineClient{service: b.temporal}
 	require.Len(t, b.tend(), 3)
 }
 
@@ -193,9 +193,9 @@ func TestHeldTriggeredExportExpiresAtItsEnd(t *testing.T) {
 // VERIFY was not sent.
 func TestRedeliveryOfWhatIsHeldNoMore(t *testing.T) {
 	t.Parallel()
-	redeliver := func(b *lossFixture) export.Redelivery {
+	redeliver := func(b *lossFixture) rounds.Redelivery {
 		b.set(model.Configured)
-		res, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, export.Redelivery) error { return nil })
+		res, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, rounds.Redelivery) error { return nil })
 		require.NoError(t, err)
 		return res
 	}
@@ -203,7 +203,7 @@ func TestRedeliveryOfWhatIsHeldNoMore(t *testing.T) {
 	b.config.Tenants["acme"].Integrations = b.config.Tenants["acme"].Integrations[:1]
 	b.set(model.NotConfigured)
 	e := b.held("u-1")
-	require.Equal(t, export.Redelivery{Hurried: []string{"hris"}}, redeliver(b))
+	require.Equal(t, rounds.Redelivery{Hurried: []string{"hris"}}, redeliver(b))
 	require.Equal(t, []string{"export/acme/u-1 deliver"}, b.temporal.hurried)
 	res, _, _ := b.deliver(e)
 	require.Equal(t, model.ClassDelivered, res.Class)
@@ -214,7 +214,7 @@ func TestRedeliveryOfWhatIsHeldNoMore(t *testing.T) {
 	e = b.dispatched("u-1", "hris")
 	b.park(e)
 	b.lose(e)
-	require.Equal(t, export.Redelivery{Round: 1, Started: []string{"hris"}}, redeliver(b))
+	require.Equal(t, rounds.Redelivery{Round: 1, Started: []string{"hris"}}, redeliver(b))
 }
 
 // A gate may open while a run is ending that found it closed, and nobody can hurry that one.

@@ -62,7 +62,7 @@ func TestWhatTemporalLostComesBackInGroups(t *testing.T) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop()
-	running.Go(func() { dispatch(ctx, b.watcher.Dispatcher) })
+	running.Go(func() { runUntil(ctx, b.watcher.Reconciler.Dispatcher) })
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		n, _, err := b.Store.Backlog(t.Context())
 		require.NoError(c, err)

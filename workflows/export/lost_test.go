@@ -15,13 +15,14 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 // lossFixture is a fixture with a Temporal of its own, whose tenant has a second integration.
 type lossFixture struct {
 	*fixture
 	temporal *engine
-	watcher  *export.Redeliverer
+	watcher  begun
 }
 
 func newLossFixture(t *testing.T) *lossFixture {
@@ -29,7 +30,7 @@ func newLossFixture(t *testing.T) *lossFixture {
 	acme := b.config.Tenants["acme"]
 	acme.Integrations = append(acme.Integrations, model.Integration{Tenant: "acme", Name: "crm", URL: b.partner.URL + "/crm", Secret: "s"})
 	b.watcher = b.redeliverer()
-	b.watcher.Client = engineClient{service: b.temporal}
+	b.watcher.Reconciler.Client = engineClient{service: b.temporal}
 	return b
 }
 
@@ -128,9 +129,9 @@ func TestLostRedeliveryOfAnOldExportIsFound(t *testing.T) {
 	b.deliver(e)
 	b.lose(e)
 	b.advance(model.DeliveryWindow + 24*time.Hour)
-	res, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", []string{"hris"}, func(*store.Tx, export.Redelivery) error { return nil })
+	res, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", []string{"hris"}, func(*store.Tx, rounds.Redelivery) error { return nil })
 	require.NoError(t, err)
-	require.Equal(t, export.Redelivery{Round: 1, Started: []string{"hris"}}, res)
+	require.Equal(t, rounds.Redelivery{Round: 1, Started: []string{"hris"}}, res)
 	now, _ := b.look(e)
 	require.True(t, now.DispatchedAt.IsZero())
 	b.mark(now, "hris")
@@ -255,7 +256,7 @@ func TestHeldDeliveryWithoutAWorkflowIsReleased(t *testing.T) {
 	for name, ask := range map[string]func(*lossFixture) error{
 		"release": func(b *lossFixture) error { return b.watcher.Release(b.t.Context(), b.integration()) },
 		"redelivery": func(b *lossFixture) error {
-			res, err := b.watcher.Redeliver(b.t.Context(), "acme", "u-1", []string{"hris"}, func(*store.Tx, export.Redelivery) error { return nil })
+			res, err := b.watcher.Redeliver(b.t.Context(), "acme", "u-1", []string{"hris"}, func(*store.Tx, rounds.Redelivery) error { return nil })
 			require.Equal(b.t, []string{"hris"}, res.Started)
 			return err
 		},
@@ -287,7 +288,7 @@ func TestQuarantineEndsForWhatHasNoWorkflow(t *testing.T) {
 	b.lose(e)
 	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1", alone)
 	require.NoError(t, err)
-	require.Equal(t, export.Released{Round: 1, Released: []string{"hris"}}, res)
+	require.Equal(t, rounds.Released{Round: 1, Released: []string{"hris"}}, res)
 	now, err := b.Store.Export(t.Context(), e.ID)
 	require.NoError(t, err)
 	b.mark(now, "hris")

@@ -20,6 +20,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/workflows/dispatch"
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/temporaltest"
 	"github.com/hiregate/hiregate/workflows/verification"
@@ -30,14 +31,14 @@ type orphanFixture struct {
 	*fixture
 	temporal client.Client
 	address  string
-	watcher  *export.Redeliverer
+	watcher  begun
 }
 
 func newOrphanFixture(t *testing.T) *orphanFixture {
 	address, c := temporaltest.New(t)
 	b := &orphanFixture{fixture: newFixture(t), temporal: c, address: address}
 	b.watcher = b.redeliverer()
-	b.watcher.Client, b.watcher.Dispatcher.Client, b.watcher.Namespace = c, c, client.DefaultNamespace
+	b.watcher.Reconciler.Client, b.watcher.Reconciler.Dispatcher.Client, b.watcher.Reconciler.Namespace = c, c, client.DefaultNamespace
 	return b
 }
 
@@ -78,7 +79,7 @@ func (b *orphanFixture) group(lacking []int64, all ...*model.Export) string {
 }
 
 // found waits until Temporal lists all that is open, and gives the ids of those that are orphans.
-func (b *orphanFixture) found(looked int) (ids []string, all []export.OrphanWorkflow) {
+func (b *orphanFixture) found(looked int) (ids []string, all []dispatch.OrphanWorkflow) {
 	b.t.Helper()
 	require.EventuallyWithT(b.t, func(c *assert.CollectT) {
 		res, err := b.watcher.FindOrphanWorkflows(b.t.Context(), time.Now().Add(time.Hour))
@@ -127,7 +128,7 @@ func TestOrphanWorkflowsAreFoundAndEnded(t *testing.T) {
 	// The store is asked once more.
 	_, err := inbox.Accept(t.Context(), b.Store, late)
 	require.NoError(t, err)
-	n, err := b.watcher.EndOrphanWorkflows(t.Context(), export.OrphanWorkflows{Found: orphans})
+	n, err := b.watcher.EndOrphanWorkflows(t.Context(), dispatch.OrphanWorkflows{Found: orphans})
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
 	b.requireStatus(enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, ids[:3]...)
@@ -146,7 +147,7 @@ func TestOrphanWorkflowsAreFoundAndEnded(t *testing.T) {
 	d := deliveries[0]
 	require.Equal(t, []any{"hris", 1, model.Pending}, []any{d.Integration, d.Round, d.Outcome})
 
-	n, err = b.watcher.EndOrphanWorkflows(t.Context(), export.OrphanWorkflows{Found: orphans})
+	n, err = b.watcher.EndOrphanWorkflows(t.Context(), dispatch.OrphanWorkflows{Found: orphans})
 	require.NoError(t, err)
 	require.Zero(t, n, "they have ended")
 }
@@ -159,7 +160,7 @@ func TestAYoungWorkflowIsNoOrphan(t *testing.T) {
 	ids, orphans := b.found(1)
 	require.Equal(t, []string{"export/acme/lost"}, ids)
 	// A minute after a start, all is compared that was open before.
-	for age, want := range map[time.Duration]export.OrphanWorkflows{
+	for age, want := range map[time.Duration]dispatch.OrphanWorkflows{
 		59 * time.Second: {Young: 1}, 61 * time.Second: {Found: orphans, Looked: 1},
 	} {
 		res, err := b.watcher.FindOrphanWorkflows(t.Context(), orphans[0].StartedAt.Add(age))
@@ -181,7 +182,7 @@ func (c smallPages) ListWorkflow(ctx context.Context, r *workflowservice.ListWor
 func TestOrphanWorkflowsOfSeveralPages(t *testing.T) {
 	t.Parallel()
 	b := newOrphanFixture(t)
-	b.watcher.Client = smallPages{b.temporal}
+	b.watcher.Reconciler.Client = smallPages{b.temporal}
 	const all = 5
 	for n := range int64(all) {
 		var exports []int64
@@ -192,7 +193,7 @@ func TestOrphanWorkflowsOfSeveralPages(t *testing.T) {
 	}
 	ids, orphans := b.found(all)
 	require.Len(t, ids, all)
-	n, err := b.watcher.EndOrphanWorkflows(t.Context(), export.OrphanWorkflows{Found: orphans})
+	n, err := b.watcher.EndOrphanWorkflows(t.Context(), dispatch.OrphanWorkflows{Found: orphans})
 	require.NoError(t, err)
 	require.Equal(t, all, n)
 }
@@ -201,7 +202,7 @@ func TestOrphanWorkflowsOfSeveralPages(t *testing.T) {
 func TestOrphanWorkflowsAreCountedAndLoggedOnAChange(t *testing.T) {
 	b := newOrphanFixture(t)
 	core, logged := observer.New(zapcore.InfoLevel)
-	b.watcher.Log = zap.New(core)
+	b.watcher.Reconciler.Log = zap.New(core)
 	tell := func() (messages []string) {
 		t.Helper()
 		require.NoError(t, b.watcher.TellOrphanWorkflows(t.Context(), time.Now().Add(time.Hour)))
@@ -217,7 +218,7 @@ func TestOrphanWorkflowsAreCountedAndLoggedOnAChange(t *testing.T) {
 		"older backup: hiregate export strays lists them map[workflows:1]"}, tell())
 	require.Empty(t, tell(), "it was told")
 	require.Equal(t, 1.0, metricstest.Gauge(t, "hiregate_stray_workflows"))
-	n, err := b.watcher.EndOrphanWorkflows(t.Context(), export.OrphanWorkflows{Found: orphans})
+	n, err := b.watcher.EndOrphanWorkflows(t.Context(), dispatch.OrphanWorkflows{Found: orphans})
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Zero(t, metricstest.Gauge(t, "hiregate_stray_workflows"))
@@ -231,12 +232,12 @@ func TestOrphanWorkflowsAreCountedAndLoggedOnAChange(t *testing.T) {
 func TestOrphanWorkflowsThatWereNotComparedAreNotTakenForEnded(t *testing.T) {
 	b := newOrphanFixture(t)
 	core, logged := observer.New(zapcore.WarnLevel)
-	b.watcher.Log = zap.New(core)
+	b.watcher.Reconciler.Log = zap.New(core)
 	b.open("export/acme/lost", export.WorkflowName, export.Input{Exports: []int64{7}})
 	_, orphans := b.found(1)
 	later := time.Now().Add(time.Hour)
 	require.NoError(t, b.watcher.TellOrphanWorkflows(t.Context(), later))
-	n, err := b.watcher.EndOrphanWorkflows(t.Context(), export.OrphanWorkflows{Found: orphans, More: true})
+	n, err := b.watcher.EndOrphanWorkflows(t.Context(), dispatch.OrphanWorkflows{Found: orphans, More: true})
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, 1.0, metricstest.Gauge(t, "hiregate_stray_workflows"))

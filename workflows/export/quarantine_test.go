@@ -10,7 +10,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 // quarantined accepts an export that breaks the schema, has its workflow run, and its delivery to hris held for it.
@@ -37,7 +37,7 @@ func TestReleaseFromQuarantineHurriesWhatIsHeld(t *testing.T) {
 	}))
 	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1", alone)
 	require.NoError(t, err)
-	require.Equal(t, export.Released{Released: []string{"hris"}}, res)
+	require.Equal(t, rounds.Released{Released: []string{"hris"}}, res)
 	require.Equal(t, []string{"export/acme/u-1 deliver"}, b.temporal.hurried)
 	delivered, _, _ := b.deliver(e)
 	require.Equal(t, model.ClassDelivered, delivered.Class)
@@ -48,10 +48,10 @@ func TestReleaseFromQuarantineWhileTemporalIsAway(t *testing.T) {
 	t.Parallel()
 	b := newLossFixture(t)
 	e := b.quarantined("u-1")
-	b.watcher.Client = engineClient{service: new(away)}
+	b.watcher.Reconciler.Client = engineClient{service: new(away)}
 	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1", alone)
 	require.NoError(t, err)
-	require.Equal(t, export.Released{Released: []string{"hris"}}, res)
+	require.Equal(t, rounds.Released{Released: []string{"hris"}}, res)
 	delivered, _, _ := b.deliver(e)
 	require.Equal(t, model.ClassDelivered, delivered.Class)
 }
@@ -70,12 +70,12 @@ func TestReleaseFromQuarantineOfWhatIsBeingParked(t *testing.T) {
 		b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
 	})
 	_, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1", alone)
-	refused := new(export.RefusedError)
+	refused := new(rounds.RefusedError)
 	require.ErrorAs(t, err, &refused)
 	require.Contains(t, refused.Reason, "ask again")
 	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1", alone)
 	require.NoError(t, err)
-	require.Equal(t, export.Released{Round: 1, Released: []string{"hris"}}, res)
+	require.Equal(t, rounds.Released{Round: 1, Released: []string{"hris"}}, res)
 	now, err := b.Store.Export(t.Context(), e.ID)
 	require.NoError(t, err)
 	b.mark(now, "hris")

@@ -21,6 +21,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 // engine is a Temporal that knows which activities of a running workflow are pending, and how others ended; it keeps which
@@ -118,20 +119,20 @@ func TestRedeliveryOfWhatWasNotTriedYet(t *testing.T) {
 	hris := &workflow.PendingActivityInfo{ActivityId: "deliver", State: enums.PENDING_ACTIVITY_STATE_STARTED}
 	temporal := &engine{running: map[string][]*workflow.PendingActivityInfo{"export/acme/u-1": {hris}}}
 	redeliverer := b.redeliverer()
-	redeliverer.Client = engineClient{service: temporal}
-	redeliver := func(names ...string) (export.Redelivery, error) {
-		return redeliverer.Redeliver(t.Context(), "acme", "u-1", names, func(*store.Tx, export.Redelivery) error { return nil })
+	redeliverer.Reconciler.Client = engineClient{service: temporal}
+	redeliver := func(names ...string) (rounds.Redelivery, error) {
+		return redeliverer.Redeliver(t.Context(), "acme", "u-1", names, func(*store.Tx, rounds.Redelivery) error { return nil })
 	}
 	refused := func(names ...string) {
 		_, err := redeliver(names...)
-		reason := new(export.RefusedError)
+		reason := new(rounds.RefusedError)
 		require.ErrorAs(t, err, &reason)
 		require.Contains(t, reason.Reason, "waits for the documents")
 	}
 
 	res, err := redeliver("hris")
 	require.NoError(t, err)
-	require.Equal(t, export.Redelivery{Hurried: []string{"hris"}}, res)
+	require.Equal(t, rounds.Redelivery{Hurried: []string{"hris"}}, res)
 	require.Empty(t, temporal.hurried, "the attempt that is being made was cut short")
 	temporal.running["export/acme/u-1"] = nil // the workflow waits for the documents
 	refused("crm")
@@ -139,13 +140,13 @@ func TestRedeliveryOfWhatWasNotTriedYet(t *testing.T) {
 	temporal.running["export/acme/u-1"] = []*workflow.PendingActivityInfo{hris}
 	res, err = redeliver("late")
 	require.NoError(t, err)
-	require.Equal(t, export.Redelivery{Round: 1, Started: []string{"late"}}, res, "it was added later: nothing is on its way there")
+	require.Equal(t, rounds.Redelivery{Round: 1, Started: []string{"late"}}, res, "it was added later: nothing is on its way there")
 	dispatched(1, "late")
 	hris.LastAttemptCompleteTime = timestamppb.Now()
 	hris.State, hris.NextAttemptScheduleTime = enums.PENDING_ACTIVITY_STATE_SCHEDULED, timestamppb.Now() // at a closed breaker, or at in_flight
 	res, err = redeliver("hris")
 	require.NoError(t, err)
-	require.Equal(t, export.Redelivery{Round: 1, Hurried: []string{"hris"}}, res)
+	require.Equal(t, rounds.Redelivery{Round: 1, Hurried: []string{"hris"}}, res)
 	require.Equal(t, []string{"export/acme/u-1 deliver"}, temporal.hurried)
 	delivered, _, _ := b.deliver(e)
 	require.Equal(t, export.DeliverResult{Integration: "hris", Class: model.ClassDelivered, Attempts: 1}, delivered)
@@ -154,7 +155,7 @@ func TestRedeliveryOfWhatWasNotTriedYet(t *testing.T) {
 	delete(temporal.running, "export/acme/u-1") // Temporal lost it
 	res, err = redeliver("hris", "crm")
 	require.NoError(t, err)
-	require.Equal(t, export.Redelivery{Round: 2, Started: []string{"hris", "crm"}}, res)
+	require.Equal(t, rounds.Redelivery{Round: 2, Started: []string{"hris", "crm"}}, res)
 }
 
 // A redelivery to one integration gives the others no longer: their round ends when its workflow does.
@@ -276,8 +277,8 @@ func TestRedeliveryThatIsRefused(t *testing.T) {
 			t.Parallel()
 			b := newLossFixture(t)
 			e := c.prepare(b)
-			_, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", []string{c.to}, func(*store.Tx, export.Redelivery) error { return nil })
-			reason := new(export.RefusedError)
+			_, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", []string{c.to}, func(*store.Tx, rounds.Redelivery) error { return nil })
+			reason := new(rounds.RefusedError)
 			require.ErrorAs(t, err, &reason)
 			require.Contains(t, reason.Reason, c.reason)
 			now, err := b.Store.Export(t.Context(), e.ID)
@@ -315,7 +316,7 @@ func TestRedeliveryThatCannotBeNotedDoesNotBegin(t *testing.T) {
 	b := newLossFixture(t)
 	e := b.delivered("u-1")
 	noted := errors.New("it can't be noted")
-	_, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, export.Redelivery) error { return noted })
+	_, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, rounds.Redelivery) error { return noted })
 	require.ErrorIs(t, err, noted)
 	now, err := b.Store.Export(t.Context(), e.ID)
 	require.NoError(t, err)
@@ -328,9 +329,9 @@ func TestWhatTemporalRefusedIsRedelivered(t *testing.T) {
 	b := newLossFixture(t)
 	e := b.accept("u-1")
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkFault(e.ID, "Temporal refuses its workflow", b.Clock()) }))
-	res, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", []string{"hris"}, func(*store.Tx, export.Redelivery) error { return nil })
+	res, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", []string{"hris"}, func(*store.Tx, rounds.Redelivery) error { return nil })
 	require.NoError(t, err)
-	require.Equal(t, export.Redelivery{Round: 1, Started: []string{"hris"}}, res)
+	require.Equal(t, rounds.Redelivery{Round: 1, Started: []string{"hris"}}, res)
 	now, err := b.Store.Export(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Empty(t, now.Fault)
@@ -342,9 +343,9 @@ func TestRetryingWithoutItsActivityIsRedelivered(t *testing.T) {
 	t.Parallel()
 	b := newLossFixture(t)
 	e := b.retrying("u-1")
-	res, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", []string{"hris"}, func(*store.Tx, export.Redelivery) error { return nil })
+	res, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", []string{"hris"}, func(*store.Tx, rounds.Redelivery) error { return nil })
 	require.NoError(t, err)
-	require.Equal(t, export.Redelivery{Round: 1, Started: []string{"hris"}}, res)
+	require.Equal(t, rounds.Redelivery{Round: 1, Started: []string{"hris"}}, res)
 	b.status.Store(http.StatusOK)
 	now, err := b.Store.Export(t.Context(), e.ID)
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 // parked puts exports through the door whose delivery to hris is parked.
@@ -115,7 +115,7 @@ func TestNextRoundExtendsTheDocuments(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(*lossFixture) error{
 		"redelivery": func(b *lossFixture) error {
-			_, err := b.watcher.Redeliver(b.t.Context(), "acme", "u-1", nil, func(*store.Tx, export.Redelivery) error { return nil })
+			_, err := b.watcher.Redeliver(b.t.Context(), "acme", "u-1", nil, func(*store.Tx, rounds.Redelivery) error { return nil })
 			return err
 		},
 		"release": func(b *lossFixture) error {

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/model"
-	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/dispatch"
 )
 
 // While Temporal is away the documents of all that waits are fetched. Neither those that can't be fetched, more than are looked at
@@ -62,7 +62,7 @@ func TestDocumentsAreFetchedWithoutTemporal(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		dispatch(ctx, &export.Dispatcher{Store: b.Store, Client: temporal, InForce: b.InForce, Archive: b.Archive, Now: b.Clock,
+		runUntil(ctx, &dispatch.Dispatcher{Store: b.Store, Client: temporal, InForce: b.InForce, Archive: b.Archive, Now: b.Clock,
 			Log: zap.NewNop(), Attributes: new(atomic.Bool)})
 	}()
 	defer func() { stop(); <-ended }()

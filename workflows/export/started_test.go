@@ -18,7 +18,9 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/workflows/dispatch"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 // start is what Temporal was asked to start.
@@ -85,7 +87,7 @@ func TestWhatALaterRoundIsStartedWith(t *testing.T) {
 	b := newLossFixture(t)
 	e := b.delivered("u-1")
 	b.advance(time.Hour)
-	_, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, export.Redelivery) error { return nil })
+	_, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, rounds.Redelivery) error { return nil })
 	require.NoError(t, err)
 	till := b.Clock().Add(model.DeliveryWindow)
 	s := b.startOf(true)
@@ -173,7 +175,7 @@ func TestTemporalIsNotWaitedForWithoutEnd(t *testing.T) {
 func TestOfferWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	d := &export.Dispatcher{Store: b.Store, InForce: b.InForce, Now: b.Clock, Log: zap.NewNop(), Attributes: new(atomic.Bool)}
+	d := &dispatch.Dispatcher{Store: b.Store, InForce: b.InForce, Now: b.Clock, Log: zap.NewNop(), Attributes: new(atomic.Bool)}
 	offered := make(chan struct{})
 	go func() {
 		defer close(offered)

@@ -21,7 +21,7 @@ func TestHowLongADeliveryWaitsForTheDocuments(t *testing.T) {
 		for _, name := range e.Integrations {
 			each = append(each, documentsWait(e, tenant, name, "", now))
 		}
-		require.Equal(t, slices.Min(each), firstWait(e, tenant, nil, now), "the first one that may go does not wait for the others")
+		require.Equal(t, slices.Min(each), FirstWait(e, tenant, nil, now), "the first one that may go does not wait for the others")
 		return each
 	}
 	received := &model.Export{Tenant: "acme", Origin: model.Received, Attachments: 1, DocumentsTill: now.Add(2 * time.Hour),
@@ -50,6 +50,6 @@ func TestARedeliveryWaitsAsItsModeDoes(t *testing.T) {
 	}
 	for name, want := range map[string]time.Duration{"crm": time.Minute, "hris": 0, "new": 0} {
 		e.Integrations = []string{name}
-		require.Equal(t, want, firstWait(e, tenant, former, now), name)
+		require.Equal(t, want, FirstWait(e, tenant, former, now), name)
 	}
 }

@@ -13,6 +13,15 @@ import (
 	"github.com/hiregate/hiregate/internal/wait"
 )
 
+const (
+	// UnknownAge is how long a delivery is overdue before Temporal is asked for its workflow. Its answer that it knows none is
+	// certain.
+	UnknownAge = 30 * time.Second
+	// EndedAge is how long a delivery is overdue before a workflow that has ended counts as its end: another node may be about
+	// to store what it did.
+	EndedAge = 10 * time.Minute
+)
+
 // Wait is why a delivery is not final yet.
 type Wait struct {
 	Reason string    // a sentence for people
@@ -112,7 +121,7 @@ func (w *Waits) forWorkflow(e *model.Export, d *model.Delivery) (Wait, bool) {
 			due = at
 		}
 	}
-	if d.Parked || due.IsZero() || w.now.Sub(due) < unknownAge || !w.isLost(e, d.Round) {
+	if d.Parked || due.IsZero() || w.now.Sub(due) < UnknownAge || !w.isLost(e, d.Round) {
 		return Wait{}, false
 	}
 	return Wait{NextAt: w.now, Reason: "Temporal has lost its workflow, as after it was emptied or an older backup of it was " +
@@ -180,18 +189,4 @@ func clock(at, now time.Time) string {
 		return at.Format("15:04:05 MST")
 	}
 	return at.Format("2006-01-02 15:04 MST")
-}
-
-// Undispatched says why an export waits whose workflow is not started.
-func (d *Dispatcher) Undispatched(e *model.Export, c *config.Config) string {
-	if _, ok := c.Tenant(e.Tenant); !ok {
-		return "it waits for its tenant, which is not in this gateway's configuration"
-	}
-	if barred := d.barred(); barred != "" {
-		return "it waits for Temporal: " + barred
-	}
-	if d.away.Load() {
-		return "it waits for Temporal, which does not answer, and goes out once that is back"
-	}
-	return "it waits for Temporal to start its workflow, which happens in a moment"
 }

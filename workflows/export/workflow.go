@@ -1,5 +1,5 @@
-// Package export delivers accepted exports: it starts a workflow for each, which fetches the documents and delivers to
-// each integration of the tenant.
+// Package export is what Temporal runs for exports: a workflow for one or for a group, and its activities, which fetch the
+// documents and deliver to each integration of the tenant.
 //
 // The store is the truth, Temporal the engine: an activity reads a delivery, takes it one step further, commits it, and
 // asks to be run again until the delivery is final. Retries add nothing to a workflow's history.
@@ -93,8 +93,8 @@ type FetchResult struct {
 	GivenUp int `json:"givenUp"`
 }
 
-// delivered reports whether the result says that a delivery was delivered.
-func (r *Result) delivered(d *model.Delivery) bool {
+// Delivered reports whether the result says that a delivery was delivered.
+func (r *Result) Delivered(d *model.Delivery) bool {
 	return slices.ContainsFunc(r.Deliveries, func(one DeliverResult) bool {
 		return one.Export == d.ExportID && one.Integration == d.Integration && one.Class == model.ClassDelivered
 	})
@@ -117,9 +117,6 @@ func (r *Result) worst() model.Class {
 	}
 	return worst
 }
-
-// rehostWait is how long a rehosting delivery waits for the documents; then it sends our URLs without them.
-const rehostWait = time.Minute
 
 // safetyNet is how long after its own end Temporal gives an activity up, should that not have ended by itself.
 const safetyNet = 5 * time.Minute
@@ -196,7 +193,7 @@ func handBack(ctx workflow.Context, part Part) {
 	if workflow.GetVersion(ctx, handsBack, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return
 	}
-	options := activityOptions(ctx, HandBackName, workflows.DeliverQueue, workflow.Now(ctx).Add(lostAge))
+	options := activityOptions(ctx, HandBackName, workflows.DeliverQueue, workflow.Now(ctx).Add(EndedAge))
 	if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), HandBackName, part).Get(ctx, nil); err != nil {
 		workflow.GetLogger(ctx).Warn("deliveries could not be handed back")
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
-	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 const (
@@ -34,7 +34,7 @@ type Activities struct {
 	Store       *store.DB
 	Client      client.Client
 	InForce     *config.InForce
-	Redeliverer *export.Redeliverer
+	Redeliverer *rounds.Redeliverer
 	Now         func() time.Time
 	Log         *zap.Logger
 }
@@ -135,7 +135,7 @@ func (a *Activities) advance(ctx context.Context, j *model.Redelivery) (model.Re
 			}
 			err := a.Redeliverer.RedeliverSelected(ctx, j, e.ID)
 			switch {
-			case errors.Is(err, export.ErrStopped):
+			case errors.Is(err, rounds.ErrStopped):
 				return a.stands(ctx, j)
 			case err != nil:
 				return j.State, err

@@ -21,8 +21,9 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
-	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/dispatch"
 	"github.com/hiregate/hiregate/workflows/redelivery"
+	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -53,10 +54,10 @@ func each(t *testing.T, test func(*fixture)) {
 		inForce := new(config.InForce)
 		inForce.Push(b.config)
 		now := func() time.Time { return noon.Add(time.Hour) }
-		dispatcher := &export.Dispatcher{Store: db, Client: c, InForce: inForce, Now: now, Log: zap.NewNop(),
+		dispatcher := &dispatch.Dispatcher{Store: db, Client: c, InForce: inForce, Now: now, Log: zap.NewNop(),
 			Attributes: new(atomic.Bool)}
 		b.Activities = &redelivery.Activities{Store: db, Client: c, InForce: inForce, Now: now, Log: zap.NewNop(),
-			Redeliverer: &export.Redeliverer{Store: db, Client: c, Dispatcher: dispatcher, Now: now, Log: zap.NewNop()}}
+			Redeliverer: &rounds.Redeliverer{Dispatcher: dispatcher}}
 		b.set(store.IntegrationStatus{State: model.Configured, UpdatedAt: noon})
 		test(b)
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/trigger"
-	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 // answer is the response to a request, as it is written.
@@ -92,7 +92,7 @@ func (r *Request) Problem(err error) *problem.Problem {
 	var (
 		p         *problem.Problem
 		triggered *trigger.RefusedError
-		round     *export.RefusedError
+		round     *rounds.RefusedError
 	)
 	switch {
 	case errors.As(err, &p):

@@ -1,4 +1,4 @@
-package export
+package dispatch
 
 import (
 	"cmp"
@@ -16,7 +16,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/failpoint"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
@@ -24,6 +23,7 @@ import (
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/workflows/export"
 )
 
 const startTimeout = 10 * time.Second
@@ -103,7 +103,7 @@ func (d *Dispatcher) startOne(ctx context.Context, c *config.Config, e *model.Ex
 			return 0, err
 		}
 	}
-	return d.startTaken(ctx, taken, e.Integrations, firstWait(e, tenant, former, d.Now()))
+	return d.startTaken(ctx, taken, e.Integrations, export.FirstWait(e, tenant, former, d.Now()))
 }
 
 // turn is the time that a turn is taken with, so that the sweeps of all nodes pass over it for as long as a start may take.
@@ -202,7 +202,7 @@ func isAlreadyStarted(err error) bool {
 }
 
 // readInput reads what a workflow was started with. It reads nothing when the workflow is not a gateway's.
-func (d *Dispatcher) readInput(ctx context.Context, id string) (in Input, err error) {
+func (d *Dispatcher) readInput(ctx context.Context, id string) (in export.Input, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	events := d.Client.GetWorkflowHistory(ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
@@ -244,12 +244,12 @@ func (d *Dispatcher) execute(ctx context.Context, exports []*model.Export, to []
 	}
 	in := input(exports, to, wait)
 	in.Attributes = attributes
-	_, err := d.Client.ExecuteWorkflow(ctx, o, WorkflowName, in)
+	_, err := d.Client.ExecuteWorkflow(ctx, o, export.WorkflowName, in)
 	return err
 }
 
-func input(exports []*model.Export, to []string, documents time.Duration) Input {
-	in := Input{Version: InputVersion, Round: exports[0].Round, To: to, Wait: documents, Local: true}
+func input(exports []*model.Export, to []string, documents time.Duration) export.Input {
+	in := export.Input{Version: export.InputVersion, Round: exports[0].Round, To: to, Wait: documents, Local: true}
 	for _, e := range exports {
 		in.Local = in.Local && e.Round == 0 && e.Attachments == 0 && !e.Quarantined
 		in.Exports = append(in.Exports, e.ID)
@@ -271,33 +271,6 @@ func urgency(e *model.Export) workflows.Urgency {
 		return workflows.Triggered
 	}
 	return workflows.Received
-}
-
-// firstWait returns how long all integrations of a round wait for documents. former are the deliveries of the rounds
-// before.
-func firstWait(e *model.Export, tenant *model.Tenant, former []*model.Delivery, now time.Time) (wait time.Duration) {
-	for n, name := range e.Integrations {
-		if of := documentsWait(e, tenant, name, delivery.TriedIn(former, name), now); n == 0 || of < wait {
-			wait = of
-		}
-	}
-	return wait
-}
-
-// documentsWait returns how long a delivery waits for the documents of its export. mode is the document mode in which
-// it was tried before; empty: the one of its integration.
-func documentsWait(e *model.Export, tenant *model.Tenant, integration string, mode model.DocumentMode,
-	now time.Time) time.Duration {
-	if i, ok := tenant.Integration(integration); ok {
-		mode = cmp.Or(mode, i.Documents)
-	}
-	switch {
-	case e.Origin == model.Triggered, mode == model.Passthrough:
-		return 0
-	case mode == model.Inline:
-		return max(0, e.DocumentsTill.Sub(now))
-	}
-	return rehostWait
 }
 
 // write notes a dispatch, one after the other, and beside what else is written.

@@ -1,20 +1,18 @@
-package export
+// Package rounds begins further rounds of exports, and hurries what waits: on request, and once what it waited for has
+// happened.
+package rounds
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
-	"time"
-
-	"go.temporal.io/sdk/client"
-	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/workflows/dispatch"
 )
 
 // RefusedError says why an export can't be redelivered or released now, in a sentence for the person who asked.
@@ -22,21 +20,9 @@ type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return e.Reason }
 
-// Redeliverer delivers once more: it redelivers what is final, releases what was held, and finds what lost its
-// workflow.
-type Redeliverer struct {
-	Store      *store.DB
-	Client     client.Client
-	Namespace  string
-	Dispatcher *Dispatcher
-	Now        func() time.Time
-	Log        *zap.Logger
-	Faults     *workflows.Faults // of this node
-
-	orphans      atomic.Int64 // that TellOrphanWorkflows has told of
-	orphansEnded atomic.Bool  // since the loop looked
-	looked       time.Time    // FindLost has found everything that was due then; zero: it has not looked yet
-}
+// Redeliverer begins rounds of exports that somebody asked for: of one, of each that a redelivery chose, of one that was in
+// quarantine.
+type Redeliverer struct{ *dispatch.Dispatcher }
 
 // Redelivery is the result of Redeliver for each integration.
 type Redelivery struct {
@@ -68,7 +54,7 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 		return Redelivery{}, &RefusedError{"this export was not delivered yet: " +
 			"it waits for Temporal, and is delivered as soon as Temporal answers"}
 	}
-	c := r.Dispatcher.InForce.Current()
+	c := r.InForce.Current()
 	if c == nil {
 		return Redelivery{}, &RefusedError{"the gateway is stopping: ask again in a moment"}
 	}
@@ -100,7 +86,7 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 					return Redelivery{}, err
 				}
 			}
-			switch err := r.hurry(ctx, e, last); {
+			switch err := r.Hurry(ctx, e, last); {
 			case errors.Is(err, workflows.ErrTaskUnderWay) && held == "" && !last.Parked: // it reads what was asked for
 				res.Hurried = append(res.Hurried, name)
 			case errors.Is(err, workflows.ErrNotRunning) && (!last.Parked || held == ""),
@@ -123,7 +109,7 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 	if len(res.Started) == 0 {
 		return res, nil
 	}
-	_, err = r.begin(ctx, e, res.Started, gone, true, func(tx *store.Tx, next *model.Export) error {
+	_, err = r.Begin(ctx, e, res.Started, gone, true, func(tx *store.Tx, next *model.Export) error {
 		res.Round = next.Round
 		for _, name := range res.Started {
 			if err := tx.AskDelivery(model.NewDelivery(next, name, next.Round, r.Now()), r.Now()); err != nil {
@@ -135,7 +121,7 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 	switch {
 	case errors.Is(err, store.ErrErased):
 		return Redelivery{}, errErased
-	case errors.Is(err, errMoved):
+	case errors.Is(err, dispatch.ErrMoved):
 		return Redelivery{}, errJustMoved
 	case err != nil:
 		return Redelivery{}, err

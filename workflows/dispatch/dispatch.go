@@ -1,4 +1,6 @@
-package export
+// Package dispatch starts the workflows of exports, and finds those that are overdue: whose start was interrupted, or whose
+// workflow Temporal has lost or ended.
+package dispatch
 
 import (
 	"context"
@@ -27,12 +29,14 @@ const (
 // Dispatcher starts the workflow of every accepted export. Starting is idempotent: Temporal refuses a second workflow
 // of the same id, and that counts as started. So any node may start any export, and none has to claim one.
 type Dispatcher struct {
-	Store   *store.DB
-	Client  client.Client
-	InForce *config.InForce
-	Archive *documents.Archive
-	Now     func() time.Time
-	Log     *zap.Logger
+	Store  *store.DB
+	Client client.Client
+	// Namespace is the one of Temporal that Client uses.
+	Namespace string
+	InForce   *config.InForce
+	Archive   *documents.Archive
+	Now       func() time.Time
+	Log       *zap.Logger
 	// Attributes says whether the search attributes are registered.
 	Attributes *atomic.Bool
 	// Barred says why Temporal may not be asked; empty: it may. Nil: it may always.
@@ -111,6 +115,9 @@ func (d *Dispatcher) Loops() []loop.Loop {
 			Failed: "what waits for Temporal could not be counted by tenant; the metrics are stale"}}
 }
 
+// Away reports whether Temporal need not be asked: it did not answer the last start, or the gateway stops.
+func (d *Dispatcher) Away() bool { return d.InForce.Current() == nil || d.away.Load() }
+
 // answered notes that Temporal answered a start.
 func (d *Dispatcher) answered() {
 	if d.away.CompareAndSwap(true, false) {
@@ -167,4 +174,18 @@ func (d *Dispatcher) measureTenants(ctx context.Context) error {
 		metrics.DatabaseSize(size, d.Store.WALSize())
 	}
 	return err
+}
+
+// Undispatched says why an export waits whose workflow is not started.
+func (d *Dispatcher) Undispatched(e *model.Export, c *config.Config) string {
+	if _, ok := c.Tenant(e.Tenant); !ok {
+		return "it waits for its tenant, which is not in this gateway's configuration"
+	}
+	if barred := d.barred(); barred != "" {
+		return "it waits for Temporal: " + barred
+	}
+	if d.away.Load() {
+		return "it waits for Temporal, which does not answer, and goes out once that is back"
+	}
+	return "it waits for Temporal to start its workflow, which happens in a moment"
 }

@@ -1,4 +1,4 @@
-package export
+package rounds
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/dispatch"
 )
 
 // Released is the result of ReleaseQuarantine.
@@ -83,13 +84,13 @@ func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string,
 			return nil
 		}
 		// A delivery that stayed in the round before would be delivered in this one, and once more with its release.
-		released, err = beginRound(tx, e, names, parked, true, r.Now())
+		released, err = dispatch.BeginRound(tx, e, names, parked, true, r.Now())
 		return err
 	})
 	switch {
 	case errors.Is(err, errNotQuarantined):
 		return Released{}, &RefusedError{"this export is not in quarantine: there is nothing to release"}
-	case errors.Is(err, errMoved):
+	case errors.Is(err, dispatch.ErrMoved):
 		return Released{}, errJustMoved
 	case err != nil:
 		return Released{}, fmt.Errorf("releasing an export from quarantine: %w", err)
@@ -97,10 +98,10 @@ func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string,
 	r.Log.Info("an export was released from quarantine", zap.String("tenant", tenant), zap.Int64("export", e.ID))
 	res.Round = released.Round
 	if len(parked) > 0 {
-		r.Dispatcher.Offer(released)
+		r.Offer(released)
 	}
 	for _, d := range waiting {
-		if err := r.hurry(ctx, e, d); err != nil && ctx.Err() == nil {
+		if err := r.Hurry(ctx, e, d); err != nil && ctx.Err() == nil {
 			r.Log.Debug("a released delivery could not be hurried; it is hurried again in a moment", zap.Error(err))
 		}
 	}
@@ -110,7 +111,7 @@ func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string,
 // orphaned reports whether a held delivery has no workflow any more, though it was not parked. While Temporal does not
 // answer that is not known: FindLost finds it later.
 func (r *Redeliverer) orphaned(ctx context.Context, e *model.Export, d *model.Delivery) bool {
-	status, _, err := r.status(ctx, e, d.Round)
+	status, _, err := r.Status(ctx, e, d.Round)
 	return err == nil && status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING && !e.DispatchedAt.IsZero()
 }
 

@@ -1,4 +1,4 @@
-package export
+package rounds
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/dispatch"
 )
 
 // ErrStopped means that a redelivery is not running any more, or came to an export before.
@@ -32,7 +33,7 @@ func (r *Redeliverer) RedeliverSelected(ctx context.Context, j *model.Redelivery
 		if skip {
 			return nil
 		}
-		if next, err = beginRound(tx, e, []string{j.Integration}, nil, true, now); err != nil {
+		if next, err = dispatch.BeginRound(tx, e, []string{j.Integration}, nil, true, now); err != nil {
 			return err
 		}
 		return tx.MarkRedelivery(j.ID, e.ID, j.Integration, next.Round)
@@ -43,7 +44,7 @@ func (r *Redeliverer) RedeliverSelected(ctx context.Context, j *model.Redelivery
 	case err != nil:
 		return fmt.Errorf("redelivering an export of a range: %w", err)
 	case next != nil:
-		r.Dispatcher.Offer(next)
+		r.Offer(next)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package export
+package rounds
 
 import (
 	"cmp"
@@ -39,7 +39,7 @@ const (
 
 // Retry begins a catch-up of an integration that somebody asked for. note runs in the same transaction, and may run
 // more than once. The error is a *RefusedError when the integration takes no exports now.
-func (r *Redeliverer) Retry(ctx context.Context, i *model.Integration, note func(*store.Tx) error) error {
+func (r *Releaser) Retry(ctx context.Context, i *model.Integration, note func(*store.Tx) error) error {
 	status, err := r.Store.IntegrationStatus(ctx, i)
 	switch {
 	case err != nil:
@@ -57,13 +57,13 @@ func (r *Redeliverer) Retry(ctx context.Context, i *model.Integration, note func
 	})
 }
 
-// catchUpLoop works on catch-ups: those that somebody asked for, those of a node that died, and those of integrations that
+// Loop works on catch-ups: those that somebody asked for, those of a node that died, and those of integrations that
 // take exports again after they failed.
-func (r *Redeliverer) catchUpLoop() loop.Loop {
+func (r *Releaser) Loop() loop.Loop {
 	var looked time.Time
 	var running errgroup.Group
 	running.SetLimit(catchUpsAtOnce)
-	return loop.Loop{Name: "catch_up", Every: catchUpEvery, Away: r.away, Round: func(ctx context.Context) (err error) {
+	return loop.Loop{Name: "catch_up", Every: catchUpEvery, Away: r.Away, Round: func(ctx context.Context) (err error) {
 		if time.Since(looked) >= recoveredEvery {
 			looked = time.Now()
 			err = r.BeginRecovered(ctx)
@@ -74,7 +74,7 @@ func (r *Redeliverer) catchUpLoop() loop.Loop {
 
 // BeginRecovered begins a catch-up of each integration that takes exports again after it failed, unless one began
 // shortly before.
-func (r *Redeliverer) BeginRecovered(ctx context.Context) error {
+func (r *Releaser) BeginRecovered(ctx context.Context) error {
 	now := r.Now()
 	before := now.Add(-recoveredGap)
 	places, err := r.Store.ListRecovered(ctx, before)
@@ -92,7 +92,7 @@ func (r *Redeliverer) BeginRecovered(ctx context.Context) error {
 }
 
 // CatchUp claims the catch-ups that no node works on, and has running work on them, as many as it takes.
-func (r *Redeliverer) CatchUp(ctx context.Context, running *errgroup.Group) error {
+func (r *Releaser) CatchUp(ctx context.Context, running *errgroup.Group) error {
 	all, err := r.Store.ListUnclaimedCatchUps(ctx, r.Now())
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (r *Redeliverer) CatchUp(ctx context.Context, running *errgroup.Group) erro
 }
 
 // catchUp works on a catch-up to its end. The error is ErrStopped when another node does, or another one began.
-func (r *Redeliverer) catchUp(ctx context.Context, c *model.CatchUp) error {
+func (r *Releaser) catchUp(ctx context.Context, c *model.CatchUp) error {
 	now := r.Now()
 	err := r.advance(ctx, func(tx *store.Tx) (bool, error) { return tx.ClaimCatchUp(c, now, now.Add(catchUpClaim)) })
 	if err != nil {
@@ -135,7 +135,7 @@ func (r *Redeliverer) catchUp(ctx context.Context, c *model.CatchUp) error {
 }
 
 // advance writes how far a catch-up is. The error is ErrStopped when write reports that it is not running any more.
-func (r *Redeliverer) advance(ctx context.Context, write func(*store.Tx) (bool, error)) error {
+func (r *Releaser) advance(ctx context.Context, write func(*store.Tx) (bool, error)) error {
 	return r.Store.Write(ctx, func(tx *store.Tx) error {
 		if running, err := write(tx); err != nil || !running {
 			return cmp.Or(err, ErrStopped)
@@ -147,7 +147,7 @@ func (r *Redeliverer) advance(ctx context.Context, write func(*store.Tx) (bool, 
 // nextPage makes the next deliveries of a catch-up due, and waits until they were attempted: an integration gets no
 // more at a time than it takes. It ends the catch-up where there is nothing left, or the integration takes nothing. Of
 // those that somebody asked for it goes on after one that the integration refuses for its data.
-func (r *Redeliverer) nextPage(ctx context.Context, c *model.CatchUp) error {
+func (r *Releaser) nextPage(ctx context.Context, c *model.CatchUp) error {
 	i, reason, err := r.takes(ctx, c)
 	if err != nil {
 		return err
@@ -197,7 +197,7 @@ func pageOf(c *model.CatchUp, i *model.Integration) int {
 
 // failsAgain returns why a catch-up ends after a page of which nothing was received; empty: it goes on. broken is a
 // delivery that did not fail for its data, or nil.
-func (r *Redeliverer) failsAgain(ctx context.Context, c *model.CatchUp, broken *model.Delivery) (string, error) {
+func (r *Releaser) failsAgain(ctx context.Context, c *model.CatchUp, broken *model.Delivery) (string, error) {
 	switch {
 	case !c.Asked:
 		health, err := r.Store.Health(ctx, c.Place)
@@ -237,13 +237,13 @@ func (r *Redeliverer) failsAgain(ctx context.Context, c *model.CatchUp, broken *
 }
 
 // keep writes how far a catch-up came, and that it is still worked on.
-func (r *Redeliverer) keep(ctx context.Context, c *model.CatchUp) error {
+func (r *Releaser) keep(ctx context.Context, c *model.CatchUp) error {
 	return r.advance(ctx, func(tx *store.Tx) (bool, error) { return tx.UpdateCatchUp(c, r.Now().Add(catchUpClaim)) })
 }
 
 // takes returns the integration of a catch-up, and why it takes no exports; empty: it does.
-func (r *Redeliverer) takes(ctx context.Context, c *model.CatchUp) (*model.Integration, string, error) {
-	current := r.Dispatcher.InForce.Current()
+func (r *Releaser) takes(ctx context.Context, c *model.CatchUp) (*model.Integration, string, error) {
+	current := r.InForce.Current()
 	if current == nil {
 		return nil, "", ErrStopped
 	}
@@ -265,7 +265,7 @@ type caughtUp struct {
 	broken           *model.Delivery // one that did not fail for its data; nil: there is none
 }
 
-func (r *Redeliverer) caughtUp(ctx context.Context, c *model.CatchUp, page []*model.Delivery) (p caughtUp, err error) {
+func (r *Releaser) caughtUp(ctx context.Context, c *model.CatchUp, page []*model.Delivery) (p caughtUp, err error) {
 	now, err := r.Store.DeliveriesByID(ctx, page)
 	for _, d := range now {
 		switch {
@@ -285,7 +285,7 @@ func (r *Redeliverer) caughtUp(ctx context.Context, c *model.CatchUp, page []*mo
 
 // awaitPage waits until deliveries that were made due were attempted, and wakes those that wait in Temporal. It gives
 // up those of which nothing is attempted for a while.
-func (r *Redeliverer) awaitPage(ctx context.Context, c *model.CatchUp, page []*model.Delivery) (caughtUp, error) {
+func (r *Releaser) awaitPage(ctx context.Context, c *model.CatchUp, page []*model.Delivery) (caughtUp, error) {
 	p, now := caughtUp{waiting: page}, time.Now()
 	moved, claimed, woken, pause := now, now, now, firstWake
 	for {
@@ -320,7 +320,7 @@ func (r *Redeliverer) awaitPage(ctx context.Context, c *model.CatchUp, page []*m
 
 // wake has Temporal run the activities of deliveries now. Those of a workflow share one. A delivery without a workflow is
 // left to FindLost. The error says that Temporal does not answer.
-func (r *Redeliverer) wake(ctx context.Context, waiting []*model.Delivery) error {
+func (r *Releaser) wake(ctx context.Context, waiting []*model.Delivery) error {
 	ids := make([]int64, len(waiting))
 	for n, d := range waiting {
 		ids[n] = d.ExportID
@@ -347,7 +347,7 @@ func (r *Redeliverer) wake(ctx context.Context, waiting []*model.Delivery) error
 		}
 		woken[key] = true
 		wakes.Go(func() error {
-			err := r.hurry(ctx, e, d)
+			err := r.Hurry(ctx, e, d)
 			if workflows.Unanswered(err) || ctx.Err() != nil {
 				return err
 			}

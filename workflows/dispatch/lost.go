@@ -1,14 +1,14 @@
-package export
+package dispatch
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
@@ -19,17 +19,12 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/workflows/export"
 )
 
 const (
-	// unknownAge is how long a delivery is overdue before Temporal is asked for its workflow. Its answer that it knows none is
-	// certain.
-	unknownAge = 30 * time.Second
-	// lostAge is how long a delivery is overdue before a workflow that has ended counts as its end: another node may be about
-	// to store what it did.
-	lostAge   = 10 * time.Minute
 	lostEvery = 20 * time.Second
-	// brokenAge is lostAge while workflows fail on this node: then that is likely.
+	// brokenAge is export.EndedAge while workflows fail on this node: then that is likely.
 	brokenAge = time.Minute
 	lostPage  = 200
 	// Twenty workflows a second, as many as rescue takes: an open breaker makes many deliveries overdue, and none of them
@@ -39,29 +34,34 @@ const (
 	lostWithin = 30 * 24 * time.Hour
 )
 
-// Loops compare the store with Temporal, in both directions, and work on catch-ups.
-func (r *Redeliverer) Loops() []loop.Loop {
-	return []loop.Loop{r.lostLoop(), r.catchUpLoop(), r.orphanLoop()}
+// Reconciler compares the store with Temporal, in both directions: it finds exports that lost their workflow, and workflows
+// that lost their exports.
+type Reconciler struct {
+	*Dispatcher
+	Faults *workflows.Faults // of this node
+
+	orphans      atomic.Int64 // that TellOrphanWorkflows has told of
+	orphansEnded atomic.Bool  // since the loop looked
+	looked       time.Time    // FindLost has found everything that was due then; zero: it has not looked yet
 }
 
-func (r *Redeliverer) away() bool {
-	return r.Dispatcher.InForce.Current() == nil || r.Dispatcher.away.Load()
-}
+// Loops compare the store with Temporal again and again.
+func (r *Reconciler) Loops() []loop.Loop { return []loop.Loop{r.lostLoop(), r.orphanLoop()} }
 
 // lostLoop compares the store with Temporal every 20 s: Temporal may be given an empty database, or an old one, and the
 // gateway may be down when a workflow ends. An export of which a delivery waits, and that has no workflow any more, gets another.
-func (r *Redeliverer) lostLoop() loop.Loop {
-	return loop.Loop{Name: "lost", Every: lostEvery, Away: r.away, Round: r.FindLost,
+func (r *Reconciler) lostLoop() loop.Loop {
+	return loop.Loop{Name: "lost", Every: lostEvery, Away: r.Away, Round: r.FindLost,
 		Failed: "deliveries could not be compared with Temporal; they are compared again"}
 }
 
 // FindLost looks once at each export that has an overdue delivery, or overdue documents. It must not run twice at a
 // time.
-func (r *Redeliverer) FindLost(ctx context.Context) error {
+func (r *Reconciler) FindLost(ctx context.Context) error {
 	var fetches errgroup.Group
 	fetches.SetLimit(rescueAtOnce)
 	defer fetches.Wait()
-	due, late := r.Now().Add(-unknownAge), r.Now().Add(-lostAge)
+	due, late := r.Now().Add(-export.UnknownAge), r.Now().Add(-export.EndedAge)
 	if len(r.Faults.Lately(time.Now())) > 0 {
 		late = r.Now().Add(-brokenAge)
 	}
@@ -124,7 +124,7 @@ func (r *Redeliverer) FindLost(ctx context.Context) error {
 // redispatchLost has the exports of a page whose first round lost its workflow wait for another, which the sweep starts
 // for many of them together. It asks Temporal once for each workflow. It returns those of the page that find has to look
 // at: whose workflow has ended, that lack documents only, or that have a held delivery, or one of a later round.
-func (r *Redeliverer) redispatchLost(ctx context.Context, page []int64, due time.Time) (others []int64, err error) {
+func (r *Reconciler) redispatchLost(ctx context.Context, page []int64, due time.Time) (others []int64, err error) {
 	exports, err := r.Store.ExportsByID(ctx, page)
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (r *Redeliverer) redispatchLost(ctx context.Context, page []int64, due time
 		status, known := asked[id]
 		if !known {
 			broken := false
-			if status, broken, err = r.status(ctx, e, 0); err != nil {
+			if status, broken, err = r.Status(ctx, e, 0); err != nil {
 				return nil, err
 			}
 			if broken {
@@ -174,7 +174,7 @@ func (r *Redeliverer) redispatchLost(ctx context.Context, page []int64, due time
 
 // redispatch has exports whose workflow is gone, and was started before a time, wait for another. It returns those of
 // which nothing is undelivered, or whose workflow was started since.
-func (r *Redeliverer) redispatch(ctx context.Context, lost []*model.Export, due time.Time) (left []int64, err error) {
+func (r *Reconciler) redispatch(ctx context.Context, lost []*model.Export, due time.Time) (left []int64, err error) {
 	if len(lost) == 0 {
 		return nil, nil
 	}
@@ -189,8 +189,8 @@ func (r *Redeliverer) redispatch(ctx context.Context, lost []*model.Export, due 
 	return left, err
 }
 
-// find asks Temporal for the workflows of an export that have not ended according to the store. late is lostAge ago.
-func (r *Redeliverer) find(ctx context.Context, id int64, late time.Time, fetches *errgroup.Group) error {
+// find asks Temporal for the workflows of an export that have not ended according to the store. late is export.EndedAge ago.
+func (r *Reconciler) find(ctx context.Context, id int64, late time.Time, fetches *errgroup.Group) error {
 	e, err := r.Store.Export(ctx, id)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (r *Redeliverer) find(ctx context.Context, id int64, late time.Time, fetche
 		if d.Outcome.Final() || d.Parked || model.LatestDelivery(deliveries, d.Integration) != d {
 			continue
 		}
-		switch status, broken, err := r.status(ctx, e, d.Round); {
+		switch status, broken, err := r.Status(ctx, e, d.Round); {
 		case err != nil:
 			return err
 		case broken:
@@ -254,7 +254,7 @@ func (r *Redeliverer) find(ctx context.Context, id int64, late time.Time, fetche
 	if err != nil || len(documents) >= e.Attachments && !slices.ContainsFunc(documents, fetching) {
 		return err
 	}
-	status, _, err := r.status(ctx, e, e.Round)
+	status, _, err := r.Status(ctx, e, e.Round)
 	if err == nil && status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING { // Fetch gives up what has run out
 		fetches.Go(func() error { r.Dispatcher.fetch(ctx, e); return nil })
 	}
@@ -263,43 +263,6 @@ func (r *Redeliverer) find(ctx context.Context, id int64, late time.Time, fetche
 
 // isBroken stands for the status of a workflow that runs, and can't go on.
 const isBroken enums.WorkflowExecutionStatus = -1
-
-// brokenEndsWith is the reason with which a broken workflow is terminated.
-const brokenEndsWith = "it failed again and again: its exports go on in other workflows"
-
-// handOver has the exports of a workflow that can't go on go on in others, and ends it. Which ones a group has its input
-// says; where that can't be read, each is found by itself, and the workflow ends with its time.
-func (r *Redeliverer) handOver(ctx context.Context, e *model.Export, round int) error {
-	id, members := e.RoundWorkflowID(round), []*model.Export{e}
-	if e.InGroup(round) {
-		in, err := r.Dispatcher.readInput(ctx, id)
-		if err != nil {
-			return err
-		}
-		if len(in.Exports) > 0 {
-			if members, err = r.Store.ExportsByID(ctx, in.Exports); err != nil {
-				return err
-			}
-		}
-	}
-	for _, member := range members {
-		if err := r.Leave(ctx, member, id); err != nil {
-			return err
-		}
-	}
-	r.Log.Error("a workflow failed again and again; its exports go on in others", zap.String("workflow", id),
-		zap.Int("exports", len(members)))
-	if e.InGroup(round) && len(members) == 1 {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	err := r.Client.TerminateWorkflow(ctx, id, "", brokenEndsWith)
-	if errors.As(err, new(*serviceerror.NotFound)) { // it has ended meanwhile
-		return nil
-	}
-	return err
-}
 
 // overdueSince returns when something was to happen to a delivery, as Store.ListOverdue has it.
 func overdueSince(e *model.Export, d *model.Delivery) time.Time {
@@ -314,47 +277,19 @@ func overdueSince(e *model.Export, d *model.Delivery) time.Time {
 	return wait.Later(d.CreatedAt, e.DispatchedAt)
 }
 
-// status returns the status of the workflow of a round, and whether it can't go on; unspecified when Temporal knows of
-// none.
-func (r *Redeliverer) status(ctx context.Context, e *model.Export, round int) (enums.WorkflowExecutionStatus, bool, error) {
-	return workflows.Status(ctx, r.Client, r.Namespace, e.RoundWorkflowID(round))
-}
-
 // IsLost reports whether Temporal has no workflow of a round: it was emptied, or an older backup of it was restored.
-func (r *Redeliverer) IsLost(ctx context.Context, e *model.Export, round int) (bool, error) {
-	status, _, err := r.status(ctx, e, round)
+func (r *Reconciler) IsLost(ctx context.Context, e *model.Export, round int) (bool, error) {
+	status, _, err := r.Status(ctx, e, round)
 	return err == nil && status == enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, err
-}
-
-// restart moves deliveries whose workflow is gone into the next round. They keep their attempts and their end, and end
-// there if that is over. What is held does not run out: with such a delivery the round has another 72 hours.
-func (r *Redeliverer) restart(ctx context.Context, e *model.Export, lost []*model.Delivery) error {
-	names := make([]string, len(lost))
-	held := false
-	for n, d := range lost {
-		names[n] = d.Integration
-		held = held || d.Outcome == model.Held
-	}
-	next, err := r.begin(ctx, e, names, lost, held, nil)
-	if errors.Is(err, errMoved) || errors.Is(err, store.ErrErased) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	metrics.Dispatched("lost")
-	r.Log.Warn("an export waited without a workflow; it goes on in another", zap.String("tenant", e.Tenant),
-		zap.Int64("export", e.ID), zap.String("workflow", next.WorkflowID))
-	return nil
 }
 
 // delivered reports whether a completed workflow delivered, by its result. The store does not know it if it was
 // restored from a backup. The error is that Temporal did not answer, or that the gateway stops: another round would
 // then deliver twice.
-func (r *Redeliverer) delivered(ctx context.Context, e *model.Export, d *model.Delivery) (bool, error) {
+func (r *Reconciler) delivered(ctx context.Context, e *model.Export, d *model.Delivery) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	var result Result
+	var result export.Result
 	err := r.Client.GetWorkflow(ctx, e.RoundWorkflowID(d.Round), "").Get(ctx, &result)
 	switch {
 	case err == nil:
@@ -363,11 +298,11 @@ func (r *Redeliverer) delivered(ctx context.Context, e *model.Export, d *model.D
 	default: // it is not a gateway's, or gone
 		return false, nil
 	}
-	return result.delivered(d), nil
+	return result.Delivered(d), nil
 }
 
 // conclude writes the end of a delivery that Temporal knows and the store does not.
-func (r *Redeliverer) conclude(ctx context.Context, d *model.Delivery) error {
+func (r *Reconciler) conclude(ctx context.Context, d *model.Delivery) error {
 	d.UpdatedAt = r.Now()
 	err := r.Store.Write(ctx, func(tx *store.Tx) error { return tx.UpsertDelivery(d) })
 	if errors.Is(err, store.ErrStale) { // it was written meanwhile, and goes on
@@ -381,26 +316,4 @@ func (r *Redeliverer) conclude(ctx context.Context, d *model.Delivery) error {
 		zap.String("integration", d.Integration), zap.Int64("export", d.ExportID),
 		zap.String("outcome", string(d.Outcome)), zap.String("reason", d.Reason))
 	return nil
-}
-
-// Leave moves the deliveries of an export that a workflow carries, and that are not final, into the next round.
-func (r *Redeliverer) Leave(ctx context.Context, e *model.Export, workflow string) error {
-	if e.DispatchedAt.IsZero() {
-		if e.WorkflowID != workflow {
-			return nil
-		}
-		return r.Store.Write(ctx, func(tx *store.Tx) error { return tx.SkipRound(e) })
-	}
-	deliveries, err := r.Store.ListDeliveries(ctx, e.ID)
-	if err != nil {
-		return err
-	}
-	open := slices.DeleteFunc(slices.Clone(deliveries), func(d *model.Delivery) bool {
-		return d.Outcome.Final() || d.Parked || model.LatestDelivery(deliveries, d.Integration) != d ||
-			e.RoundWorkflowID(d.Round) != workflow
-	})
-	if len(open) == 0 {
-		return nil
-	}
-	return r.restart(ctx, e, open)
 }

@@ -1,4 +1,4 @@
-package export
+package dispatch
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/workflows/export"
 )
 
 const (
@@ -56,7 +57,7 @@ type OrphanWorkflows struct {
 
 // orphanLoop looks for orphan workflows a minute after the start, a minute after some were ended, and every hour. It ends
 // none.
-func (r *Redeliverer) orphanLoop() loop.Loop {
+func (r *Reconciler) orphanLoop() loop.Loop {
 	due := time.Time{}
 	return loop.Loop{Name: "orphan_workflows", Every: orphansFirst,
 		Failed: "Temporal's open workflows could not be compared with the database; it is tried again every minute",
@@ -74,7 +75,7 @@ func (r *Redeliverer) orphanLoop() loop.Loop {
 
 // TellOrphanWorkflows finds the orphans, updates the gauge, and logs how many there are when that has changed. It must
 // not run twice at a time.
-func (r *Redeliverer) TellOrphanWorkflows(ctx context.Context, now time.Time) error {
+func (r *Reconciler) TellOrphanWorkflows(ctx context.Context, now time.Time) error {
 	found, err := r.FindOrphanWorkflows(ctx, now)
 	if err != nil {
 		return err
@@ -93,9 +94,9 @@ func (r *Redeliverer) TellOrphanWorkflows(ctx context.Context, now time.Time) er
 
 // FindOrphanWorkflows compares the open workflows of exports with the store. Younger ones than a minute are counted
 // alone.
-func (r *Redeliverer) FindOrphanWorkflows(ctx context.Context, now time.Time) (res OrphanWorkflows, err error) {
+func (r *Reconciler) FindOrphanWorkflows(ctx context.Context, now time.Time) (res OrphanWorkflows, err error) {
 	open := fmt.Sprintf("TaskQueue = '%s' AND ExecutionStatus = 'Running' AND WorkflowType = '%s' AND StartTime ",
-		workflows.DeliverQueue, WorkflowName)
+		workflows.DeliverQueue, export.WorkflowName)
 	since := "'" + now.Add(-orphanAge).UTC().Format(time.RFC3339Nano) + "'"
 	if res.Young, err = r.countWorkflows(ctx, open+">= "+since); err != nil {
 		return OrphanWorkflows{}, fmt.Errorf("counting open workflows: %w", err)
@@ -121,7 +122,7 @@ func (r *Redeliverer) FindOrphanWorkflows(ctx context.Context, now time.Time) (r
 	return res, nil
 }
 
-func (r *Redeliverer) listWorkflows(ctx context.Context, query string, token []byte) (
+func (r *Reconciler) listWorkflows(ctx context.Context, query string, token []byte) (
 	*workflowservice.ListWorkflowExecutionsResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -129,7 +130,7 @@ func (r *Redeliverer) listWorkflows(ctx context.Context, query string, token []b
 		Namespace: r.Namespace, PageSize: orphansPage, NextPageToken: token, Query: query})
 }
 
-func (r *Redeliverer) countWorkflows(ctx context.Context, query string) (int, error) {
+func (r *Reconciler) countWorkflows(ctx context.Context, query string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	count, err := r.Client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: r.Namespace,
@@ -139,7 +140,7 @@ func (r *Redeliverer) countWorkflows(ctx context.Context, query string) (int, er
 
 // compare returns those of some workflows that are orphans. Which exports one is of is in what it was started with: its
 // ID names an export by its key alone, and the same key may have come again since the restore.
-func (r *Redeliverer) compare(ctx context.Context, open []*workflowpb.WorkflowExecutionInfo) ([]OrphanWorkflow, error) {
+func (r *Reconciler) compare(ctx context.Context, open []*workflowpb.WorkflowExecutionInfo) ([]OrphanWorkflow, error) {
 	all := make([]OrphanWorkflow, len(open))
 	group, reading := errgroup.WithContext(ctx)
 	group.SetLimit(orphansAtOnce)
@@ -174,7 +175,7 @@ func (r *Redeliverer) compare(ctx context.Context, open []*workflowpb.WorkflowEx
 }
 
 // exportsOf returns the IDs of the exports that a workflow is of; none, when it has ended meanwhile or is no gateway's.
-func (r *Redeliverer) exportsOf(ctx context.Context, workflow string) ([]int64, error) {
+func (r *Reconciler) exportsOf(ctx context.Context, workflow string) ([]int64, error) {
 	in, err := r.Dispatcher.readInput(ctx, workflow)
 	var gone *serviceerror.NotFound
 	if err != nil && !errors.As(err, &gone) {
@@ -186,7 +187,7 @@ func (r *Redeliverer) exportsOf(ctx context.Context, workflow string) ([]int64, 
 // EndOrphanWorkflows terminates those of some workflows that are orphans still, and counts them. What the store has of
 // a group goes on in workflows of its own. Temporal is looked through again within a minute, and what is found then is
 // told.
-func (r *Redeliverer) EndOrphanWorkflows(ctx context.Context, orphans OrphanWorkflows) (int, error) {
+func (r *Reconciler) EndOrphanWorkflows(ctx context.Context, orphans OrphanWorkflows) (int, error) {
 	var ended atomic.Int64
 	group, ending := errgroup.WithContext(ctx)
 	group.SetLimit(orphansAtOnce)
@@ -214,7 +215,7 @@ func (r *Redeliverer) EndOrphanWorkflows(ctx context.Context, orphans OrphanWork
 
 // endOrphanWorkflow reports whether it terminated a workflow. Its other exports go on first: after a crash in between,
 // it is an orphan still.
-func (r *Redeliverer) endOrphanWorkflow(ctx context.Context, s OrphanWorkflow) (bool, error) {
+func (r *Reconciler) endOrphanWorkflow(ctx context.Context, s OrphanWorkflow) (bool, error) {
 	here, err := r.Store.ExportsByID(ctx, s.exports)
 	if err != nil || len(here) == len(s.exports) {
 		return false, err

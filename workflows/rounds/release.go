@@ -1,4 +1,4 @@
-package export
+package rounds
 
 import (
 	"context"
@@ -11,11 +11,16 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/workflows/dispatch"
 )
+
+// Releaser has go on what waits for something that has happened: an integration was configured or removed, takes exports
+// again, or somebody asked for what waits.
+type Releaser struct{ *dispatch.Dispatcher }
 
 // Release releases the held deliveries of an integration, now that it is configured: those whose workflow still waits
 // are hurried, those whose workflow ended, or is gone, begin the next round.
-func (r *Redeliverer) Release(ctx context.Context, i *model.Integration) error {
+func (r *Releaser) Release(ctx context.Context, i *model.Integration) error {
 	const page = 200
 	hurried := map[string]error{} // of workflows, each with one activity
 	for after := int64(0); ; {
@@ -35,7 +40,7 @@ func (r *Redeliverer) Release(ctx context.Context, i *model.Integration) error {
 	}
 }
 
-func (r *Redeliverer) release(ctx context.Context, d *model.Delivery, hurried map[string]error) error {
+func (r *Releaser) release(ctx context.Context, d *model.Delivery, hurried map[string]error) error {
 	e, err := r.Store.Export(ctx, d.ExportID)
 	if err != nil {
 		return err
@@ -55,7 +60,7 @@ func (r *Redeliverer) release(ctx context.Context, d *model.Delivery, hurried ma
 		key := e.RoundWorkflowID(d.Round)
 		err, done := hurried[key]
 		if !done {
-			err = r.hurry(ctx, e, d)
+			err = r.Hurry(ctx, e, d)
 			hurried[key] = err
 		}
 		if workflows.Unanswered(err) {
@@ -68,29 +73,22 @@ func (r *Redeliverer) release(ctx context.Context, d *model.Delivery, hurried ma
 			return ctx.Err()
 		}
 	}
-	_, err = r.begin(ctx, e, []string{d.Integration}, []*model.Delivery{d}, true, nil)
-	if err == nil || errors.Is(err, errMoved) || errors.Is(err, store.ErrErased) {
+	_, err = r.Begin(ctx, e, []string{d.Integration}, []*model.Delivery{d}, true, nil)
+	if err == nil || errors.Is(err, dispatch.ErrMoved) || errors.Is(err, store.ErrErased) {
 		return nil
 	}
 	return fmt.Errorf("releasing a held delivery: %w", err)
 }
 
-// hurry has Temporal run the activity of a delivery now. The error is workflows.ErrNotRunning when Temporal runs no
-// workflow for it any more: Temporal lost it, or was given a new database, or the gateway was down when the delivery's
-// time ended. It is workflows.ErrNoActivity when the workflow has no activity for the delivery.
-func (r *Redeliverer) hurry(ctx context.Context, e *model.Export, d *model.Delivery) error {
-	return workflows.RunNow(ctx, r.Client, r.Namespace, e.RoundWorkflowID(d.Round), DeliverName)
-}
-
 // TendHeld releases the deliveries that are held for integrations that are configured by now, and ends those for
 // integrations that were removed. It finds what an earlier release or removal did not get to, and what no release was
 // for: after a change of the configuration.
-func (r *Redeliverer) TendHeld(ctx context.Context) error {
+func (r *Releaser) TendHeld(ctx context.Context) error {
 	held, err := r.Store.ListHeldPlaces(ctx)
 	if err != nil {
 		return err
 	}
-	c := r.Dispatcher.InForce.Current()
+	c := r.InForce.Current()
 	if c == nil {
 		return nil
 	}
@@ -108,7 +106,7 @@ func (r *Redeliverer) TendHeld(ctx context.Context) error {
 }
 
 // ReleaseOpen is Release for an integration that may not be configured: nothing is released then.
-func (r *Redeliverer) ReleaseOpen(ctx context.Context, i *model.Integration) error {
+func (r *Releaser) ReleaseOpen(ctx context.Context, i *model.Integration) error {
 	status, err := r.Store.IntegrationStatus(ctx, i)
 	if err != nil || !status.Deliverable(i) {
 		return err
@@ -117,7 +115,7 @@ func (r *Redeliverer) ReleaseOpen(ctx context.Context, i *model.Integration) err
 }
 
 // End ends the deliveries to an integration that was removed. It may be called again at any time.
-func (r *Redeliverer) End(ctx context.Context, tenant, integration string) error {
+func (r *Releaser) End(ctx context.Context, tenant, integration string) error {
 	for ended := int64(1); ended > 0; {
 		err := r.Store.Write(ctx, func(tx *store.Tx) (err error) {
 			ended, err = tx.FailDeliveries(tenant, integration, delivery.RemovedReason(integration), r.Now())
@@ -130,7 +128,7 @@ func (r *Redeliverer) End(ctx context.Context, tenant, integration string) error
 	return nil
 }
 
-func (r *Redeliverer) endRemoved(ctx context.Context, at model.Place) error {
+func (r *Releaser) endRemoved(ctx context.Context, at model.Place) error {
 	removed, err := r.Store.IsIntegrationRemoved(ctx, at.Tenant, at.Integration)
 	if err != nil || !removed {
 		return err
