@@ -205,7 +205,7 @@ func TestAnOutageOfTheServiceIsA204(t *testing.T) {
 		"500":             {status(500, asJSON, `{"code":500,"message":"no"}`), "the service answered 500", true},
 		"a login page":    {status(200, "text/html", "<html>"), "something in front of it", true},
 		"a firewall":      {status(400, "text/html", "<html>"), "something in front of it", false},
-		"a redirect":      {http.RedirectHandler("https://elsewhere.example", 302).ServeHTTP, "a redirect", false},
+		"a redirect":      {http.RedirectHandler("https://elsewhere.example", http.StatusFound).ServeHTTP, "a redirect", false},
 		"429":             {status(429, asJSON, `{"code":429,"message":"no"}`), "the service answered 429", false},
 		"no answer":       {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "closed the connection", true},
 		"an empty answer": {status(400, asJSON, ""), "something in front of it", false},
