@@ -133,10 +133,11 @@ func (tx *Tx) MarkGroupDispatched(group int64, at time.Time) error {
 
 // Redispatch has exports in their first round wait for a workflow of their own, or for a group, again: their workflow,
 // which was started before a time, is gone. It leaves out, and returns, those of which that is not so, or that are
-// delivered or erased.
+// delivered or erased. The first member of a group goes alone: a group has its id, and another one that it is the first of
+// would pass for that of the members that are not found yet.
 func (tx *Tx) Redispatch(exports []*model.Export, before time.Time) (left []int64, err error) {
 	for _, e := range exports {
-		changed, err := tx.sql.Changed(`UPDATE exports SET dispatched_at = NULL, group_id = NULL, workflow_id = $1
+		changed, err := tx.sql.Changed(`UPDATE exports SET dispatched_at = NULL, group_id = CASE WHEN group_id = id THEN 0 END, workflow_id = $1
 			WHERE id IN (SELECT e.id FROM exports e WHERE e.id = $2 AND e.round = 0 AND e.dispatched_at < $3
 				AND e.erased_at IS NULL AND `+undelivered("")+`)`,
 			model.WorkflowID(e.Tenant, e.Key, 0), e.ID, rows.Micros(before))
