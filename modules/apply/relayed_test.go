@@ -17,6 +17,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/cli/check"
 	"github.com/hiregate/hiregate/internal/cli/clitest"
+	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -76,9 +77,11 @@ func (r *relaying) answer(serve http.HandlerFunc) {
 // upstream changes how acme is relayed.
 func (r *relaying) upstream(t *testing.T, change func(*model.ApplyUpstream)) {
 	t.Helper()
-	u := *r.Config.Tenants["acme"].ApplyUpstream
-	change(&u)
-	r.Config.Tenants["acme"].ApplyUpstream = &u
+	r.Reconfigure(func(c *config.Config) {
+		u := *c.Tenants["acme"].ApplyUpstream
+		change(&u)
+		c.Tenants["acme"].ApplyUpstream = &u
+	})
 }
 
 func (r *relaying) submissions(t *testing.T) []*model.Submission {
