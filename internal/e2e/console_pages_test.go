@@ -64,6 +64,8 @@ func pagesOf(c *chromium, s *scene) map[string][]consolePage {
 			{"redelivery-preview", "redeliveries", "/redeliveries?" + url.Values{"preview": {"yes"},
 				"to": {s.tenant + "/hris"}, "mode": {"all"}, "since": {s.began.UTC().Format("2006-01-02T15:04")}}.Encode(), nil},
 			{"redelivery", "redelivery", "/redeliveries/" + s.tenant + "/" + s.redelivery, nil},
+			{"submissions", "submissions", "/submissions?tenant=acme", nil},
+			{"submission", "submission", "/submissions/acme/" + s.submission, nil},
 			{"candidates-of-a-tenant", "candidates", "/candidates", nil},
 			{"tenants", "tenants", "/tenants", nil},
 			{"connect", "connect", "/connect", nil},

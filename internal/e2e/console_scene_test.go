@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"bytes"
 	"database/sql"
 	"encoding/json"
+	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -31,6 +33,7 @@ type scene struct {
 	began                      time.Time // before the first export
 	waits, erased, quarantined string    // exports of the tenant, by UUID
 	redelivery, person         string    // by id
+	submission                 string    // of acme
 	portal                     string    // an address
 }
 
@@ -108,7 +111,9 @@ func (s *scene) furnish(n names) {
 	s.portal = made.URL
 	s.past(n.tenant, n.failing, "hris", "analytics")
 
-	if n != plain { // those are of the sample data
+	if n == plain {
+		s.submission = s.applied()
+	} else { // those are of the sample data
 		s.put("/tenants/initech/jobs/"+n.job, map[string]any{"id": "id-" + n.job, "title": n.job, "customFields": []any{}})
 		s.put("/tenants/initech/candidates/"+n.candidate, map[string]any{
 			"name": map[string]string{"given": n.candidate, "family": n.job}, "email": []string{n.email}})
@@ -122,6 +127,34 @@ func (s *scene) furnish(n names) {
 		"redirectUris": []string{"https://pay.example.com/" + n.client}}, &made)
 	s.posted("/users", map[string]any{"email": n.email, "name": "Grace Hopper", "password": "correct horse"}, &made)
 	s.person = made.ID
+}
+
+// applied has a site apply at acme, which is relayed to initech, and returns the receipt.
+func (s *scene) applied() string {
+	s.t.Helper()
+	user := map[string]string{"userName": "site@acme.example", "password": "correct horse"}
+	s.posted("/tenants/acme/api-users", user, &struct{}{})
+	send := func(path, token string, body io.Reader) *http.Response {
+		r, err := http.NewRequest(http.MethodPost, s.ports.url("/apply/v2/"+path), body)
+		require.NoError(s.t, err)
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token}}
+		resp, err := http.DefaultClient.Do(r)
+		require.NoError(s.t, err)
+		s.t.Cleanup(func() { resp.Body.Close() })
+		return resp
+	}
+	in, err := json.Marshal(user)
+	require.NoError(s.t, err)
+	var signedIn struct{ Token string }
+	require.NoError(s.t, json.NewDecoder(send("authentication", "", bytes.NewReader(in)).Body).Decode(&signedIn))
+	answers, err := os.Open(sample(s.t, "application.json"))
+	require.NoError(s.t, err)
+	defer answers.Close()
+	require.Equal(s.t, http.StatusNoContent, send("application", signedIn.Token, answers).StatusCode)
+	var all struct{ Items []struct{ ID string } }
+	s.read("/tenants/acme/submissions", &all)
+	require.NotEmpty(s.t, all.Items)
+	return all.Items[0].ID
 }
 
 // sent sends an export to the tenant that must be accepted.

@@ -28,7 +28,8 @@ func TestDashboardsAndAlerts(t *testing.T) {
 	t.Parallel()
 	authorities := newAuthority(t)
 	authorities.make(&x509.Certificate{Subject: pkix.Name{CommonName: "gate"}})
-	s := newSystemWith(t, setup{tenant: "invalid quarantine\n" + shortRetries, routes: "handle_path /apply/* {\napply_api\n}\n" +
+	s := newSystemWith(t, setup{tenant: "invalid quarantine\n" + shortRetries +
+		"\napply_upstream http://127.0.0.1:1 {\nuser us\npassword a-password-of-ours\n}", routes: "handle_path /apply/* {\napply_api\n}\n" +
 		strings.Replace(signInRoute, "key ", "upstream_oidc http://127.0.0.1:1 {\nclient_id us\nclient_secret a-secret-of-ours\n}\nkey ", 1),
 		options: fmt.Sprintf("tenant globex {\nsecret %[1]s\nintegration hris {\nurl https://127.0.0.1:1/in\nsecret %[1]s\nverify off\n"+
 			"tls {\ncert %[2]s\nkey %[3]s\n}\n}\n}", outboundSecret, authorities.file("gate.pem"), authorities.file("gate.key"))})

@@ -32,7 +32,7 @@ func (r *Relay) measure(ctx context.Context) error {
 		if t.ApplyUpstream == nil && all[t.Name] == nil {
 			continue
 		}
-		counts[t.Name] = map[model.SubmissionState]int64{}
+		counts[t.Name], waiting[t.Name] = map[model.SubmissionState]int64{}, 0
 		for state, of := range all[t.Name] {
 			counts[t.Name][state] = of.N
 			if state == model.SubmissionWaiting {
