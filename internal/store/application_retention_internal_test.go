@@ -18,7 +18,7 @@ func TestRetentionOfAFormerRelease(t *testing.T) {
 		db, err := Open(t.Context(), address, Options{})
 		require.NoError(t, err)
 		defer db.Close()
-		now := time.Date(2027, 5, 1, 12, 0, 0, 0, time.UTC)
+		now := time.Date(2017, 5, 1, 12, 0, 0, 0, time.UTC)
 		kept := model.ApplicationRetention{Tenant: "initech", Kept: 180 * 24 * time.Hour, EffectiveAt: now.AddDate(-1, 0, 0)}
 		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
 			a := &model.JobApplication{Row: model.Row{Tenant: "initech"}, ID: "a-1", Candidate: "c-1"}
