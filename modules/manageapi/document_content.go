@@ -31,7 +31,7 @@ func serveContent(r *rest.Request) (any, error) {
 		return nil, problem.New(http.StatusServiceUnavailable,
 			"this file is still being scanned: ask again after the time in Retry-After").RetryAfter(5 * time.Second)
 	}
-	content, err := openContent(r, d)
+	content, err := openFile(r, d.Blob, d.Size, d.SHA256)
 	if err != nil {
 		return nil, err
 	}
@@ -67,35 +67,45 @@ func serveFiles(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	return rest.Stream(func(w http.ResponseWriter, _ *http.Request) error {
-		w.Header().Set("Content-Type", "application/zip")
-		w.Header().Set("Content-Disposition", `attachment; filename="documents.zip"`)
-		return writeFiles(r, w, all)
+		archive := newArchive(w, "documents.zip")
+		for _, d := range all {
+			content, err := openFile(r, d.Blob, d.Size, d.SHA256)
+			if err != nil {
+				return err
+			}
+			if err := cmp.Or(archive.add(filetype.Extension(d.MediaType), d.CreatedAt, content), content.Close()); err != nil {
+				return err
+			}
+		}
+		return archive.Close()
 	}), nil
 }
 
-// writeFiles writes an archive. Documents are compressed already.
-func writeFiles(r *rest.Request, w io.Writer, all []*model.ApplicationDocument) error {
-	archive := zip.NewWriter(w)
-	for n, d := range all {
-		content, err := openContent(r, d)
-		if err != nil {
-			return err
-		}
-		file, err := archive.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("document-%02d%s", n+1, filetype.Extension(d.MediaType)),
-			Method: zip.Store, Modified: d.CreatedAt})
-		if err == nil {
-			_, err = io.Copy(file, content)
-		}
-		if err := cmp.Or(err, content.Close()); err != nil {
-			return err
-		}
-	}
-	return archive.Close()
+// archive is a ZIP archive that is being served. Documents are compressed already.
+type archive struct {
+	*zip.Writer
+	files int
 }
 
-// openContent opens the file of a document.
-func openContent(r *rest.Request, d *model.ApplicationDocument) (*documents.Whole, error) {
-	content, err := r.Gateway.Runtime.Archive.Files.OpenWhole(d.Blob, d.Size, d.SHA256)
+func newArchive(w http.ResponseWriter, name string) *archive {
+	w.Header().Set("Content-Type", "application/zip")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	return &archive{Writer: zip.NewWriter(w)}
+}
+
+func (a *archive) add(extension string, at time.Time, content io.Reader) error {
+	a.files++
+	file, err := a.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("document-%02d%s", a.files, extension), Method: zip.Store,
+		Modified: at})
+	if err == nil {
+		_, err = io.Copy(file, content)
+	}
+	return err
+}
+
+// openFile opens a file of the document store.
+func openFile(r *rest.Request, blob string, size int64, sum []byte) (*documents.Whole, error) {
+	content, err := r.Gateway.Runtime.Archive.Files.OpenWhole(blob, size, sum)
 	if errors.Is(err, store.ErrUnreadable) {
 		return nil, problem.New(http.StatusInternalServerError,
 			"this file is damaged: restore the document store, or the database, from a backup")

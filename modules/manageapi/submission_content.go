@@ -1,11 +1,9 @@
 package manageapi
 
 import (
-	"archive/zip"
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -82,11 +80,9 @@ func serveSubmissionFiles(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	return rest.Stream(func(w http.ResponseWriter, _ *http.Request) error {
-		w.Header().Set("Content-Type", "application/zip")
-		w.Header().Set("Content-Disposition", `attachment; filename="submission.zip"`)
-		archive := zip.NewWriter(w)
-		for n, a := range files {
-			if err := writeSubmitted(r, archive, n, a, s.ReceivedAt); err != nil {
+		archive := newArchive(w, "submission.zip")
+		for _, a := range files {
+			if err := writeSubmitted(r, archive, a, s.ReceivedAt); err != nil {
 				return err
 			}
 		}
@@ -100,7 +96,7 @@ func scanSubmitted(r *rest.Request, a model.SubmissionAnswer) error {
 	if scanner == nil {
 		return nil
 	}
-	content, err := r.Gateway.Runtime.Archive.Files.OpenWhole(a.Blob, a.Size, a.SHA256)
+	content, err := openFile(r, a.Blob, a.Size, a.SHA256)
 	if err != nil {
 		return err
 	}
@@ -116,8 +112,8 @@ func scanSubmitted(r *rest.Request, a model.SubmissionAnswer) error {
 	return nil
 }
 
-func writeSubmitted(r *rest.Request, archive *zip.Writer, n int, a model.SubmissionAnswer, at time.Time) error {
-	content, err := r.Gateway.Runtime.Archive.Files.OpenWhole(a.Blob, a.Size, a.SHA256)
+func writeSubmitted(r *rest.Request, to *archive, a model.SubmissionAnswer, at time.Time) error {
+	content, err := openFile(r, a.Blob, a.Size, a.SHA256)
 	if err != nil {
 		return err
 	}
@@ -129,10 +125,5 @@ func writeSubmitted(r *rest.Request, archive *zip.Writer, n int, a model.Submiss
 	if err != nil {
 		return err
 	}
-	file, err := archive.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("document-%02d%s", n+1, kind.Extension), Method: zip.Store,
-		Modified: at})
-	if err == nil {
-		_, err = file.Write(raw)
-	}
-	return err
+	return to.add(kind.Extension, at, bytes.NewReader(raw))
 }
