@@ -1,5 +1,5 @@
-// Package applyclient is the client of an Apply API, part C of the contract: `hiregate apply` and `hiregate check apply`
-// use it.
+// Package applyclient is the client of an Apply API, part C of the contract: `hiregate apply`, `hiregate check apply` and
+// the relay use it.
 package applyclient
 
 import (

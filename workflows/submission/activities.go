@@ -119,6 +119,10 @@ func (a *Activities) startDue(ctx context.Context) error {
 // that accepts nothing, one at a time asks whether it is back.
 func (a *Activities) startOf(ctx context.Context, t *model.Tenant) error {
 	now := a.Now()
+	due, err := a.Store.ListDueSubmissions(ctx, t.Name, now, inFlight)
+	if err != nil || len(due) == 0 { // of most tenants nothing is due, each second
+		return err
+	}
 	places, err := a.Store.CountLeasedSubmissions(ctx, t.Name, now)
 	if err != nil || places >= inFlight {
 		return err
@@ -131,12 +135,8 @@ func (a *Activities) startOf(ctx context.Context, t *model.Tenant) error {
 	case u.Fault != "":
 		most = 1
 	}
-	due, err := a.Store.ListDueSubmissions(ctx, t.Name, now, most)
-	if err != nil {
-		return err
-	}
 	limit := a.limit(t)
-	for _, s := range due {
+	for _, s := range due[:min(most, len(due))] {
 		if !limit.AllowN(now, 1) {
 			return nil
 		}
