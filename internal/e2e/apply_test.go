@@ -38,8 +38,13 @@ func newApply(t *testing.T, questions string, options ...string) (s *system, tok
 // applyToken gets a token of the Apply API for partner@example.com.
 func applyToken(t *testing.T, base string) string {
 	t.Helper()
+	return applyTokenOf(t, base, "partner@example.com")
+}
+
+func applyTokenOf(t *testing.T, base, user string) string {
+	t.Helper()
 	resp, err := http.Post(base+"/v2/authentication", "application/json",
-		strings.NewReader(`{"userName":"partner@example.com","password":"correct horse"}`))
+		strings.NewReader(`{"userName":"`+user+`","password":"correct horse"}`))
 	require.NoError(t, err)
 	defer resp.Body.Close()
 	var answer struct{ Token string }
@@ -50,7 +55,11 @@ func applyToken(t *testing.T, base string) string {
 
 // apply submits an application. An error means that no answer came.
 func (s *system) apply(token, key string, body io.Reader) (status int, id string, answer []byte, err error) {
-	r, err := http.NewRequest(http.MethodPost, s.url("/apply/v2/application"), body)
+	return apply(s.url("/apply"), token, key, body)
+}
+
+func apply(base, token, key string, body io.Reader) (status int, id string, answer []byte, err error) {
+	r, err := http.NewRequest(http.MethodPost, base+"/v2/application", body)
 	if err != nil {
 		return 0, "", nil, err
 	}

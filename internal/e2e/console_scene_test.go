@@ -1,10 +1,8 @@
 package e2e
 
 import (
-	"bytes"
 	"database/sql"
 	"encoding/json"
-	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -132,25 +130,15 @@ func (s *scene) furnish(n names) {
 // applied has a site apply at acme, which is relayed to initech, and returns the receipt.
 func (s *scene) applied() string {
 	s.t.Helper()
-	user := map[string]string{"userName": "site@acme.example", "password": "correct horse"}
-	s.posted("/tenants/acme/api-users", user, &struct{}{})
-	send := func(path, token string, body io.Reader) *http.Response {
-		r, err := http.NewRequest(http.MethodPost, s.ports.url("/apply/v2/"+path), body)
-		require.NoError(s.t, err)
-		r.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token}}
-		resp, err := http.DefaultClient.Do(r)
-		require.NoError(s.t, err)
-		s.t.Cleanup(func() { resp.Body.Close() })
-		return resp
-	}
-	in, err := json.Marshal(user)
-	require.NoError(s.t, err)
-	var signedIn struct{ Token string }
-	require.NoError(s.t, json.NewDecoder(send("authentication", "", bytes.NewReader(in)).Body).Decode(&signedIn))
+	s.posted("/tenants/acme/api-users", map[string]string{"userName": "site@acme.example", "password": "correct horse"},
+		&struct{}{})
 	answers, err := os.Open(sample(s.t, "application.json"))
 	require.NoError(s.t, err)
 	defer answers.Close()
-	require.Equal(s.t, http.StatusNoContent, send("application", signedIn.Token, answers).StatusCode)
+	base := s.ports.url("/apply")
+	status, _, answer, err := apply(base, applyTokenOf(s.t, base, "site@acme.example"), "", answers)
+	require.NoError(s.t, err)
+	require.Equal(s.t, http.StatusNoContent, status, "%s", answer)
 	var all struct{ Items []struct{ ID string } }
 	s.read("/tenants/acme/submissions", &all)
 	require.NotEmpty(s.t, all.Items)
