@@ -126,6 +126,38 @@ func TestValidateNoticesThatThereIsNoListOfErasures(t *testing.T) {
 	}
 }
 
+// The Link header of an export leads to the candidate's page in the console. Where nobody serves that, it is said, and is no
+// error; where nothing is exported from here, there is no such header.
+func TestValidateNoticesThatNobodyCanOpenAProfile(t *testing.T) {
+	t.Parallel()
+	const (
+		catchAll = "handle {\n		respond 404\n	}"
+		applies  = "handle_path /apply/* {\n		apply_api\n	}\n	"
+		key      = "{\n			key MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n"
+		signIn   = "handle_path /signin/* {\n		signin " + key + "		}\n	}\n	"
+		console  = " {\n		console " + key + "			roles {\n				administrator email ops@example.com\n			}\n		}\n	}\n	"
+	)
+	for name, test := range map[string]struct {
+		config string
+		said   bool
+	}{
+		"no console":            {caddyfile(applies + catchAll), true},
+		"a console":             {caddyfile(applies + signIn + "handle_path /console*" + console + catchAll), false},
+		"a console elsewhere":   {caddyfile(applies + signIn + "handle_path /desk*" + console + catchAll), true},
+		"nothing is exported":   {caddyfile(catchAll), false},
+		"profiles of a service": {strings.Replace(caddyfile(applies+catchAll), "tenant ", "candidate_url https://ats.example.com/{candidate}\n		tenant ", 1), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, said, code := validated(t, test.config)
+			require.Zero(t, code, "%s", said)
+			const notice = "the Link header of exports leads to https://gate.example.com/console/candidates/{tenant}/{candidate}, and " +
+				"nobody can sign in there: serve the console at https://gate.example.com/console, or write `candidate_url "
+			require.Equal(t, test.said, strings.Contains(strings.Join(said, "\n"), notice), "%s", said)
+		})
+	}
+}
+
 func TestTheFormatIsGuessed(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
