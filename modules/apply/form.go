@@ -47,14 +47,27 @@ func (a *API) AcceptForm(w http.ResponseWriter, r *http.Request, sent form.Appli
 	return "", out
 }
 
-// HasApplication implements form.Applications.
-func (a *API) HasApplication(ctx context.Context, tenant, receipt string) (bool, error) {
+// Standing implements form.Applications. A submission that may be a machine's is received, and no more: who sent it is
+// not told what looks like one.
+func (a *API) Standing(ctx context.Context, tenant, receipt string) (form.Standing, error) {
 	_, err := a.db().JobApplication(ctx, tenant, receipt)
-	if errors.Is(err, store.ErrNotFound) {
-		_, err = a.db().Submission(ctx, tenant, receipt)
+	if !errors.Is(err, store.ErrNotFound) {
+		return form.Received, err
 	}
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
+	s, err := a.db().Submission(ctx, tenant, receipt)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return form.Unknown, nil
+	case err != nil:
+		return form.Unknown, err
 	}
-	return err == nil, err
+	switch {
+	case s.State == model.SubmissionDelivered, s.State == model.SubmissionResolved:
+		return form.PassedOn, nil
+	case !s.ErasedAt.IsZero():
+		return form.Unknown, nil
+	case s.State == model.SubmissionRefused, s.State == model.SubmissionFailed:
+		return form.LookedInto, nil
+	}
+	return form.Received, nil
 }

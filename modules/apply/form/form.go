@@ -27,9 +27,19 @@ type Applications interface {
 	// AcceptForm stores an application durably. The body is that of POST /v2/application. The same key with the same body
 	// gives the receipt of the first. Errors: *Refused, ErrOtherBody.
 	AcceptForm(w http.ResponseWriter, r *http.Request, a Application) (receipt string, err error)
-	// HasApplication reports whether a receipt is known.
-	HasApplication(ctx context.Context, tenant, receipt string) (bool, error)
+	// Standing returns how the application with a receipt stands.
+	Standing(ctx context.Context, tenant, receipt string) (Standing, error)
 }
+
+// Standing is how an application stands, as its applicant is told.
+type Standing int
+
+const (
+	Unknown    Standing = iota // there is no application with this receipt, or it was erased
+	Received                   // it is stored
+	PassedOn                   // the service that it is relayed to has it
+	LookedInto                 // the service does not want it, or was away for too long: somebody looks into it
+)
 
 // Application is an application that a form takes in.
 type Application struct {
@@ -245,15 +255,22 @@ func (f *Form) thank(w http.ResponseWriter, r *http.Request, job *model.Job, s *
 
 // receipt says how an application stands, and nothing personal.
 func (f *Form) receipt(w http.ResponseWriter, r *http.Request) {
-	known, err := f.Applications.HasApplication(r.Context(), f.Tenant, r.PathValue("receipt"))
+	standing, err := f.Applications.Standing(r.Context(), f.Tenant, r.PathValue("receipt"))
 	switch {
 	case err != nil:
 		f.away(w, r, err)
-	case !known:
+	case standing == Unknown:
 		f.message(w, r, http.StatusNotFound, func(t *texts) *message { return &message{Title: t.NoReceiptTitle, Lines: []string{t.NoReceipt}} })
 	default:
 		f.message(w, r, http.StatusOK, func(t *texts) *message {
-			return &message{OK: true, Title: t.ReceivedTitle, Lines: []string{fill(t.Received, "site", f.Look.name(t))}}
+			title, line := t.ReceivedTitle, t.Received
+			switch standing {
+			case PassedOn:
+				title, line = t.PassedOnTitle, t.PassedOn
+			case LookedInto:
+				title, line = t.LookedIntoTitle, t.LookedInto
+			}
+			return &message{OK: standing != LookedInto, Title: title, Lines: []string{fill(line, "site", f.Look.name(t))}}
 		})
 	}
 }

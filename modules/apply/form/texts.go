@@ -24,6 +24,8 @@ type texts struct {
 	ThanksTitle, SentTitle, Thanks          string
 	Receipt, ReceiptHow, Return             string
 	ReceivedTitle, Received                 string
+	PassedOnTitle, PassedOn                 string
+	LookedIntoTitle, LookedInto             string
 	NoReceiptTitle, NoReceipt               string
 	ClosedTitle, Closed, OtherJobs          string
 	AwayTitle, Away, AwaySent               string
