@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/relay"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -80,8 +81,15 @@ func awayUpstreams(r *Runtime, ctx context.Context, now time.Time) ([]model.Need
 	})
 }
 
+// announced is how long before its content is erased a person is told of a submission that the service does not have.
+const announced = 7 * 24 * time.Hour
+
 // undeliveredSubmissions finds submissions that the service does not have, and won't get by themselves.
-func undeliveredSubmissions(r *Runtime, ctx context.Context, _ time.Time) ([]model.Need, error) {
+func undeliveredSubmissions(r *Runtime, ctx context.Context, now time.Time) ([]model.Need, error) {
+	ending, err := r.Store().CountEnding(ctx, now.Add(announced-relay.KeptFor))
+	if err != nil {
+		return nil, err
+	}
 	return r.eachSubmitting(ctx, func(t *model.Tenant, counts submissionCounts) (*model.Need, error) {
 		var all int64
 		var parts []string
@@ -98,9 +106,15 @@ func undeliveredSubmissions(r *Runtime, ctx context.Context, _ time.Time) ([]mod
 		if all == 0 {
 			return nil, nil
 		}
-		return &model.Need{Kind: model.NeedSubmissions, Count: all,
+		n := &model.Need{Kind: model.NeedSubmissions, Count: all,
 			Sentence: fmt.Sprintf("%s: %d applications are not at the service: %s; send them on, or enter them there by hand",
 				t.Name, all, strings.Join(parts, ", ")),
-			Action: "hiregate submission list --tenant " + t.Name}, nil
+			Action: "hiregate submission list --tenant " + t.Name}
+		if soon := ending[t.Name]; soon.N > 0 {
+			n.LostAt = soon.Oldest.Add(relay.KeptFor)
+			n.Sentence += fmt.Sprintf("; %d of them are erased within a week, the first one at %s", soon.N,
+				n.LostAt.UTC().Format(time.RFC3339))
+		}
+		return n, nil
 	})
 }

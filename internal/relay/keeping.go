@@ -65,7 +65,7 @@ func (r *Relay) eraseOld(ctx context.Context) error {
 			keep = t.ApplyUpstream.Keep
 		}
 		for _, state := range model.SubmissionStates {
-			kept := keptFor
+			kept := KeptFor
 			switch state {
 			case model.SubmissionWaiting:
 				continue
@@ -86,7 +86,7 @@ func (r *Relay) eraseOld(ctx context.Context) error {
 				return err
 			}
 		}
-		_, err := tx.DeleteUpstreamQuestions(now.Add(-keptFor))
+		_, err := tx.DeleteUpstreamQuestions(now.Add(-KeptFor))
 		return err
 	})
 }

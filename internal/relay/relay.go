@@ -38,8 +38,8 @@ type Relay struct {
 	firsts  sync.Map // of a tenant, the *atomic.Int64 of its first attempts that are under way
 }
 
-// keptFor is how long the content of a submission is kept that the service did not accept.
-const keptFor = 90 * 24 * time.Hour
+// KeptFor is how long the content of a submission is kept that the service did not accept.
+const KeptFor = 90 * 24 * time.Hour
 
 const (
 	attemptTime   = 5 * time.Minute // of one attempt

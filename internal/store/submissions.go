@@ -280,6 +280,21 @@ func (db *DB) CountSubmissions(ctx context.Context) (map[string]map[model.Submis
 	return counts, err
 }
 
+// CountEnding counts, by tenant, the submissions that nobody has settled, that ended before a time and whose content is
+// there. Oldest is when the first of them ended.
+func (db *DB) CountEnding(ctx context.Context, before time.Time) (map[string]SubmissionCount, error) {
+	counts := map[string]SubmissionCount{}
+	_, err := rows.Query(ctx, db.reads, func(r row) (struct{}, error) {
+		var tenant string
+		var c SubmissionCount
+		err := r.Scan(&tenant, &c.N, rows.Time(&c.Oldest))
+		counts[tenant] = c
+		return struct{}{}, err
+	}, `SELECT tenant, count(*), min(ended_at) FROM submissions WHERE erased_at IS NULL AND ended_at < $1
+		AND state IN ('refused', 'failed', 'suspected') GROUP BY tenant`, rows.Micros(before))
+	return counts, err
+}
+
 // OldestSubmission reads the first of a tenant's waiting submissions; ErrNotFound when none waits.
 func (db *DB) OldestSubmission(ctx context.Context, tenant string) (*model.Submission, error) {
 	return submissions.Get(ctx, db.reads, `tenant = $1 AND state = 'waiting' ORDER BY key LIMIT 1`, tenant)

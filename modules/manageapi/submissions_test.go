@@ -3,6 +3,7 @@ package manageapi_test
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -84,4 +85,23 @@ func TestASubmissionIsSentAgainResolvedAndErased(t *testing.T) {
 	require.Equal(t, model.SubmissionFailed, s.State)
 	require.Equal(t, b.Clock.Now(), s.ErasedAt)
 	b.submission(http.MethodPost, "/s-waiting/redeliver", "", http.StatusConflict)
+}
+
+// Who looks at the status hears a week before that what the service does not have is erased.
+func TestWhatIsErasedIsAnnounced(t *testing.T) {
+	t.Parallel()
+	b := submitted(t)
+	ended := b.Clock.Now()
+	undelivered := func(day int) model.Need {
+		t.Helper()
+		needs, err := b.Runtime.Needs(t.Context(), ended.AddDate(0, 0, day))
+		require.NoError(t, err)
+		at := slices.IndexFunc(needs, func(n model.Need) bool { return n.Kind == model.NeedSubmissions })
+		require.GreaterOrEqual(t, at, 0)
+		return needs[at]
+	}
+	require.NotContains(t, undelivered(82).Sentence, "erased")
+	require.Zero(t, undelivered(82).LostAt)
+	require.Contains(t, undelivered(84).Sentence, "1 of them are erased within a week, the first one at ")
+	require.Equal(t, ended.AddDate(0, 0, 90).Unix(), undelivered(84).LostAt.Unix())
 }
