@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -59,14 +60,15 @@ type Export struct {
 	// these three, as the store keeps them where it seals what exports hold; nil: not sealed yet, if at all
 	Sealed []byte
 
-	Round        int      // 0 for the acceptance; each redelivery or release starts the next
-	Integrations []string // whom the current round is for
-	ForNobody    bool     // its tenant had no integration when it came; known while it is accepted, not stored
-	WorkflowID   string   // of the current round
-	Group        int64    // ID of the first member of the group that carries round 0; 0: none does, or none yet
-	Alone        bool     // a workflow of its own carries round 0, and no group may
-	DispatchedAt time.Time
-	Fault        string // why Temporal will never start it; empty: nothing is wrong
+	Round         int      // 0 for the acceptance; each redelivery or release starts the next
+	Integrations  []string // whom the current round is for
+	ForNobody     bool     // its tenant had no integration when it came; known while it is accepted, not stored
+	WorkflowID    string   // of the current round
+	Group         int64    // ID of the first member of the group that carries round 0; 0: none does, or none yet
+	GroupWorkflow string   // the workflow of that group, once a later round began; see RoundWorkflowID
+	Alone         bool     // a workflow of its own carries round 0, and no group may
+	DispatchedAt  time.Time
+	Fault         string // why Temporal will never start it; empty: nothing is wrong
 
 	Quarantined bool   // it breaks the schema, and nobody released it: it goes to no integration
 	Findings    []byte // how it breaks the schema, as JSON, also after its release; nil: it does not
@@ -137,9 +139,14 @@ func WorkflowID(tenant, key string, round int) string {
 	return id
 }
 
-// GroupWorkflowID names the workflow that carries round 0 of several exports: exports/<ID of the first>.
-func GroupWorkflowID(first int64) string {
-	return "exports/" + strconv.FormatInt(first, 10)
+// GroupWorkflowID names the workflow that carries round 0 of several exports, in the order of their IDs:
+// exports/<tenant>/<when the first came>/<its ID>. It is stored with its members before it is started.
+func GroupWorkflowID(members []*Export) string {
+	first, tenant := members[0], members[0].Tenant
+	if slices.ContainsFunc(members, func(e *Export) bool { return e.Tenant != tenant }) {
+		tenant = "several"
+	}
+	return fmt.Sprintf("exports/%s/%s/%d", tenant, first.ReceivedAt.UTC().Format(time.RFC3339), first.ID)
 }
 
 // InGroup reports whether a group carries a round of the export.
@@ -147,10 +154,13 @@ func (e *Export) InGroup(round int) bool { return round == 0 && e.Group != 0 }
 
 // RoundWorkflowID names the workflow that carries a round of the export.
 func (e *Export) RoundWorkflowID(round int) string {
-	if e.InGroup(round) {
-		return GroupWorkflowID(e.Group)
+	switch {
+	case !e.InGroup(round):
+		return WorkflowID(e.Tenant, e.Key, round)
+	case e.Round == 0:
+		return e.WorkflowID
 	}
-	return WorkflowID(e.Tenant, e.Key, round)
+	return cmp.Or(e.GroupWorkflow, "exports/"+strconv.FormatInt(e.Group, 10)) // a gateway of an earlier version began the later round
 }
 
 const maxWorkflowIDPart = 128

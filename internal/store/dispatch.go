@@ -65,9 +65,9 @@ func (tx *Tx) Group(exports []*model.Export, at time.Time) ([]*model.Export, err
 	if err != nil || len(members) == 0 {
 		return nil, err
 	}
-	alike := map[string][]int64{} // IDs, by the integrations
+	alike, workflow := map[string][]int64{}, model.GroupWorkflowID(members) // IDs, by the integrations
 	for _, e := range members {
-		e.Group, e.WorkflowID = members[0].ID, model.GroupWorkflowID(members[0].ID)
+		e.Group, e.WorkflowID = members[0].ID, workflow
 		if err := tx.Address(e, named[e.ID]); err != nil {
 			return nil, err
 		}

@@ -182,14 +182,17 @@ func (tx *Tx) BeginRound(id int64, integrations []string, now, deliverTill time.
 				return nil, err
 			}
 		}
+		if e.InGroup(e.Round) {
+			e.GroupWorkflow = e.WorkflowID
+		}
 		e.Round++
 		e.Integrations = model.Distinct(integrations)
 		e.WorkflowID = model.WorkflowID(e.Tenant, e.Key, e.Round)
 	}
 	e.DispatchedAt, e.Fault, e.DeliverTill = time.Time{}, "", deliverTill
 	err = tx.sql.Run(`UPDATE exports SET round = $1, integrations = $2, workflow_id = $3, dispatched_at = NULL,
-		dispatch_after = $4, deliver_till = $5, fault = '', unsettled = $6 WHERE id = $7`,
-		e.Round, joined(e.Integrations), e.WorkflowID, rows.Micros(now), rows.Micros(deliverTill), true, id)
+		dispatch_after = $4, deliver_till = $5, fault = '', unsettled = $6, group_workflow = $7 WHERE id = $8`,
+		e.Round, joined(e.Integrations), e.WorkflowID, rows.Micros(now), rows.Micros(deliverTill), true, e.GroupWorkflow, id)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +230,8 @@ func (tx *Tx) SkipRound(e *model.Export) error {
 
 const exportColumns = `e.id, e.tenant, e.key, e.keyed, e.origin, e.sha256, e.size, e.candidate_id, e.attachments,
 	e.receipt, e.received_at,
-	e.documents_till, e.deliver_till, e.round, e.integrations, e.workflow_id, coalesce(e.group_id, 0), coalesce(e.group_id = 0, FALSE), e.dispatched_at,
+	e.documents_till, e.deliver_till, e.round, e.integrations, e.workflow_id, coalesce(e.group_id, 0), e.group_workflow,
+	coalesce(e.group_id = 0, FALSE), e.dispatched_at,
 	e.fault, e.quarantined,
 	e.findings, e.erased_at, coalesce(e.traceparent, '')`
 
@@ -240,7 +244,7 @@ func scanExportAnd(r row, more ...any) (*model.Export, error) {
 	var integrations string
 	dest := []any{&e.ID, &e.Tenant, &e.Key, &e.Keyed, &e.Origin, &sum, &e.Size, &e.CandidateID, &e.Attachments,
 		&e.Receipt, rows.Time(&e.ReceivedAt),
-		rows.Time(&e.DocumentsTill), rows.Time(&e.DeliverTill), &e.Round, &integrations, &e.WorkflowID, &e.Group,
+		rows.Time(&e.DocumentsTill), rows.Time(&e.DeliverTill), &e.Round, &integrations, &e.WorkflowID, &e.Group, &e.GroupWorkflow,
 		&e.Alone, rows.Time(&e.DispatchedAt), &e.Fault, &e.Quarantined, &e.Findings, rows.Time(&e.ErasedAt), &e.Traceparent}
 	if err := r.Scan(append(dest, more...)...); err != nil {
 		return nil, err

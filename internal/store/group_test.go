@@ -65,7 +65,7 @@ func TestGroupHoldsWhatStillWaits(t *testing.T) {
 			kept, err := db.Export(t.Context(), all[3+n].ID)
 			require.NoError(t, err)
 			require.Equal(t, kept, e)
-			require.Equal(t, []any{all[3].ID, model.GroupWorkflowID(all[3].ID), all[3+n].Integrations, true},
+			require.Equal(t, []any{all[3].ID, model.GroupWorkflowID(all[3:]), all[3+n].Integrations, true},
 				[]any{e.Group, e.WorkflowID, e.Integrations, e.DispatchedAt.IsZero()})
 		}
 		require.Equal(t, members, takeTurn(t, db, members[2], noon.Add(2*time.Minute)))
@@ -82,7 +82,7 @@ func TestGroupHoldsWhatStillWaits(t *testing.T) {
 			next, err = tx.BeginRound(all[4].ID, []string{"hris"}, noon.Add(2*time.Hour), noon.Add(100*time.Hour))
 			return err
 		})
-		require.Equal(t, []any{model.WorkflowID("acme", "acme-4", 1), model.GroupWorkflowID(all[3].ID)},
+		require.Equal(t, []any{model.WorkflowID("acme", "acme-4", 1), model.GroupWorkflowID(all[3:])},
 			[]any{next.WorkflowID, next.RoundWorkflowID(0)})
 		write(t, db, func(tx *store.Tx) error { return tx.MarkGroupDispatched(all[3].ID, noon.Add(3*time.Hour)) })
 		e, err = db.Export(t.Context(), all[4].ID)

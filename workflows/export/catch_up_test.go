@@ -300,7 +300,7 @@ func TestAGroupIsWokenOnceForAPage(t *testing.T) {
 	b.deliverGroup(ids)
 	b.status.Store(http.StatusOK)
 	b.asked.Store(0)
-	id := model.GroupWorkflowID(ids[0])
+	id := model.GroupWorkflowID(all)
 	b.temporal.running[id] = []*workflow.PendingActivityInfo{waiting()[0]}
 	b.temporal.running[id][0].ActivityId = "deliver"
 	b.temporal.run = func(string) { b.advance(time.Second); b.deliverGroup(ids) }

@@ -248,7 +248,7 @@ func TestTemporalThatIsAwayIsAskedForOne(t *testing.T) {
 		return serviceerror.NewUnavailable("connection refused")
 	}}, false)
 	for range 3 {
-		require.Equal(t, model.GroupWorkflowID(first.ID), <-asked, "the group that was made the first time")
+		require.Equal(t, model.GroupWorkflowID([]*model.Export{first}), <-asked, "the group that was made the first time")
 		b.advance(time.Minute)
 	}
 }
@@ -425,11 +425,11 @@ func TestReleasedExportsTakeTurnsWithNewOnes(t *testing.T) {
 		}
 	}
 	b.InForce.Push(&again)
-	fresh, ids := b.acceptMany(20)
+	fresh, _ := b.acceptMany(20)
 	b.advance(time.Minute)
 	var before, released atomic.Int64
 	b.run(starter{start: func(o client.StartWorkflowOptions) error {
-		if o.ID == model.GroupWorkflowID(ids[0]) {
+		if o.ID == model.GroupWorkflowID(fresh) {
 			before.Store(released.Load())
 		} else {
 			released.Add(1)

@@ -85,7 +85,7 @@ func TestManyThatWaitAreStartedAsAGroup(t *testing.T) {
 	g := &groups{started: map[string]export.Input{},
 		starter: starter{start: func(client.StartWorkflowOptions) error { return nil }}}
 	b.run(g, false)
-	id := model.GroupWorkflowID(ids[0])
+	id := model.GroupWorkflowID(all)
 	for _, e := range all {
 		now := b.becomes(e, started)
 		require.Equal(t, []any{id, ids[0], []string{"hris"}}, []any{now.WorkflowID, now.Group, now.Integrations})
@@ -125,7 +125,7 @@ func TestInterruptedGroupIsStartedAsItWasMade(t *testing.T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	require.Len(t, g.started, 1)
-	require.Equal(t, ids, g.started[model.GroupWorkflowID(ids[0])].Exports)
+	require.Equal(t, ids, g.started[model.GroupWorkflowID(all)].Exports)
 	require.Equal(t, model.WorkflowID("acme", "u-late", 0), b.becomes(late, started).WorkflowID)
 }
 
@@ -138,7 +138,7 @@ func TestGroupOfAnotherDatabase(t *testing.T) {
 	require.NoError(t, err)
 	b.advance(time.Minute)
 	b.run(starter{first: first, start: func(o client.StartWorkflowOptions) error {
-		if o.ID == model.GroupWorkflowID(ids[0]) {
+		if o.ID == model.GroupWorkflowID(all) {
 			return serviceerror.NewWorkflowExecutionAlreadyStarted("it is there", "", "")
 		}
 		return nil

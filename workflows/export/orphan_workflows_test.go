@@ -73,7 +73,7 @@ func (b *orphanFixture) group(lacking []int64, all ...*model.Export) string {
 		in.Exports = append(in.Exports, e.ID)
 	}
 	in.Exports = append(in.Exports, lacking...)
-	id := model.GroupWorkflowID(all[0].ID)
+	id := model.GroupWorkflowID(all)
 	b.open(id, export.WorkflowName, in)
 	return id
 }
