@@ -166,28 +166,27 @@ func (a *Archive) index(size int64) error {
 	for n := 0; ; n++ {
 		h, err := entries.Next()
 		if err != nil {
-			return broken("the archive is no tar, or it broke off before its " + EndName + ": take it out again")
+			return broken("the archive is no tar, or it broke off before its " + EndName + ": go on with hiregate takeout " +
+				"--resume, or take it out again")
 		}
 		at, err := whole.Seek(0, io.SeekCurrent)
 		if err != nil {
 			return err
 		}
 		switch {
-		case (n == 0) != (h.Name == headerName):
-			return broken("the archive does not begin with one " + headerName + ": take it out with hiregate takeout")
+		case (n == 0) != (h.Name == HeaderName):
+			return broken("the archive does not begin with one " + HeaderName + ": take it out with hiregate takeout")
 		case n == 0:
 			err = a.header(entries)
 		case h.Typeflag != tar.TypeReg:
 			err = broken(fmt.Sprintf("%.80q in the archive is no file", h.Name))
 		case h.Name == EndName:
 			return nil
-		case a.spans[h.Name] != span{} || a.files[h.Name] != stored{}:
-			err = broken(fmt.Sprintf("the archive has %.80q twice", h.Name))
+		case strings.HasPrefix(h.Name, progressBegin):
+		case a.spans[h.Name] != span{}:
+			err = twice(h.Name)
 		case strings.HasPrefix(h.Name, filesBegin):
-			sum := sha256.New()
-			if _, err = io.Copy(sum, entries); err == nil {
-				a.files[h.Name] = stored{span{at, h.Size}, hex.EncodeToString(sum.Sum(nil))}
-			}
+			err = a.file(h.Name, span{at, h.Size}, entries)
 		case strings.HasSuffix(h.Name, recordsEnd):
 			a.records, a.spans[h.Name] = append(a.records, h.Name), span{at, h.Size}
 		default:
@@ -202,6 +201,22 @@ func (a *Archive) index(size int64) error {
 	}
 }
 
+func twice(name string) error { return broken(fmt.Sprintf("the archive has %.80q twice", name)) }
+
+// file notes a file. A takeout that was resumed may have it twice.
+func (a *Archive) file(name string, at span, content io.Reader) error {
+	sum := sha256.New()
+	if _, err := io.Copy(sum, content); err != nil {
+		return err
+	}
+	file := stored{at, hex.EncodeToString(sum.Sum(nil))}
+	if before, there := a.files[name]; there && before.sha256 != file.sha256 {
+		return twice(name)
+	}
+	a.files[name] = file
+	return nil
+}
+
 func (a *Archive) header(r io.Reader) error {
 	raw, err := io.ReadAll(io.LimitReader(r, longestJSON))
 	if err != nil {
@@ -210,7 +225,7 @@ func (a *Archive) header(r io.Reader) error {
 	var h Header
 	switch err := json.Unmarshal(raw, &h); {
 	case err != nil || h.Format != format:
-		return broken("the archive's " + headerName + " is not of this release: its format must be " + format)
+		return broken("the archive's " + HeaderName + " is not of this release: its format must be " + format)
 	case h.Tenant != a.Tenant:
 		return broken(fmt.Sprintf("the archive is of the tenant %.80q: bring it in there", h.Tenant))
 	}

@@ -47,7 +47,7 @@ func (a *Archive) Import(ctx context.Context, to Target, tell func(api.ImportCou
 	i := &importer{Archive: a, Target: to}
 	for _, applications := range []bool{false, true} { // what they refer to comes first, wherever it stands
 		err := i.each(func(_ string, r *Record) error {
-			if (r.Application != nil) != applications {
+			if (r.Application != nil) != applications || !a.first(r) {
 				return nil
 			}
 			if err := r.complete(a.Tenant, a.now); err != nil {
@@ -72,6 +72,14 @@ func (a *Archive) Import(ctx context.Context, to Target, tell func(api.ImportCou
 		}
 	}
 	return nil
+}
+
+// first reports whether a record is the first of its id: a takeout that was resumed may have one twice.
+func (a *Archive) first(r *Record) bool {
+	kind, id := r.id()
+	key := [2]string{kind, id}
+	defer delete(a.seen, key)
+	return a.seen[key]
 }
 
 func (i *importer) write(ctx context.Context, tell func(api.ImportCounts) error) (err error) {

@@ -3,6 +3,7 @@
 // groups are left out.
 //
 // An archive is a tar with NDJSON and files. Its first entry is the Header, its last the End: without it, it is not whole.
+// One that broke off is completed from the last Progress that it has: what was complete there is not read again.
 package takeout
 
 import (
@@ -19,14 +20,17 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 )
 
-// EndName is the name of the last entry, an End.
-const EndName = "end.json"
+// HeaderName is the name of the first entry, a Header; EndName that of the last one, an End.
+const (
+	HeaderName = "takeout.json"
+	EndName    = "end.json"
+)
 
 const (
-	format     = "hiregate-takeout/1"
-	headerName = "takeout.json"
-	recordsEnd = ".ndjson"
-	filesBegin = "files/"
+	format        = "hiregate-takeout/1"
+	recordsEnd    = ".ndjson"
+	filesBegin    = "files/"
+	progressBegin = "progress/"
 )
 
 // Header begins an archive.
@@ -37,14 +41,25 @@ type Header struct {
 	Without []string  `json:"without,omitempty"` // what is left out on purpose
 }
 
+// Counts is how much an archive has.
+type Counts struct {
+	Steps        int `json:"steps"`
+	Jobs         int `json:"jobs"`
+	Candidates   int `json:"candidates"`
+	Applications int `json:"jobApplications"`
+	Files        int `json:"files"`
+}
+
+// Progress stands in an archive after what is complete.
+type Progress struct {
+	From    string    `json:"from"`    // where a takeout that breaks off after it goes on
+	Missing []Missing `json:"missing"` // since the progress before: files that are not there
+}
+
 // End ends an archive.
 type End struct {
-	Steps        int       `json:"steps"`
-	Jobs         int       `json:"jobs"`
-	Candidates   int       `json:"candidates"`
-	Applications int       `json:"jobApplications"`
-	Files        int       `json:"files"`
-	Missing      []Missing `json:"missing"` // files that are not there
+	Counts
+	Missing []Missing `json:"missing"` // since the last progress
 }
 
 // Missing is a file that an archive lacks.

@@ -28,62 +28,72 @@ type Source struct {
 	Tenant string
 }
 
-// linesAtOnce is how many bytes of records an entry of the archive has, about.
-const linesAtOnce = 4 << 20
+const (
+	linesAtOnce        = 4 << 20 // bytes of records of an entry of the archive, about
+	applicationsAtOnce = 100     // between two places to go on from
+)
 
 // writer is an archive while it is written.
 type writer struct {
 	Source
+	Place
+	resumed bool
 	tar     *tar.Writer
 	at      time.Time
-	lines   bytes.Buffer // the records of the next entry
-	entries int
+	lines   bytes.Buffer       // the records of the next entry
 	taken   map[[2]string]bool // records, by kind and id
 	files   map[string]bool    // by name
-	end     End
+	missing []Missing          // since the last progress
 }
 
-// Write writes an archive. What a job application refers to comes before it, also where it is stored meanwhile.
-func Write(ctx context.Context, out io.Writer, from Source, now time.Time) error {
-	w := &writer{Source: from, tar: tar.NewWriter(out), at: now, taken: map[[2]string]bool{}, files: map[string]bool{},
-		end: End{Missing: []Missing{}}}
-	err := w.json(headerName, Header{Format: format, Tenant: from.Tenant, At: now, Without: []string{"compliance answers"}})
-	if err != nil {
+// Write writes an archive, or what is left of one from a place that its last progress names. What a job application refers
+// to comes before it, also where it is stored meanwhile.
+func Write(ctx context.Context, out io.Writer, from Source, resume *Place, now time.Time) error {
+	w := &writer{Source: from, Place: Place{Began: now}, tar: tar.NewWriter(out), at: now, taken: map[[2]string]bool{},
+		files: map[string]bool{}, missing: []Missing{}}
+	if resume != nil {
+		w.Place, w.resumed = *resume, true
+	} else if err := w.json(HeaderName, Header{Format: format, Tenant: from.Tenant, At: now,
+		Without: []string{"compliance answers"}}); err != nil {
 		return err
 	}
-	for _, part := range []func(context.Context) error{w.steps, w.jobs, w.candidates, w.applications} {
-		if err := part(ctx); err != nil {
+	parts := [partsOfAll]func(context.Context) error{w.steps, w.jobs, w.candidates, w.applications}
+	for ; w.Part < partsOfAll; w.Part++ {
+		if err := parts[w.Part](ctx); err != nil {
 			return err
 		}
-		if err := w.flush(); err != nil {
-			return err
-		}
+		w.After = ""
 	}
-	if err := w.json(EndName, w.end); err != nil {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	if err := w.json(EndName, End{w.Counts, w.missing}); err != nil {
 		return err
 	}
 	return w.tar.Close()
 }
 
 func (w *writer) steps(ctx context.Context) error {
-	return pages(func(p store.Page) ([]*model.Step, string, error) { return w.Store.ListSteps(ctx, w.Tenant, p) },
+	return pages(w.After, w.mark, func(p store.Page) ([]*model.Step, string, error) { return w.Store.ListSteps(ctx, w.Tenant, p) },
 		func(s *model.Step) error { return w.record(&Record{Step: s}) })
 }
 
 func (w *writer) jobs(ctx context.Context) error {
-	return pages(func(p store.Page) ([]*model.Job, string, error) {
+	return pages(w.After, w.mark, func(p store.Page) ([]*model.Job, string, error) {
 		return w.Store.ListJobs(ctx, w.Tenant, store.JobFilter{}, p)
 	}, func(j *model.Job) error { return w.record(&Record{Job: j}) })
 }
 
 func (w *writer) candidates(ctx context.Context) error {
-	return pages(func(p store.Page) ([]*model.Candidate, string, error) {
+	return pages(w.After, w.mark, func(p store.Page) ([]*model.Candidate, string, error) {
 		return w.Store.ListCandidates(ctx, w.Tenant, store.CandidateFilter{}, p)
 	}, func(c *model.Candidate) error { return w.record(&Record{Candidate: c}) })
 }
 
-func pages[T any](list func(store.Page) ([]*T, string, error), do func(*T) error) error {
-	for p := (store.Page{Limit: store.MaxPage}); ; {
+// pages goes through a list from a cursor on, and calls between with the cursor after each page but the last.
+func pages[T any](after string, between func(after string) error, list func(store.Page) ([]*T, string, error),
+	do func(*T) error) error {
+	for p := (store.Page{After: after, Limit: store.MaxPage}); ; {
 		page, next, err := list(p)
 		if err != nil {
 			return err
@@ -96,11 +106,19 @@ func pages[T any](list func(store.Page) ([]*T, string, error), do func(*T) error
 		if p.After = next; next == "" {
 			return nil
 		}
+		if err := between(next); err != nil {
+			return err
+		}
 	}
 }
 
-func (w *writer) applications(ctx context.Context) error {
-	f := store.ApplicationFilter{Order: store.OldestFirst, Answers: true, Limit: store.MaxPage}
+func (w *writer) applications(ctx context.Context) (err error) {
+	f := store.ApplicationFilter{Order: store.OldestFirst, Answers: true, Limit: applicationsAtOnce}
+	if w.After != "" {
+		if f.After, err = strconv.ParseInt(w.After, 10, 64); err != nil {
+			return err
+		}
+	}
 	for {
 		page, err := w.Store.ListJobApplications(ctx, w.Tenant, f)
 		if err != nil {
@@ -114,6 +132,9 @@ func (w *writer) applications(ctx context.Context) error {
 		if f.After = page.End; !page.More {
 			return nil
 		}
+		if err := w.mark(strconv.FormatInt(f.After, 10)); err != nil {
+			return err
+		}
 	}
 }
 
@@ -125,7 +146,7 @@ func (w *writer) application(ctx context.Context, one store.ListedApplication) e
 			return nil // erased meanwhile, and the job application with it
 		}
 		if err == nil {
-			err = w.record(&Record{Candidate: c})
+			err = w.refer(&Record{Candidate: c})
 		}
 		if err != nil {
 			return err
@@ -134,7 +155,7 @@ func (w *writer) application(ctx context.Context, one store.ListedApplication) e
 	if a.Job != "" && !w.taken[[2]string{"job", a.Job}] {
 		j, err := w.Store.Job(ctx, w.Tenant, a.Job)
 		if err == nil {
-			err = w.record(&Record{Job: j})
+			err = w.refer(&Record{Job: j})
 		}
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
@@ -171,7 +192,8 @@ func (w *writer) application(ctx context.Context, one store.ListedApplication) e
 	if err := w.record(&Record{Application: a}); err != nil || a.VersionOf != "" {
 		return err
 	}
-	return pages(func(p store.Page) ([]*model.JobApplication, string, error) {
+	unmarked := func(string) error { return nil }
+	return pages("", unmarked, func(p store.Page) ([]*model.JobApplication, string, error) {
 		return w.Store.ListApplicationVersions(ctx, w.Tenant, a.ID, p)
 	}, func(v *model.JobApplication) error {
 		answers, err := w.Store.ApplicationAnswers(ctx, w.Tenant, v.ID)
@@ -185,7 +207,7 @@ func (w *writer) application(ctx context.Context, one store.ListedApplication) e
 // file adds the file of a document, and returns its name; empty: it is left out.
 func (w *writer) file(d *model.ApplicationDocument) (string, error) {
 	lacks := func(reason string, damaged bool) (string, error) {
-		w.end.Missing = append(w.end.Missing, Missing{d.Application, d.ID, reason, damaged})
+		w.missing = append(w.missing, Missing{d.Application, d.ID, reason, damaged})
 		return "", nil
 	}
 	switch d.Scan {
@@ -206,7 +228,7 @@ func (w *writer) file(d *model.ApplicationDocument) (string, error) {
 		return "", fmt.Errorf("reading a document: %w", err)
 	}
 	w.files[name] = true
-	w.end.Files++
+	w.Counts.Files++
 	return name, w.entry(name, raw)
 }
 
@@ -219,6 +241,16 @@ func (w *writer) content(d *model.ApplicationDocument) ([]byte, error) {
 	return raw, errors.Join(err, content.Close())
 }
 
+// refer adds a record that a job application refers to. What a resumed takeout adds again is counted already.
+func (w *writer) refer(r *Record) error {
+	counts := w.Counts
+	err := w.record(r)
+	if w.resumed && r.row().CreatedAt.Before(w.Began) {
+		w.Counts = counts
+	}
+	return err
+}
+
 // record adds a record.
 func (w *writer) record(r *Record) error {
 	kind, id := r.id()
@@ -228,13 +260,13 @@ func (w *writer) record(r *Record) error {
 	w.taken[[2]string{kind, id}] = true
 	switch {
 	case r.Step != nil:
-		w.end.Steps++
+		w.Steps++
 	case r.Job != nil:
-		w.end.Jobs++
+		w.Jobs++
 	case r.Candidate != nil:
-		w.end.Candidates++
+		w.Candidates++
 	default:
-		w.end.Applications++
+		w.Applications++
 	}
 	raw, err := encoded(r)
 	if err != nil {
@@ -252,9 +284,20 @@ func (w *writer) flush() error {
 	if w.lines.Len() == 0 {
 		return nil
 	}
-	w.entries++
-	err := w.entry(fmt.Sprintf("records/%06d%s", w.entries, recordsEnd), w.lines.Bytes())
+	w.Entries++
+	err := w.entry(fmt.Sprintf("records/%06d%s", w.Entries, recordsEnd), w.lines.Bytes())
 	w.lines.Reset()
+	return err
+}
+
+// mark ends what is complete, and names the place to go on from.
+func (w *writer) mark(after string) error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	w.After = after
+	err := w.json(fmt.Sprintf("%s%06d.json", progressBegin, w.Entries), Progress{w.Place.String(), w.missing})
+	w.missing = []Missing{}
 	return err
 }
 

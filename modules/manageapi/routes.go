@@ -101,7 +101,7 @@ func actions() []rest.Route {
 		{Method: get, Path: aSubscription, Role: model.Viewer, Status: ok, Serve: showSubscription},
 		{Method: get, Path: inTenant + "/events", Role: model.Viewer, Status: ok, Serve: listEvents, List: "event"},
 		{Method: get, Path: inTenant + "/takeout", Role: model.Admin, Action: "take-out", Status: ok, Serve: takeOut,
-			Personal: true},
+			Query: []string{"from"}, Personal: true},
 		{Method: post, Path: inTenant + "/import", Role: model.Admin, Action: "import", Status: ok, Serve: importArchive,
 			Streamed: true},
 		{Method: get, Path: inTenant + "/received", Role: model.Viewer, Status: ok, Serve: countReceived},

@@ -21,8 +21,16 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-// takeOut answers with all that the tenant's service keeps, as an archive that is written while it is read.
+// takeOut answers with all that the tenant's service keeps, as an archive that is written while it is read, or with what is
+// left of one that broke off.
 func takeOut(r *rest.Request) (any, error) {
+	var resume *takeout.Place
+	if r.Query.Has("from") {
+		var err error
+		if resume, err = takeout.ParsePlace(r.Query.Get("from")); err != nil {
+			return nil, problem.Newf(http.StatusBadRequest, "from is no place in a takeout: %v", err)
+		}
+	}
 	if err := r.AuditAlone(); err != nil {
 		return nil, err
 	}
@@ -30,7 +38,7 @@ func takeOut(r *rest.Request) (any, error) {
 	return rest.Stream(func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Type", api.TakeoutType)
 		w.Header().Set("Content-Disposition", `attachment; filename="takeout.tar"`)
-		return takeout.Write(r.Context(), w, from, r.Now())
+		return takeout.Write(r.Context(), w, from, resume, r.Now())
 	}), nil
 }
 

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -256,4 +258,78 @@ func TestImportOfLines(t *testing.T) {
 	require.Regexp(t, `(?m)^there already +4$`, out)
 	_, _, err = run(t, admin.Import(), "--tenant", "globex", name, "--admin", address)
 	require.ErrorContains(t, err, fmt.Sprintf("the archive is of the tenant %q", "acme"))
+}
+
+// brokenTakeout is the address of a gateway whose takeout breaks off after some bytes.
+func brokenTakeout(t *testing.T, archive string) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", api.TakeoutType)
+		_, _ = io.WriteString(w, archive)
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}))
+	t.Cleanup(s.Close)
+	return strings.TrimPrefix(s.URL, "http://")
+}
+
+// A takeout that broke off goes on after what was complete, wherever that is, and says what all of it has. What it brings
+// in is the same as without a break.
+func TestTakeoutGoesOn(t *testing.T) {
+	t.Parallel()
+	a := setup(t)
+	a.keeps()
+	a.Write(t, func(tx *store.Tx) error {
+		for n := range 520 {
+			id := fmt.Sprintf("c-%04d", n)
+			if err := tx.UpsertCandidate(&model.Candidate{Row: model.Row{Tenant: "acme"}, ID: id}, a.Clock.Now()); err != nil {
+				return err
+			}
+			if n%2 == 0 {
+				if err := tx.UpsertJobApplication(&model.JobApplication{Row: model.Row{Tenant: "acme"}, ID: "a-" + id, Candidate: id,
+					LanguageCode: "de"}, a.Clock.Now()); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	a.Clock.Advance(time.Hour)
+	_, archive := a.takenOut()
+	progress := regexp.MustCompile(`progress/\d+\.json`).FindAllStringIndex(archive, -1)
+	require.Len(t, progress, 3, "after the first page of candidates, and two of job applications")
+	address := strings.TrimSuffix(strings.TrimPrefix(a.url, "http://"), "/hiregate")
+	imported := func(archive string) (string, api.ImportProgress) {
+		b := setup(t)
+		b.Clock.Advance(5 * time.Hour)
+		p := b.imported(archive)
+		_, again := b.takenOut()
+		return again[strings.Index(again, "records/"):], p
+	}
+	want, counts := imported(archive)
+	require.Equal(t, api.ImportCounts{Steps: 2, Jobs: 1, Candidates: 522, Applications: 263, Documents: 2}, counts.ImportCounts)
+	for _, at := range []int{700, progress[0][0] + 300, progress[0][0] + 2000, progress[1][0] + 600, len(archive) - 1500} {
+		name := filepath.Join(t.TempDir(), "acme.tar")
+		_, _, err := run(t, admin.Takeout(), "--tenant", "acme", "--output", name, "--admin", brokenTakeout(t, archive[:at]))
+		require.ErrorContains(t, err, "go on with --resume")
+		require.NoFileExists(t, name)
+		_, _, err = run(t, admin.Takeout(), "--tenant", "acme", "--output", name, "--admin", address)
+		require.ErrorContains(t, err, "go on with --resume", "what is there is not overwritten")
+		if at > 700 {
+			_, _, err = run(t, admin.Takeout(), "--tenant", "globex", "--output", name, "--resume", "--admin", address)
+			require.ErrorContains(t, err, "is of the tenant acme")
+		}
+		_, hints, err := run(t, admin.Takeout(), "--tenant", "acme", "--output", name, "--resume", "--admin", address)
+		require.NoError(t, err)
+		require.Contains(t, hints, "steps 2, jobs 1, candidates 522, job applications 263, files 1;")
+		require.NoFileExists(t, name+".part")
+		whole, err := os.ReadFile(name)
+		require.NoError(t, err)
+		got, p := imported(string(whole))
+		require.Equal(t, counts, p, "broken off at %d", at)
+		require.Equal(t, want, got, "broken off at %d", at)
+	}
+	a.problem(http.MethodGet, acme+"/takeout?from=there", "", http.StatusBadRequest)
+	_, _, err := run(t, admin.Takeout(), "--tenant", "acme", "--output", filepath.Join(t.TempDir(), "acme.tar"), "--resume", "--admin", address)
+	require.ErrorContains(t, err, "leave out --resume")
 }

@@ -1,14 +1,16 @@
 package admin
 
 import (
-	"archive/tar"
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 
@@ -43,13 +45,15 @@ questions, candidates, and job applications with answers, moves, documents and t
 what was answered to the questions of compliance groups, files that are being scanned and those that
 the scanner refused. hiregate import brings it in again.
 
-It takes the role admin, and the audit notes it. It exits with 1 if a file can't be read. One that
-breaks off leaves no file: take out again, from the beginning.`,
-		Example: `  hiregate takeout --tenant initech --output initech.tar`,
-		Args:    terminal.Exactly(0, "takeout takes only flags, such as: hiregate takeout --tenant initech --output initech.tar"),
+It takes the role admin, and the audit notes it. It exits with 1 if a file can't be read. What comes
+is in FILE.part until all is there. If it breaks off, the same command with --resume goes on from there.`,
+		Example: `  hiregate takeout --tenant initech --output initech.tar
+  hiregate takeout --tenant initech --output initech.tar --resume`,
+		Args: terminal.Exactly(0, "takeout takes only flags, such as: hiregate takeout --tenant initech --output initech.tar"),
 	}
 	tenant := cmd.Flags().String("tenant", "", "the tenant")
 	name := cmd.Flags().StringP("output", "o", "", "new `FILE` to write to, readable only by its owner; - is standard output")
+	resume := cmd.Flags().Bool("resume", false, "go on where a takeout to the same file broke off")
 	return single(cmd, func(a *Client, ctx context.Context, cmd *cobra.Command, _ []string) error {
 		if *name == "" {
 			return errors.New("where to? name a file that does not exist yet with --output; - is standard output")
@@ -57,38 +61,19 @@ breaks off leaves no file: take out again, from the beginning.`,
 		if err := model.ValidateTenantName(*tenant); err != nil {
 			return fmt.Errorf("whose? name the tenant with --tenant: %w", err)
 		}
-		answer, err := a.open(ctx, http.MethodGet, tenantPath(*tenant, "takeout"), nil, nil)
+		seen := new(takeout.Followed)
+		err := a.takeOut(ctx, cmd, *tenant, *name, *resume, seen)
 		if err != nil {
 			return err
 		}
-		defer answer.Body.Close()
-		if answer.Header.Get("Content-Type") != api.TakeoutType {
-			return a.elsewhere(strange)
-		}
-		out, keep := cmd.OutOrStdout(), func(err error) error { return err }
-		if *name != "-" {
-			file, err := os.OpenFile(*name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-			if err != nil {
-				return err
-			}
-			out, keep = file, func(err error) error {
-				if err := errors.Join(err, file.Close()); err != nil {
-					return errors.Join(err, os.Remove(*name))
-				}
-				return nil
-			}
-		}
-		end, err := follow(io.TeeReader(answer.Body, out), cmd.ErrOrStderr())
-		if err := keep(err); err != nil {
-			return err
-		}
-		for _, m := range end.Missing {
+		for _, m := range seen.Missing {
 			cmd.PrintErrf("left out: document %s of %s: %s\n", terminal.Printable(m.Document), terminal.Printable(m.Application),
 				terminal.Printable(m.Reason))
 		}
+		end := seen.End
 		cmd.PrintErrf("taken out: steps %d, jobs %d, candidates %d, job applications %d, files %d; answers to compliance groups "+
 			"are left out\n", end.Steps, end.Jobs, end.Candidates, end.Applications, end.Files)
-		for _, m := range end.Missing {
+		for _, m := range seen.Missing {
 			if m.Damaged {
 				return errors.New("files can't be read: restore them from a backup, and take out again")
 			}
@@ -97,30 +82,98 @@ breaks off leaves no file: take out again, from the beginning.`,
 	})
 }
 
-// follow reads an archive to its end, and says how far it is where a person looks on.
-func follow(archive io.Reader, screen io.Writer) (end *takeout.End, err error) {
-	progress := terminal.IsTerminal(screen)
-	entries := tar.NewReader(archive)
-	for n := 1; ; n++ {
-		h, err := entries.Next()
-		if err == io.EOF && end != nil {
-			_, err = io.Copy(io.Discard, archive)
-			return end, brokenOff(err)
-		}
-		if err != nil {
-			return nil, brokenOff(cmpEOF(err))
-		}
-		if progress && n%100 == 0 {
-			fmt.Fprintf(screen, "\r%d files and lists", n)
-		}
-		if h.Name != takeout.EndName {
-			continue
-		}
-		end = new(takeout.End)
-		if err := json.NewDecoder(entries).Decode(end); err != nil {
-			return nil, brokenOff(err)
+// takeOut writes the archive of a tenant to a file of a name.
+func (a *Client) takeOut(ctx context.Context, cmd *cobra.Command, tenant, name string, resume bool, seen *takeout.Followed) error {
+	tell := func(int) {}
+	if screen := cmd.ErrOrStderr(); terminal.IsTerminal(screen) {
+		tell = func(entry int) {
+			if entry%100 == 0 {
+				fmt.Fprintf(screen, "\r%d files and lists", entry)
+			}
 		}
 	}
+	if name == "-" {
+		if resume {
+			return errors.New("what went to standard output can't be resumed: name a file with --output")
+		}
+		archive, err := a.archive(ctx, tenant, "")
+		if err != nil {
+			return err
+		}
+		defer archive.Close()
+		return brokenOff(seen.Follow(io.TeeReader(archive, cmd.OutOrStdout()), tell))
+	}
+	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return cmp.Or(err, fmt.Errorf("%s is there already: name a file that does not exist yet", name))
+	}
+	part := name + ".part"
+	file, err := openPart(part, tenant, resume, seen)
+	if err != nil {
+		return err
+	}
+	archive, err := a.archive(ctx, tenant, seen.From)
+	if err != nil {
+		err = errors.Join(err, file.Close())
+		if !resume {
+			err = errors.Join(err, os.Remove(part))
+		}
+		return err
+	}
+	defer archive.Close()
+	err = seen.Follow(io.TeeReader(archive, file), tell)
+	if err := cmp.Or(err, file.Sync(), file.Close()); err != nil {
+		return fmt.Errorf("%w; go on with --resume, or remove %s", brokenOff(err), part)
+	}
+	return os.Rename(part, name)
+}
+
+// openPart opens the file that a takeout is written to until it is whole. One that broke off is cut after what is whole.
+func openPart(name, tenant string, resume bool, seen *takeout.Followed) (*os.File, error) {
+	if !resume {
+		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("%s is of a takeout that broke off: go on with --resume, or remove it", name)
+		}
+		return file, err
+	}
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no %s to go on with: leave out --resume", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	_ = seen.Follow(file, func(int) {}) // it broke off
+	seen.End = nil
+	if seen.Tenant != "" && seen.Tenant != tenant {
+		err = fmt.Errorf("%s is of the tenant %s: name that one with --tenant", name, terminal.Printable(seen.Tenant))
+	}
+	if err == nil {
+		err = file.Truncate(seen.Whole)
+	}
+	if err == nil {
+		_, err = file.Seek(seen.Whole, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// archive has the gateway write an archive, or what is left of one from a place on.
+func (a *Client) archive(ctx context.Context, tenant, from string) (io.ReadCloser, error) {
+	path := tenantPath(tenant, "takeout")
+	if from != "" {
+		path += "?from=" + url.QueryEscape(from)
+	}
+	answer, err := a.open(ctx, http.MethodGet, path, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Header.Get("Content-Type") != api.TakeoutType {
+		return nil, errors.Join(a.elsewhere(strange), answer.Body.Close())
+	}
+	return answer.Body, nil
 }
 
 // cmpEOF returns an error that says that a file ended too early.
