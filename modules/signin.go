@@ -120,6 +120,7 @@ func (h *SignIn) Provision(ctx caddy.Context) error {
 		}
 	}
 	h.provider = signin.New(p)
+	g.Config.SignLogouts(h.provider.Issuer, h.provider.SignLogout)
 	return nil
 }
 

@@ -55,6 +55,8 @@ type OAuthClientSettings struct {
 	RedirectURIs []string `json:"redirectUris" schema:"minItems=1 maxItems=50 items.maxLength=2048"`
 	// where people may go after signing out
 	PostLogoutRedirectURIs []string `json:"postLogoutRedirectUris" schema:"optional maxItems=50 items.maxLength=2048"`
+	// where it is told that a session of its user has ended (OpenID Connect Back-Channel Logout 1.0); empty: it is not told
+	BackchannelLogoutURI string `json:"backchannelLogoutUri" schema:"optional maxLength=2048"`
 	// of its ID tokens; left out: RS256
 	Algorithm string `json:"algorithm" schema:"optional enum=RS256|ES256"`
 	// it may send its secret in the body, too (client_secret_post)

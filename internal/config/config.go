@@ -3,6 +3,7 @@
 package config
 
 import (
+	"context"
 	"iter"
 	"maps"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/egress"
+	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/scan"
 	"github.com/hiregate/hiregate/internal/webhook"
@@ -31,8 +33,10 @@ type Config struct {
 	Stored      Tenants                  // the others; nil: there are none
 	Subscribers []model.Subscriber       // are notified of what happens to integrations and exports
 	Scanner     scan.Scanner             // looks through the documents of job applications; nil: they are not scanned
-	BodyMemory  int64                    // bytes that unverified bodies may take at once
-	BodyTime    time.Duration            // for which such a body may come in
+	// Logouts sign what tells applications of ended sessions, by issuer: those at which people sign in here.
+	Logouts    map[string]LogoutSigner
+	BodyMemory int64         // bytes that unverified bodies may take at once
+	BodyTime   time.Duration // for which such a body may come in
 	// how long the content of finished exports is kept; 0: as long as their rows
 	Retention time.Duration
 	// how long the rows of finished exports, and the audit, are kept; 0: for ever
@@ -43,6 +47,18 @@ type Config struct {
 	TenantLabels int
 	// attempts that were received leave no line in the log
 	LogFailuresOnly bool
+}
+
+// LogoutSigner signs what tells an application now that a session has ended, and returns where it goes; empty: the
+// application wants none.
+type LogoutSigner func(ctx context.Context, client string, ended identity.EndedSession) (uri, token string, err error)
+
+// SignLogouts has what tells applications of ended sessions at an issuer signed.
+func (c *Config) SignLogouts(issuer string, signer LogoutSigner) {
+	if c.Logouts == nil {
+		c.Logouts = map[string]LogoutSigner{}
+	}
+	c.Logouts[issuer] = signer
 }
 
 // Client returns the client for requests to an integration: through egress, with the integration's authentication.

@@ -30,7 +30,7 @@ func (r *Runtime) table() []loop.Loop {
 			r.watchDamage(), r.Directory.Loop(), r.Signatures.Loop(), r.scans.Loop(), r.Retention.Loop(),
 			r.submissions.Loop(), r.Relay.Loop(), r.Relay.Measuring(),
 		},
-		r.Archive.Loops(), r.notifier.Loops(), []loop.Loop{r.changes.Loop()}, r.sealing())
+		r.Archive.Loops(), r.notifier.Loops(), []loop.Loop{r.changes.Loop(), r.logouts.Loop()}, r.sealing())
 }
 
 // tended is a loop whose rounds come every ten seconds while the workers are up.

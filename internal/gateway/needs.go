@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]model.Ne
 
 // needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
 var needSources = []needSource{damaged, unstorable, foreignNamespace, failingWorkflows, unreadable, unreadableDocuments, faulty, unaddressed,
-	undispatched, refused, unservedHelpers, unentered, announcedErasures, quarantined, disabledSubscriptions,
+	undispatched, refused, unservedHelpers, unentered, announcedErasures, quarantined, disabledSubscriptions, untoldApplications,
 	hangingLoops, awayUpstreams, undeliveredSubmissions}
 
 // Needs returns what needs a person, apart from what single integrations need. Where the database is damaged, what can't
@@ -148,6 +149,23 @@ func disabledSubscriptions(r *Runtime, ctx context.Context, _ time.Time) (needs 
 			Sentence: fmt.Sprintf("%s: the subscription %s to events is disabled since %s%s: enable it, or remove it", s.Tenant, s.ID,
 				s.UpdatedAt.UTC().Format(time.RFC3339), why),
 			Action: fmt.Sprintf("hiregate subscription show %s/%s", s.Tenant, s.ID)})
+	}
+	return needs, err
+}
+
+// untoldAfter is how often an application is told in vain that a session has ended before a person should know.
+const untoldAfter = 4
+
+// untoldApplications finds applications that don't hear that sessions have ended.
+func untoldApplications(r *Runtime, ctx context.Context, _ time.Time) (needs []model.Need, err error) {
+	counts, err := r.Store().FailingLogouts(ctx, untoldAfter)
+	for _, client := range slices.Sorted(maps.Keys(counts)) {
+		found := counts[client]
+		since := found.Since.UTC().Format(time.RFC3339)
+		needs = append(needs, model.Need{Kind: model.NeedLogouts, Since: found.Since, Count: found.Count,
+			Sentence: fmt.Sprintf("%s: the application does not take that sessions have ended, since %s: %d; see whether it answers at its "+
+				"back-channel logout URI, or change that; each is told for a day", client, since, found.Count),
+			Action: "hiregate oauth-client show " + client})
 	}
 	return needs, err
 }

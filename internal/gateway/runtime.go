@@ -99,6 +99,7 @@ type Runtime struct {
 	Again        retention.Again // what was erased again at the start
 	notifier     *notify.Notifier
 	changes      *notify.ChangeSender
+	logouts      *notify.LogoutSender
 	exports      *export.Activities
 	verification *verification.Activities
 	scans        *scan.Activities
@@ -180,6 +181,7 @@ func (r *Runtime) build(db *store.DB, list *erasure.List) {
 		Archive: r.Archive, List: list}
 	r.notifier = &notify.Notifier{Store: db, InForce: inForce, Now: r.now, Log: log.Named("notify")}
 	r.changes = &notify.ChangeSender{Store: db, InForce: inForce, Now: r.now, Log: log.Named("events")}
+	r.logouts = &notify.LogoutSender{Store: db, InForce: inForce, Now: r.now, Log: log.Named("logouts")}
 	r.exports = &export.Activities{
 		Attempter: &delivery.Attempter{Store: db, Archive: r.Archive, InForce: inForce,
 			Capacity: delivery.NewCapacity(delivery.AttemptsAtOnce, delivery.BytesAtOnce), Now: r.now, Log: log.Named("export")},

@@ -73,7 +73,11 @@ func (c *Client) Validate() error {
 	case len(c.RedirectURIs) > maxURIs || len(c.LogoutURIs) > maxURIs:
 		return fmt.Errorf("there are too many addresses: use at most %d", maxURIs)
 	}
-	for _, uri := range slices.Concat(c.RedirectURIs, c.LogoutURIs) {
+	all := slices.Concat(c.RedirectURIs, c.LogoutURIs)
+	if c.BackchannelLogoutURI != "" {
+		all = append(all, c.BackchannelLogoutURI)
+	}
+	for _, uri := range all {
 		if err := ValidateRedirectURI(uri); err != nil {
 			return err
 		}

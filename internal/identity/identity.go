@@ -47,15 +47,17 @@ var Algorithms = []Algorithm{RS256, ES256}
 // Client is an application that people sign in to. All are confidential.
 type Client struct {
 	ID           string
-	Name         string    // as people know it
-	RedirectURIs []string  // where codes go, compared byte for byte
-	LogoutURIs   []string  // where people may go after signing out
-	Algorithm    Algorithm // of its ID tokens
-	SecretPost   bool      // it may send its secret in the body as well
-	RequirePKCE  bool
-	Consent      bool // users are asked before it learns who they are
-	CreatedAt    time.Time
-	DisabledAt   time.Time // zero: not disabled
+	Name         string   // as people know it
+	RedirectURIs []string // where codes go, compared byte for byte
+	LogoutURIs   []string // where people may go after signing out
+	// BackchannelLogoutURI is where it is told that a session has ended; empty: it is not told.
+	BackchannelLogoutURI string
+	Algorithm            Algorithm // of its ID tokens
+	SecretPost           bool      // it may send its secret in the body as well
+	RequirePKCE          bool
+	Consent              bool // users are asked before it learns who they are
+	CreatedAt            time.Time
+	DisabledAt           time.Time // zero: not disabled
 }
 
 // MaxSecrets limits the secrets of a client that are valid at once: two, during a rotation.
@@ -66,6 +68,7 @@ type Session struct {
 	Hash       Hash // of the cookie's value
 	Issuer     string
 	UserID     string
+	SID        string // what applications know the session by (claim sid); set where it is inserted
 	SignedInAt time.Time
 	Till       time.Time
 	GrantsTill time.Time        // the absolute end of what is granted in the session; zero: GrantLife after the grant
@@ -84,6 +87,15 @@ type UpstreamSession struct {
 	AskedAt    time.Time // when the provider last said that the user is still there
 	PausedTill time.Time // until when it is not asked, since it did not answer
 	Till       time.Time // of the last grant in it
+}
+
+// SessionEnded is the event that an application is told of through its back channel.
+const SessionEnded = "session.ended"
+
+// EndedSession is a session of which an application is told that it has ended.
+type EndedSession struct {
+	Subject string `json:"sub"`
+	SID     string `json:"sid"`
 }
 
 // ConsoleSession is a person's session at a console.
@@ -115,6 +127,7 @@ type Grant struct {
 	SignedInAt  time.Time
 	IssuedAt    time.Time
 	EndsAt      time.Time // whatever is refreshed; set where a grant is read
+	SID         string    // of the session; empty: none, or the client was told that it has ended. Set where a grant is read
 }
 
 // The lifetimes. SessionLife and GrantLife are defaults, counted from the sign-in.
@@ -128,6 +141,8 @@ const (
 
 	// UnconfirmedLife limits what began at another provider that can't be asked later whether its user is still there.
 	UnconfirmedLife = 12 * time.Hour
+
+	LogoutTriedFor = 24 * time.Hour // for which an application is told that a session has ended
 
 	RefreshGrace = 30 * time.Second // in which a rotated refresh token may be used again
 )

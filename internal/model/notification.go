@@ -93,11 +93,12 @@ func (s *Subscriber) Validate() error {
 	return s.FormerSecret.Validate()
 }
 
-// Notification is an event on its way to a subscriber.
+// Notification is an event on its way to a subscriber, or the end of a session on its way to an application.
 type Notification struct {
 	ID          int64
 	Message     string // the webhook-id: the same in every attempt
-	Subscriber  string // its ID
+	Subscriber  string // its ID; of the end of a session: our issuer
+	Client      string // the application that is told of the end of a session; empty: it is an event
 	Event       Event
 	Tenant      string
 	Integration string // empty: the event is about none

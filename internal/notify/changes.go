@@ -1,14 +1,12 @@
 package notify
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -28,8 +26,6 @@ const (
 	changesAtOnce = 100
 	// changesWithin ends that turn.
 	changesWithin = 30 * time.Second
-	// turnsAtOnce is how many subscriptions have their turn at once: more than have a receiver that hangs.
-	turnsAtOnce = 64
 )
 
 // ChangeSender sends what changes to those who subscribed to it: each subscription's events one after the other, in order.
@@ -41,11 +37,8 @@ type ChangeSender struct {
 	Now     func() time.Time
 	Log     *zap.Logger
 
-	begun  bool // what a process before this one left is looked after
-	turns  sync.WaitGroup
-	mu     sync.Mutex
-	taken  int   // turns that have not ended
-	failed error // of turns that ended since the last round
+	begun bool // what a process before this one left is looked after
+	turns turns
 }
 
 // Loop sends what is due.
@@ -69,7 +62,7 @@ func (s *ChangeSender) Send(ctx context.Context) error {
 		}
 	}
 	s.begun = true
-	free, failed := s.state()
+	free, failed := s.turns.state()
 	if free == 0 || failed != nil {
 		return failed
 	}
@@ -79,36 +72,14 @@ func (s *ChangeSender) Send(ctx context.Context) error {
 	}
 	for _, p := range due {
 		if _, known := c.Tenant(p.Tenant); known {
-			s.begin(ctx, c, p)
+			s.turns.begin(p.Tenant+"/"+p.ID, func() error { return s.turn(ctx, c, p) })
 		}
 	}
 	return nil
 }
 
 // Wait waits until the turns that have begun are over.
-func (s *ChangeSender) Wait() { s.turns.Wait() }
-
-// state returns how many turns may begin, and forgets the error that it returns.
-func (s *ChangeSender) state() (free int, failed error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	failed, s.failed = s.failed, nil
-	return turnsAtOnce - s.taken, failed
-}
-
-// begin has a subscription take its turn.
-func (s *ChangeSender) begin(ctx context.Context, c *config.Config, p *store.SubscriptionProgress) {
-	s.mu.Lock()
-	s.taken++
-	s.mu.Unlock()
-	s.turns.Go(func() {
-		err := s.turn(ctx, c, p)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.taken--
-		s.failed = cmp.Or(err, s.failed)
-	})
-}
+func (s *ChangeSender) Wait() { s.turns.wait() }
 
 // write writes how far a subscription is. It reports false when another node has its turn.
 func (s *ChangeSender) write(ctx context.Context, p *store.SubscriptionProgress, next time.Time) (ours bool, err error) {

@@ -58,7 +58,7 @@ func (n *Notifier) Look(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
-	waiting, expired, err := n.Store.CountNotifications(ctx, n.Now())
+	waiting, events, expired, err := n.Store.CountNotifications(ctx, n.Now())
 	if err == nil && expired > 0 {
 		err = n.expire(ctx)
 	}
@@ -66,10 +66,10 @@ func (n *Notifier) Look(ctx context.Context) error {
 		return err
 	}
 	metrics.NotificationsWaiting(waiting)
-	if waiting >= most {
+	if events >= most {
 		if !n.full {
 			n.Log.Error("too many notifications wait: further events are reported once some are received or a day old",
-				zap.Int64("waiting", waiting))
+				zap.Int64("waiting", events))
 		}
 		n.full = true
 		return nil

@@ -82,12 +82,12 @@ func TestNotificationsEndAfterADay(t *testing.T) {
 			}
 		}
 		require.Greater(t, attempts, 15)
-		waiting, expired, err := b.db.CountNotifications(t.Context(), b.clock())
+		waiting, _, expired, err := b.db.CountNotifications(t.Context(), b.clock())
 		require.NoError(t, err)
 		require.Equal(t, []int64{1, 1}, []int64{waiting, expired})
 		b.answer(http.StatusOK)
 		require.Empty(t, b.told())
-		waiting, _, err = b.db.CountNotifications(t.Context(), b.clock())
+		waiting, _, _, err = b.db.CountNotifications(t.Context(), b.clock())
 		require.NoError(t, err)
 		require.Zero(t, waiting)
 	})

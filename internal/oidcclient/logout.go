@@ -26,8 +26,8 @@ const (
 	logoutSkew = time.Minute
 )
 
-// logoutEvent is the member of the claim events that makes a token a logout token.
-const logoutEvent = "http://schemas.openid.net/event/backchannel-logout"
+// LogoutEvent is the member of the claim events that makes a token a logout token.
+const LogoutEvent = "http://schemas.openid.net/event/backchannel-logout"
 
 // ErrLogoutToken means that a logout token is not valid. Other errors say that it could not be checked.
 var ErrLogoutToken = errors.New("the logout token is not valid")
@@ -52,7 +52,7 @@ func (p *Provider) ReadLogout(ctx context.Context, raw string) (*Logout, error) 
 	_, nonce := c["nonce"]
 	text := func(s string) bool { return len(s) <= maxSubject && !strings.ContainsFunc(s, unicode.IsControl) }
 	switch now := p.Now(); {
-	case !strings.HasPrefix(string(events[logoutEvent]), "{"):
+	case !strings.HasPrefix(string(events[LogoutEvent]), "{"):
 		return nil, fmt.Errorf("%w: it is none of a logout (events)", ErrLogoutToken)
 	case nonce:
 		return nil, fmt.Errorf("%w: it is of a sign-in (nonce)", ErrLogoutToken)

@@ -49,7 +49,7 @@ func (s *Site) end(r *http.Request, ended *Session) error {
 		if err := tx.DeleteConsoleSession(ended.Hash); err != nil || !ended.Ours() {
 			return err
 		}
-		if err := tx.DeleteSession(ended.SignIn); err != nil {
+		if err := tx.DeleteSession(ended.SignIn, s.now()); err != nil {
 			return err
 		}
 		return tx.InsertSigninEntry(&identity.Entry{At: s.now(), Event: "sign-out", Result: "success",

@@ -66,10 +66,10 @@ func (tx *Tx) DeleteExpiredNotifications(now time.Time) (map[model.Event]int, er
 	return gone, err
 }
 
-// CountNotifications counts the notifications that were not received yet, and those of them whose time is over.
-func (db *DB) CountNotifications(ctx context.Context, now time.Time) (waiting, expired int64, err error) {
+// CountNotifications counts what was not received yet: all of it, the notifications of events, and those whose time is over.
+func (db *DB) CountNotifications(ctx context.Context, now time.Time) (waiting, events, expired int64, err error) {
 	_, err = rows.QueryOne(ctx, db.reads, func(r row) (struct{}, error) {
-		return struct{}{}, r.Scan(&waiting, &expired)
-	}, `SELECT count(*), coalesce(sum(CASE WHEN till <= $1 THEN 1 ELSE 0 END), 0) FROM notifications`, rows.Micros(now))
-	return waiting, expired, err
+		return struct{}{}, r.Scan(&waiting, &events, &expired)
+	}, `SELECT count(*), coalesce(sum(CASE WHEN client = '' THEN 1 ELSE 0 END), 0), coalesce(sum(CASE WHEN till <= $1 THEN 1 ELSE 0 END), 0) FROM notifications`, rows.Micros(now))
+	return waiting, events, expired, err
 }

@@ -126,6 +126,20 @@ func exchange(ctx context.Context, client *http.Client, secrets []string,
 	return a, nil
 }
 
+// SendLogout makes one attempt at telling an application that a session has ended (OpenID Connect Back-Channel Logout 1.0
+// section 2.5), as Send does.
+func (n Names) SendLogout(ctx context.Context, client *http.Client, uri, token string) (Answer, error) {
+	return exchange(ctx, client, []string{token}, func(ctx context.Context, _ time.Time) (*http.Request, error) {
+		req, err := post(ctx, uri, []byte(url.Values{"logout_token": {token}}.Encode()))
+		if err != nil {
+			return nil, err
+		}
+		req.Header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "User-Agent": {n.UserAgent},
+			"Cache-Control": {"no-store"}}
+		return req, nil
+	})
+}
+
 // post is a POST of a body to an address, without headers. The parser's error is dropped because it quotes the URL.
 func post(ctx context.Context, address string, body []byte) (*http.Request, error) {
 	u, err := url.Parse(address)

@@ -11,7 +11,8 @@ import (
 
 func clientFormOf(form url.Values) api.OAuthClientSettings {
 	return api.OAuthClientSettings{Name: form.Get("name"), RedirectURIs: linesOf(form.Get("redirects")),
-		PostLogoutRedirectURIs: linesOf(form.Get("logouts")), Algorithm: form.Get("algorithm"),
+		PostLogoutRedirectURIs: linesOf(form.Get("logouts")),
+		BackchannelLogoutURI:   strings.TrimSpace(form.Get("backchannel")), Algorithm: form.Get("algorithm"),
 		SecretPost:  form.Get("post") != "",
 		RequirePKCE: form.Get("pkce") != "", Consent: form.Get("consent") != ""}
 }

@@ -152,6 +152,7 @@ func TestApplications(t *testing.T) {
 	b := newFixture(t)
 	form := url.Values{"id": {"payroll"}, "name": {"Payroll"}, "pkce": {"yes"}, "algorithm": {"ES256"}, "once": {"once-1"},
 		"redirects": {"https://pay.example.com/cb\r\n\r\n  https://pay.example.com/cb2 "}}
+	form.Set("backchannel", "https://pay.example.com/out")
 	first := shownSecret.FindStringSubmatch(b.post(ops, "/applications", form, http.StatusOK))
 	require.NotNil(t, first)
 	stored := func() *identity.Client {
@@ -161,7 +162,7 @@ func TestApplications(t *testing.T) {
 	}
 	require.Equal(t, &identity.Client{ID: "payroll", Name: "Payroll", RequirePKCE: true, Algorithm: identity.ES256,
 		RedirectURIs: []string{"https://pay.example.com/cb", "https://pay.example.com/cb2"}, LogoutURIs: []string{},
-		CreatedAt: b.Clock.Now()}, stored())
+		BackchannelLogoutURI: "https://pay.example.com/out", CreatedAt: b.Clock.Now()}, stored())
 	require.NotContains(t, b.see(ops, "/applications/payroll", http.StatusOK), first[1])
 	form.Set("redirects", "http://pay.example.com/cb")
 	form.Set("once", "once-2")

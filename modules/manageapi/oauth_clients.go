@@ -22,7 +22,7 @@ import (
 // withSettings returns a client with the settings of a request.
 func withSettings(c identity.Client, s api.OAuthClientSettings) *identity.Client {
 	c.Name, c.RedirectURIs, c.LogoutURIs = s.Name, s.RedirectURIs, s.PostLogoutRedirectURIs
-	c.Algorithm = identity.Algorithm(s.Algorithm)
+	c.BackchannelLogoutURI, c.Algorithm = s.BackchannelLogoutURI, identity.Algorithm(s.Algorithm)
 	c.SecretPost, c.RequirePKCE, c.Consent = s.SecretPost, s.RequirePKCE, s.Consent
 	if c.Algorithm == "" {
 		c.Algorithm = identity.RS256
@@ -74,7 +74,8 @@ func clientWithSecrets(r *rest.Request, c *identity.Client) (api.OAuthClient, er
 
 func oauthClientOf(c *identity.Client, secrets int) api.OAuthClient {
 	return api.OAuthClient{ID: c.ID, OAuthClientSettings: api.OAuthClientSettings{Name: c.Name,
-		RedirectURIs: c.RedirectURIs, PostLogoutRedirectURIs: c.LogoutURIs, Algorithm: string(c.Algorithm),
+		RedirectURIs: c.RedirectURIs, PostLogoutRedirectURIs: c.LogoutURIs,
+		BackchannelLogoutURI: c.BackchannelLogoutURI, Algorithm: string(c.Algorithm),
 		SecretPost: c.SecretPost, RequirePKCE: c.RequirePKCE, Consent: c.Consent}, Secrets: secrets, CreatedAt: c.CreatedAt,
 		DisabledAt: c.DisabledAt}
 }

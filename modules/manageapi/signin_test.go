@@ -145,9 +145,11 @@ func TestOAuthClients(t *testing.T) {
 		Secret, Algorithm string
 		Secrets           int
 		RequirePKCE       bool `json:"requirePkce"`
+
+		BackchannelLogoutURI string `json:"backchannelLogoutUri"`
 	}
 	first := parsed[client](b, a)
-	require.Equal(t, client{first.Secret, "RS256", 1, false}, first)
+	require.Equal(t, client{first.Secret, "RS256", 1, false, ""}, first)
 	good := func() (all []identity.Hash) {
 		all, err := b.Runtime.Store().ListClientSecrets(t.Context(), "payroll")
 		require.NoError(t, err)
@@ -170,8 +172,8 @@ func TestOAuthClients(t *testing.T) {
 	require.Equal(t, []identity.Hash{identity.HashSecret(third)}, good())
 
 	changed := parsed[client](b, b.must(http.StatusOK, http.MethodPut, "/v1/oauth-clients/payroll",
-		`{`+settings+`,"algorithm":"ES256","requirePkce":true}`))
-	require.Equal(t, client{"", "ES256", 1, true}, changed)
+		`{`+settings+`,"algorithm":"ES256","requirePkce":true,"backchannelLogoutUri":"https://app.example.com/out"}`))
+	require.Equal(t, client{"", "ES256", 1, true, "https://app.example.com/out"}, changed)
 	b.must(http.StatusNoContent, http.MethodDelete, "/v1/oauth-clients/payroll", "")
 	require.Contains(t, b.must(http.StatusOK, http.MethodGet, "/v1/oauth-clients/payroll", "").body, "disabledAt")
 	fourth := reset()
@@ -182,11 +184,12 @@ func TestOAuthClients(t *testing.T) {
 	b.refused(http.StatusConflict, http.MethodPost, "/v1/oauth-clients", `{"id":"payroll",`+settings+`}`)
 	b.refused(http.StatusNotFound, http.MethodPut, "/v1/oauth-clients/nobody", `{`+settings+`}`)
 	for body, want := range map[string]string{
-		`{"id":"a b",` + settings + `}`:                                   "client id",
-		`{"id":"x","name":"X","redirectUris":["http://app.example.com"]}`: "use https",
-		`{"id":"x","name":"X","redirectUris":[]}`:                         "redirectUris is empty",
-		`{"id":"x","algorithm":"none",` + settings + `}`:                  "use RS256 or ES256",
-		`{"id":"x","secret":"demo-secret",` + settings + `}`:              "in development mode",
+		`{"id":"a b",` + settings + `}`:                                                   "client id",
+		`{"id":"x","name":"X","redirectUris":["http://app.example.com"]}`:                 "use https",
+		`{"id":"x","backchannelLogoutUri":"http://app.example.com/out",` + settings + `}`: "use https",
+		`{"id":"x","name":"X","redirectUris":[]}`:                                         "redirectUris is empty",
+		`{"id":"x","algorithm":"none",` + settings + `}`:                                  "use RS256 or ES256",
+		`{"id":"x","secret":"demo-secret",` + settings + `}`:                              "in development mode",
 	} {
 		require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, "/v1/oauth-clients", body), want)
 	}

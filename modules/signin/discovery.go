@@ -16,7 +16,7 @@ func cacheable(w http.ResponseWriter) {
 
 // discovery answers with our metadata (OpenID Connect Discovery 1.0 section 3, RFC 8414).
 func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) {
-	claims := []string{"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash"}
+	claims := []string{"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "sid"}
 	for _, c := range userClaims {
 		claims = append(claims, c.name)
 	}
@@ -29,6 +29,8 @@ func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) {
 		"jwks_uri":                                       p.Issuer + "/oauth/jwks",
 		"revocation_endpoint":                            p.Issuer + "/oauth/revoke",
 		"end_session_endpoint":                           p.Issuer + "/oauth/logout",
+		"backchannel_logout_supported":                   true,
+		"backchannel_logout_session_supported":           true,
 		"scopes_supported":                               scopes,
 		"response_types_supported":                       []string{"code"},
 		"response_modes_supported":                       []string{"query", "form_post"},

@@ -19,6 +19,9 @@ func (p *Provider) idToken(k *key, g *identity.Grant, u *identity.User, scope, n
 	claims["iat"] = now.Unix()
 	claims["exp"] = now.Add(identity.IDTokenLife).Unix()
 	claims["auth_time"] = g.SignedInAt.Unix()
+	if g.SID != "" {
+		claims["sid"] = g.SID
+	}
 	if nonce != "" {
 		claims["nonce"] = nonce
 	}
@@ -28,7 +31,7 @@ func (p *Provider) idToken(k *key, g *identity.Grant, u *identity.User, scope, n
 	if err != nil {
 		return "", err
 	}
-	return k.sign(raw)
+	return k.sign(raw, "JWT")
 }
 
 // verifyHint returns the user and the client of an ID token of ours. It may have expired (OpenID Connect RP-Initiated

@@ -259,11 +259,11 @@ func (k *key) public() jose.JSONWebKey {
 	return jose.JSONWebKey{Key: k.private.Public(), KeyID: k.ID, Algorithm: string(k.Algorithm), Use: "sig"}
 }
 
-// sign returns a JWT of claims in JSON.
-func (k *key) sign(claims []byte) (string, error) {
+// sign returns a JWT of claims in JSON, of a type (RFC 7515 section 4.1.9).
+func (k *key) sign(claims []byte, kind jose.ContentType) (string, error) {
 	key := jose.SigningKey{Algorithm: jose.SignatureAlgorithm(k.Algorithm),
 		Key: jose.JSONWebKey{Key: k.private, KeyID: k.ID}}
-	signer, err := jose.NewSigner(key, new(jose.SignerOptions).WithType("JWT"))
+	signer, err := jose.NewSigner(key, new(jose.SignerOptions).WithType(kind))
 	if err != nil {
 		return "", err
 	}

@@ -109,7 +109,7 @@ func (p *Provider) endSession(w http.ResponseWriter, r *http.Request, to destina
 			e.Client = "" // it is not verified
 		}
 		if err := p.db().Write(r.Context(), func(tx *store.Tx) error {
-			if err := tx.DeleteSession(s.Hash); err != nil {
+			if err := tx.DeleteSession(s.Hash, p.now()); err != nil {
 				return err
 			}
 			return tx.InsertSigninEntry(e)

@@ -42,6 +42,7 @@ var oauthClients = noun[api.OAuthClient]{
 			{"id", c.ID},
 			{"name", c.Name},
 		}, repeated("redirect URI", c.RedirectURIs), repeated("post-logout redirect URI", c.PostLogoutRedirectURIs), []field{
+			{"back-channel logout URI", c.BackchannelLogoutURI},
 			{"algorithm", c.Algorithm},
 			{"secret in the body", c.SecretPost},
 			{"PKCE required", c.RequirePKCE},
@@ -62,6 +63,8 @@ var oauthClientSettings = settings[api.OAuthClient, api.OAuthClientSettings]{
 			"where people are sent after signing in; repeat it for further ones"},
 		{"post-logout-redirect-uri", func(s *api.OAuthClientSettings) any { return &s.PostLogoutRedirectURIs },
 			"where people may be sent after signing out; repeat it for further ones"},
+		{"backchannel-logout-uri", func(s *api.OAuthClientSettings) any { return &s.BackchannelLogoutURI },
+			"where it is told that a session of its user has ended; empty: it is not"},
 		{"algorithm", func(s *api.OAuthClientSettings) any { return &s.Algorithm },
 			"what its ID tokens are signed with: RS256 (default) or ES256"},
 		{"secret-post", func(s *api.OAuthClientSettings) any { return &s.SecretPost }, "it may send its secret in the body as well"},

@@ -37,7 +37,7 @@ func TestConsoleSessionsEndWithTheirSignIn(t *testing.T) {
 	tables.Each(t, func(t *testing.T, db *store.DB) {
 		people(t, db)
 		for name, end := range map[string]func(*store.Tx, *identity.Session) error{
-			"out":     func(tx *store.Tx, s *identity.Session) error { return tx.DeleteSession(s.Hash) },
+			"out":     func(tx *store.Tx, s *identity.Session) error { return tx.DeleteSession(s.Hash, noon) },
 			"reset":   func(tx *store.Tx, _ *identity.Session) error { return second(tx.ResetUser("ada", "new", noon)) },
 			"totp":    func(tx *store.Tx, _ *identity.Session) error { return second(tx.RequireTOTP("ada", false, noon)) },
 			"unlink":  func(tx *store.Tx, _ *identity.Session) error { return second(tx.DeleteUpstreamAccounts("ada", noon)) },

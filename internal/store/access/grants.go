@@ -16,11 +16,15 @@ func (tx *Tx) InsertCode(code, session identity.Hash, g *identity.Grant) error {
 	if err := tx.sweepGrants(g.IssuedAt); err != nil {
 		return err
 	}
+	// The session's row is written, so that whoever ends it waits, and tells the client as well.
+	if err := tx.sql.Run(`UPDATE sessions SET sid = sid WHERE hash = $1`, session[:]); err != nil {
+		return err
+	}
 	till := g.IssuedAt.Add(identity.CodeLife)
 	return tx.sql.RunOr(ErrNotFound, `
 		INSERT INTO grants (code, issuer, client, user_id, redirect_uri, scope, claims, nonce, challenge, signed_in_at,
-		issued_at, code_till, till, session, ends_at)
-		SELECT $1, $2, $3, user_id, $5, $6, $7, $8, $9, $10, $11, $12, $13, hash, grants_till FROM sessions WHERE hash = $14
+		issued_at, code_till, till, session, ends_at, sid)
+		SELECT $1, $2, $3, user_id, $5, $6, $7, $8, $9, $10, $11, $12, $13, hash, grants_till, sid FROM sessions WHERE hash = $14
 		AND user_id = $4`,
 		code[:], g.Issuer, g.Client, g.UserID, g.RedirectURI, g.Scope, g.Claims, g.Nonce, g.Challenge,
 		rows.Micros(g.SignedInAt), rows.Micros(g.IssuedAt), rows.Micros(till), rows.Micros(till), session[:])
@@ -50,11 +54,11 @@ type Exchange struct {
 const grantEnd = `COALESCE(grants.ends_at, grants.issued_at + 2592000000000)`
 
 const grantColumns = `issuer, client, user_id, redirect_uri, scope, claims, nonce, challenge, signed_in_at, issued_at, ` +
-	grantEnd
+	grantEnd + `, sid`
 
 func grantFields(g *identity.Grant) []any {
 	return []any{&g.Issuer, &g.Client, &g.UserID, &g.RedirectURI, &g.Scope, &g.Claims, &g.Nonce, &g.Challenge,
-		rows.Time(&g.SignedInAt), rows.Time(&g.IssuedAt), rows.Time(&g.EndsAt)}
+		rows.Time(&g.SignedInAt), rows.Time(&g.IssuedAt), rows.Time(&g.EndsAt), &g.SID}
 }
 
 // ExchangeCode consumes a code and inserts its tokens, which get its scope. It returns nil for a code that is unknown,
@@ -171,7 +175,7 @@ func (db *DB) AccessToken(ctx context.Context, issuer string, hash identity.Hash
 	now time.Time) (*identity.Grant, error) {
 	return rows.QueryOne(ctx, db.reads, scanGrant, `
 		SELECT grants.issuer, client, user_id, redirect_uri, t.scope, claims, nonce, challenge, signed_in_at,
-		grants.issued_at, `+grantEnd+`
+		grants.issued_at, `+grantEnd+`, sid
 		FROM tokens t JOIN grants ON grants.code = t.code JOIN users u ON u.id = user_id
 		JOIN oauth_clients c ON c.id = client
 		WHERE t.hash = $1 AND t.kind = 'access' AND t.till > $2 AND t.ended_at IS NULL AND grants.issuer = $3

@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"crypto/rand"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
@@ -24,26 +25,43 @@ func (tx *Tx) InsertSession(before identity.Hash, s *identity.Session, u *identi
 			return ErrNotFound
 		}
 	}
-	if err := tx.DeleteSession(before); err != nil {
+	if err := tx.replaceSession(before, s); err != nil {
 		return err
 	}
 	if err := rows.DeleteExpired(tx.sql, "sessions", "hash", "till", rows.Sweep, s.SignedInAt); err != nil {
 		return err
 	}
-	if err := tx.sql.RunOr(ErrNotFound, `INSERT INTO sessions (hash, issuer, user_id, signed_in_at, till, grants_till)
-		SELECT $1, $2, id, $3, $4, $8 FROM users
+	if err := tx.sql.RunOr(ErrNotFound, `INSERT INTO sessions (hash, issuer, user_id, signed_in_at, till, grants_till, sid)
+		SELECT $1, $2, id, $3, $4, $8, $9 FROM users
 		WHERE id = $5 AND disabled_at IS NULL AND password = $6 AND totp_required = $7 AND (NOT totp_required
 		OR totp IS NOT NULL)`,
 		s.Hash[:], s.Issuer, rows.Micros(s.SignedInAt), rows.Micros(s.Till), u.ID, u.Password, u.TOTPRequired,
-		rows.Micros(s.GrantsTill)); err != nil || s.Upstream == nil {
+		rows.Micros(s.GrantsTill), s.SID); err != nil || s.Upstream == nil {
 		return err
 	}
 	return tx.insertUpstreamSession(s.Upstream)
 }
 
-// DeleteSession ends a session; there may be none.
-func (tx *Tx) DeleteSession(hash identity.Hash) error {
-	return tx.sql.Run(`DELETE FROM sessions WHERE hash = $1`, hash[:])
+// replaceSession deletes the session before, if any. One of the same user goes on in the new one, for applications;
+// otherwise they are told that it has ended.
+func (tx *Tx) replaceSession(before identity.Hash, s *identity.Session) error {
+	same, err := tx.sql.Scan([]any{&s.SID}, `DELETE FROM sessions WHERE hash = $1 AND issuer = $2 AND user_id = $3
+		AND sid <> '' RETURNING sid`, before[:], s.Issuer, s.UserID)
+	if err != nil || same {
+		return err
+	}
+	s.SID = rand.Text()
+	return tx.DeleteSession(before, s.SignedInAt)
+}
+
+// DeleteSession ends a session, of which applications are told; there may be none.
+func (tx *Tx) DeleteSession(hash identity.Hash, now time.Time) error {
+	var sid string
+	found, err := tx.sql.Scan([]any{&sid}, `DELETE FROM sessions WHERE hash = $1 RETURNING sid`, hash[:])
+	if err != nil || !found {
+		return err
+	}
+	return tx.tellApplications(`g.sid = $1`, sid, now)
 }
 
 // Session reads a session that has not ended, of a user who is not disabled; ErrNotFound when there is none.

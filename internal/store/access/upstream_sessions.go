@@ -71,9 +71,13 @@ func (tx *Tx) PauseUpstreamSession(session identity.Hash, till time.Time) error 
 		rows.Micros(till), session[:])
 }
 
-// EndUpstreamSession ends a session that began at another provider, and revokes what was granted in it.
+// EndUpstreamSession ends a session that began at another provider, revokes what was granted in it, and
+// tells applications.
 func (tx *Tx) EndUpstreamSession(session identity.Hash, now time.Time) error {
-	if err := tx.DeleteSession(session); err != nil {
+	if err := tx.DeleteSession(session, now); err != nil {
+		return err
+	}
+	if err := tx.tellApplications(`g.session = $1`, session[:], now); err != nil {
 		return err
 	}
 	if err := tx.sql.Run(`UPDATE grants SET revoked_at = $1 WHERE session = $2 AND revoked_at IS NULL`,

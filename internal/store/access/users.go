@@ -80,8 +80,11 @@ func (tx *Tx) EndSessions(id string, now time.Time) (bool, error) {
 	return true, tx.endSessions(id, now)
 }
 
-// endSessions deletes the sessions of a user, and revokes their grants.
+// endSessions deletes the sessions of a user, revokes their grants, and tells applications.
 func (tx *Tx) endSessions(id string, now time.Time) error {
+	if err := tx.tellApplications(`g.user_id = $1`, id, now); err != nil {
+		return err
+	}
 	if err := tx.sql.Run(`DELETE FROM sessions WHERE user_id = $1`, id); err != nil {
 		return err
 	}
