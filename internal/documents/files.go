@@ -75,8 +75,12 @@ type Blob struct {
 	Detected string   // media type by content, without parameters
 }
 
-// OpenStore returns the document store at rawURL, a folder or a bucket; see OpenFiles and OpenBucket.
+// OpenStore returns the document store at rawURL, a folder or a bucket; see OpenFiles and OpenBucket. Empty: there is
+// none, and each use of it fails.
 func OpenStore(rawURL string, b Bucket) (*Files, error) {
+	if rawURL == "" {
+		return &Files{medium: nowhere{}}, nil
+	}
 	if IsBucket(rawURL) {
 		return OpenBucket(rawURL, b)
 	}

@@ -47,13 +47,16 @@ const (
 
 // Examine asks what only the real world answers of a configuration that is not running here: whether the database, the
 // documents and Temporal can be used, the world reaches public_url, the addresses of the integrations can be reached, and
-// the services of relayed tenants let their users sign in. It changes nothing but for a document that it writes and
+// the services of relayed tenants let their users sign in; for sign-in alone, the database. It changes nothing but for a document that it writes and
 // removes, sends no event, and may be called while gateways run. It needs up to ExamineWithin.
 func (g *Gateway) Examine(ctx context.Context) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, ExamineWithin)
 	defer cancel()
 	parts := []func(context.Context) []Finding{g.examineDatabase, g.examineDocuments, g.examineTemporal, g.examinePublicURL,
 		g.examineIntegrations, g.examineUpstreams, g.examineHelpers}
+	if g.Runtime.Settings.SignInAlone() {
+		parts = parts[:1]
+	}
 	found := make([][]Finding, len(parts))
 	var all sync.WaitGroup
 	for n, part := range parts {

@@ -13,6 +13,11 @@ import (
 // table is all that a gateway does again and again. Each task has its own loop: thousands of verifications do not delay
 // releases, nor the other way round.
 func (r *Runtime) table() []loop.Loop {
+	always := append(r.sealing(), r.watchDamage(), r.Directory.Loop(), r.logouts.Loop(),
+		loop.Loop{Name: "database", First: loop.AtOnce, Every: tendEvery, Round: r.watch})
+	if r.Settings.SignInAlone() {
+		return append(always, r.Retention.OldLoop())
+	}
 	return slices.Concat(
 		r.Dispatcher.Loops(), []loop.Loop{r.exports.Loop(), r.Releaser.Loop()}, r.Reconciler.Loops(),
 		[]loop.Loop{
@@ -26,11 +31,10 @@ func (r *Runtime) table() []loop.Loop {
 				Failed: "some stored candidates, jobs or job applications are not found in lists; it is tried again"},
 			{Name: "closings", First: loop.AtOnce, Every: time.Minute, Round: r.closeJobs,
 				Failed: "jobs could not be closed; the Apply API takes nothing for them, and it is tried again"},
-			{Name: "database", First: loop.AtOnce, Every: tendEvery, Round: r.watch},
-			r.watchDamage(), r.Directory.Loop(), r.Signatures.Loop(), r.scans.Loop(), r.Retention.Loop(),
+			r.Signatures.Loop(), r.scans.Loop(), r.Retention.Loop(),
 			r.submissions.Loop(), r.Relay.Loop(), r.Relay.Measuring(),
 		},
-		r.Archive.Loops(), r.notifier.Loops(), []loop.Loop{r.changes.Loop(), r.logouts.Loop()}, r.sealing())
+		r.Archive.Loops(), r.notifier.Loops(), []loop.Loop{r.changes.Loop()}, always)
 }
 
 // tended is a loop whose rounds come every ten seconds while the workers are up.

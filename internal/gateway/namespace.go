@@ -151,7 +151,7 @@ func (r *Runtime) refuseForeign(ctx context.Context, c *config.Config) error {
 // Namespace asks Temporal for the namespace, and whose it is, without marking it. The error is a *TemporalFault; it is
 // nil as well while Temporal is away.
 func (r *Runtime) Namespace(ctx context.Context, c *config.Config) error {
-	if !r.reachable(ctx) {
+	if r.Settings.SignInAlone() || !r.reachable(ctx) {
 		return nil
 	}
 	err := describeNamespace(ctx, r.client, r.Settings.Namespace)

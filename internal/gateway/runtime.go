@@ -50,13 +50,16 @@ import (
 // Settings say what a runtime is made of. Configurations with equal settings share one.
 type Settings struct {
 	Database  string // address; see store.Open
-	Documents string // address; see documents.OpenStore
+	Documents string // address; see documents.OpenStore. Empty: the gateway signs people in, and does nothing else
 	Bucket    documents.Bucket
 	Erasures  string // path of the list of erasures; see erasure.Open. Empty: there is none
 	Temporal  string // host:port
 	Namespace string
 	Security  Security // of the connection to Temporal
 }
+
+// SignInAlone reports whether a gateway signs people in, and does nothing else: it has no documents and no Temporal.
+func (s Settings) SignInAlone() bool { return s.Documents == "" }
 
 // Runtime has the parts that outlive a configuration: the store, the documents, the client and workers of Temporal, the
 // dispatcher. The configuration in force says what they may do.
@@ -155,6 +158,9 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 		Jobs: schemas.NewJobs(), SignInFailures: password.NewFailures(time.Now)}
 	r.markEvery = time.Minute
 	r.barrier.reason.Store(errUnchecked)
+	if s.SignInAlone() {
+		r.barrier.reason.Store(errSignInAlone)
+	}
 	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions,
 		grpc.WithChainUnaryInterceptor(r.barrier.intercept))
 	if r.client, err = client.NewLazyClient(options); err != nil {
@@ -230,13 +236,18 @@ func (r *Runtime) startFor(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
+	if err := r.Directory.Refresh(ctx); err != nil {
+		return err
+	}
+	if r.Settings.SignInAlone() {
+		r.build(db, nil)
+		r.begin()
+		return nil
+	}
 	// A bucket that is away comes back, as Temporal does: until then exports are accepted without documents.
 	away := r.files.Prepare()
 	if away != nil && !errors.Is(away, documents.ErrAway) {
 		return away
-	}
-	if err := r.Directory.Refresh(ctx); err != nil {
-		return err
 	}
 	if err := r.refuseForeign(ctx, c); err != nil {
 		return err
@@ -263,16 +274,22 @@ func (r *Runtime) startFor(ctx context.Context, c *config.Config) error {
 			return err
 		}
 	}
-	background, stop := context.WithCancel(context.Background())
-	r.stop, r.started = stop, true
+	background := r.begin()
 	r.running.Go(func() { r.Dispatcher.Run(background) })
 	r.running.Go(func() { r.work(background) })
+	return nil
+}
+
+// begin begins the background work that needs no Temporal. The context is that of all of it.
+func (r *Runtime) begin() context.Context {
+	background, stop := context.WithCancel(context.Background())
+	r.stop, r.started = stop, true
 	r.running.Go(func() { r.loops.Run(background, r.log, r.table()...) })
 	r.running.Go(func() {
 		<-background.Done()
 		r.Remarks.Flush()
 	})
-	return nil
+	return background
 }
 
 // Store is the open database; nil before Start.

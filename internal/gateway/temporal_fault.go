@@ -26,6 +26,10 @@ func (f *TemporalFault) Unwrap() error { return f.cause }
 // errNoWorkers is while Temporal answers and the workers are being started.
 var errNoWorkers = &TemporalFault{"the workers that deliver are not started yet", errors.New("no workers")}
 
+// errSignInAlone is in a gateway that has no Temporal.
+var errSignInAlone = &TemporalFault{"this gateway signs people in, and does nothing else: ask another one",
+	errors.New("there is no Temporal")}
+
 const noAnswer = "Temporal does not answer"
 
 // temporalFault tells from an error of Temporal's client why it can't be used.

@@ -95,6 +95,12 @@ func (r *Retention) Loop() loop.Loop {
 		Failed: "some old rows could not be removed; it is tried again in an hour"}
 }
 
+// OldLoop deletes what DeleteOld does, each hour, and nothing else: for a gateway that has no exports.
+func (r *Retention) OldLoop() loop.Loop {
+	return loop.Loop{Name: "retention", First: begin, Every: every, Failed: "some old rows could not be removed; it is tried again in an hour",
+		Round: func(ctx context.Context) error { _, err := r.DeleteOld(ctx); return err }}
+}
+
 func (r *Retention) remove(ctx context.Context) error {
 	var failed []error
 	for _, one := range []struct {

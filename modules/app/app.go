@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +37,7 @@ type App struct {
 	Dev bool `json:"dev,omitempty"`
 	// ServiceName is the maker's name in headers, scheme ids and fixed strings. Default: Service.
 	ServiceName string `json:"service_name,omitempty"`
-	// PublicURL is the address of this gateway for the world, such as https://gate.example.com. Required.
+	// PublicURL is the address of this gateway for the world, such as https://gate.example.com. Required with Documents.
 	PublicURL string `json:"public_url,omitempty"`
 	// CandidateURL is a candidate's profile in the service, for the Link header of the exports triggered here;
 	// {candidate} stands for their id, {tenant} for the tenant's name. Default: their page in the console,
@@ -45,7 +46,8 @@ type App struct {
 	// Database is the address of the database: sqlite:///absolute/path, or postgres://user@host/name; with a password
 	// in it, a placeholder. Required.
 	Database string `json:"database,omitempty"`
-	// Documents is where the candidates' documents are: file:///absolute/path or s3://bucket/prefix. Required.
+	// Documents is where the candidates' documents are: file:///absolute/path or s3://bucket/prefix. Required, except for
+	// sign-in alone, which needs Database and nothing else.
 	Documents string `json:"documents,omitempty"`
 	// Bucket says how the bucket of documents is reached. Default: at Amazon's, as the environment or the machine.
 	Bucket Bucket `json:"bucket,omitzero"`
@@ -199,9 +201,11 @@ func (a *App) take() error {
 	if err != nil {
 		return err
 	}
-	documentsID, err := documents.Identity(a.Documents)
-	if err != nil {
-		return err
+	documentsID := "" // of none
+	if a.Documents != "" {
+		if documentsID, err = documents.Identity(a.Documents); err != nil {
+			return err
+		}
 	}
 	// Pooled values outlive this configuration, and log to the one in force.
 	log := latestLog(caddy.Log).Named("hiregate")
@@ -340,6 +344,9 @@ func appOf(ctx caddy.Context) (*App, error) {
 	return app.(*App), nil
 }
 
+// ofSignIn has the directives that need a database, and neither documents nor Temporal.
+var ofSignIn = []string{"signin", "signin_gate", "healthz"}
+
 // Of returns the gateway of a handler's configuration.
 func Of(ctx caddy.Context, directive string) (*gateway.Gateway, error) {
 	app, err := appOf(ctx)
@@ -349,6 +356,10 @@ func Of(ctx caddy.Context, directive string) (*gateway.Gateway, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if app.Documents == "" && !slices.Contains(ofSignIn, directive) {
+		return nil, fmt.Errorf("%s is not for a gateway that signs people in, and does nothing else: add `public_url %s` and "+
+			"`documents %s` to the global option hiregate%s", directive, examplePublicURL, exampleDocuments, app.places.of(directive))
 	}
 	if server, ok := ctx.Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server); ok {
 		// Caddy would read the leftmost address of X-Forwarded-For, where a client can write anything.

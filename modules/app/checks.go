@@ -199,9 +199,19 @@ const (
 
 // complete returns an error that names the missing required options; so do the other methods of this name.
 func (a *App) complete() error {
+	if a.signsInAlone() {
+		return nil
+	}
 	return incomplete("hiregate", required{"public_url", a.PublicURL, examplePublicURL},
 		required{"database", a.Database, exampleDatabase},
 		required{"documents", a.Documents, exampleDocuments})
+}
+
+// signsInAlone reports whether a gateway signs people in, and does nothing else: it has a database, and nothing that
+// is about exports.
+func (a *App) signsInAlone() bool {
+	return a.Database != "" && a.Documents+a.CandidateURL+a.TemporalUI+a.Erasures == "" && a.Temporal == Temporal{} &&
+		len(a.Tenants)+len(a.Scan)+len(a.Notify) == 0
 }
 
 func (t Tenant) complete() error {

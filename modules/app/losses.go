@@ -166,7 +166,7 @@ func (a *App) warnAfterValidation(ctx caddy.Context) {
 				zap.String("tenant", t.Name))
 		}
 	}
-	if a.Erasures == "" {
+	if a.Erasures == "" && a.Documents != "" {
 		a.log.Info("what was erased comes back with a backup: keep a list of erasures apart from database and documents, with " +
 			"`erasures " + exampleErasures + "`")
 	}
@@ -190,6 +190,9 @@ func (a *App) warnAfterValidation(ctx caddy.Context) {
 
 // losses returns a sentence for each part of the sites that would lose exports or documents.
 func (a *App) losses(app *caddyhttp.App) (all []string) {
+	if a.Documents == "" { // nor are there exports
+		return nil
+	}
 	public, err := url.Parse(a.gateway.Config.PublicURL)
 	if err != nil {
 		return nil

@@ -141,14 +141,25 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 		return nil, Unset("candidate_url", err)
 	}
 	a.CandidateURL = candidateURL
+	if err := a.complete(); err != nil {
+		return nil, err
+	}
 	orDefault(&a.ServiceName, defaultService)
 	orDefault(&a.Temporal.Address, defaultTemporal)
 	orDefault(&a.Temporal.Namespace, defaultNamespace)
-	if err := cmp.Or(a.complete(), checkPublicURL(a.PublicURL, a.Dev), checkTemporal(a.Temporal.Address)); err != nil {
-		return nil, err
+	if a.Documents != "" || a.PublicURL != "" {
+		if err := checkPublicURL(a.PublicURL, a.Dev); err != nil {
+			return nil, err
+		}
 	}
-	if err := checkDocuments(a.Documents, a.Dev); err != nil {
-		return nil, err
+	if a.Documents != "" {
+		if err := cmp.Or(checkTemporal(a.Temporal.Address), checkDocuments(a.Documents, a.Dev)); err != nil {
+			return nil, err
+		}
+		orDefault(&a.CandidateURL, defaultCandidateURL(trimSlash(a.PublicURL)))
+		if err := checkCandidateURL(a.CandidateURL); err != nil {
+			return nil, err
+		}
 	}
 	if a.Erasures != "" {
 		if err := checkErasures(a.Erasures); err != nil {
@@ -161,10 +172,6 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 		}
 	}
 	if a.bucket, err = a.Bucket.build(a.Documents, resolve, a.Dev); err != nil {
-		return nil, err
-	}
-	orDefault(&a.CandidateURL, defaultCandidateURL(trimSlash(a.PublicURL)))
-	if err := checkCandidateURL(a.CandidateURL); err != nil {
 		return nil, err
 	}
 	workflows := ""

@@ -93,6 +93,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // ask asks the database and, if all is set, Temporal, concurrently.
 func (s *Server) ask(w http.ResponseWriter, r *http.Request, all bool) Health {
+	alone := s.Gateway.Runtime.Settings.SignInAlone()
 	database, temporal := make(chan error, 1), make(chan error, 1)
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
@@ -105,7 +106,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, all bool) Health {
 	} else {
 		database <- gateway.ErrNotOpen
 	}
-	if all {
+	if all && !alone {
 		go func() { temporal <- s.Gateway.Runtime.TemporalReady(ctx) }()
 	}
 	h := Health{Status: "ok", Checks: map[string]Check{}}
@@ -120,7 +121,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, all bool) Health {
 		h.Checks["integrity"] = Check{Reason: "the database said that it is damaged: see the log"}
 	}
 	h.Checks["database"] = check(answerOf(ctx, database), "the database can't be written")
-	if all {
+	if all && !alone {
 		err := answerOf(ctx, temporal)
 		away := "Temporal does not answer"
 		if fault, ok := errors.AsType[*gateway.TemporalFault](err); ok {
@@ -130,8 +131,6 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, all bool) Health {
 			away += "; exports are accepted and wait"
 		}
 		h.Checks["temporal"] = check(err, away)
-	}
-	if all {
 		h.Checks["documents"] = check(s.Gateway.Runtime.DocumentsReady(),
 			"documents can't be stored, and are lost when their URLs end: see the log")
 	}
