@@ -425,6 +425,9 @@ func TestSecretsOfALostKeyCanBeRemoved(t *testing.T) {
 		putSecrets(t, db, "acme", "globex")
 		require.True(t, renew(t, db, secretsNoon))
 		putPerson(t, db, personOf("ada", 0))
+		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+			return tx.UpsertSubscription(&model.EventSubscription{Row: model.Row{Tenant: "acme"}, ID: "mirror"}, secretsNoon)
+		}))
 		for statement := range strings.Lines(block) {
 			if !db.Exclusive() && strings.HasPrefix(statement, "UPDATE tenants") {
 				statement = `UPDATE tenants SET secrets = '\x015b5d'`
@@ -432,7 +435,8 @@ func TestSecretsOfALostKeyCanBeRemoved(t *testing.T) {
 			}
 			require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { _, err := tx.sql.Exec(statement); return err }), statement)
 		}
-		for _, table := range []string{"candidates", "application_list", "search_words"} {
+		for _, table := range []string{"candidates", "application_list", "search_words", "submissions", "submission_files", "upstreams",
+			"event_subscriptions"} {
 			n, err := rows.QueryOne(t.Context(), db.reads, rows.Value[int64], "SELECT COUNT(*) FROM "+table)
 			require.NoError(t, err)
 			require.Zero(t, n, table)
