@@ -2,16 +2,11 @@ package dispatch
 
 import (
 	"context"
-	"fmt"
 	"slices"
-
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/internal/webhook"
-	"github.com/hiregate/hiregate/workflows"
 )
 
 // group makes a group of exports and stores its members. The sweep starts its workflow if this process does not come to
@@ -32,17 +27,6 @@ func (d *Dispatcher) group(ctx context.Context, c *config.Config, exports []*mod
 		return err
 	})
 	return members, err
-}
-
-// describe returns the summary and the priority of a workflow.
-func describe(exports []*model.Export, tenants []string) (summary string, p temporal.Priority) {
-	switch {
-	case len(exports) == 1:
-		return webhook.EventExport + " of " + tenants[0], workflows.PriorityOf(tenants[0], urgency(exports[0]))
-	case len(tenants) == 1:
-		return fmt.Sprintf("%d exports of %s", len(exports), tenants[0]), workflows.PriorityOf(tenants[0], workflows.Received)
-	}
-	return fmt.Sprintf("%d exports of %d tenants", len(exports), len(tenants)), workflows.PriorityOf("", workflows.Received)
 }
 
 // tenantsAndKeys returns the tenants of exports, each once, and the key of each.

@@ -298,7 +298,7 @@ func (r *Reconciler) delivered(ctx context.Context, e *model.Export, d *model.De
 	default: // it is not a gateway's, or gone
 		return false, nil
 	}
-	return result.Delivered(d), nil
+	return result.Delivered(e, d), nil
 }
 
 // conclude writes the end of a delivery that Temporal knows and the store does not.

@@ -223,13 +223,14 @@ func (d *Dispatcher) execute(ctx context.Context, exports []*model.Export, to []
 	first := exports[0]
 	group := first.InGroup(first.Round)
 	tenants, keys := tenantsAndKeys(exports)
-	summary, priority := describe(exports, tenants)
+	summary, priority := describe(exports, tenants, to)
 	o := client.StartWorkflowOptions{
 		ID: first.WorkflowID, TaskQueue: workflows.DeliverQueue,
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		EnableEagerStart:                         !group || d.Busy == nil || !d.Busy(), // our own worker takes it at once
 		StaticSummary:                            summary,
+		StaticDetails:                            d.details(exports, tenants),
 		Priority:                                 priority,
 	}
 	if attributes {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -19,12 +20,18 @@ import (
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
-// of returns results of deliveries of an export.
+// of returns results of deliveries of an export, as an earlier version made them, and others as they are.
 func of(e *model.Export, all []export.DeliverResult) []export.DeliverResult {
 	for n := range all {
-		all[n].Export = e.ID
+		if all[n].Of == "" {
+			all[n].Export = e.ID
+		}
 	}
 	return all
+}
+
+func named(of, integration string, class model.Class, count int) export.DeliverResult {
+	return export.DeliverResult{Of: of, Integration: integration, Class: class, Count: count}
 }
 
 // The store was restored from a backup: a workflow that ended after it tells what was delivered. All else that it tells is no reason
@@ -40,6 +47,11 @@ func TestCompletedWorkflowTellsWhatWasDelivered(t *testing.T) {
 		"another has it":   {[]export.DeliverResult{{Integration: "crm", Class: model.ClassDelivered}, {Integration: "hris", Class: model.ClassPartnerFault}}, false},
 		"not of this one":  {[]export.DeliverResult{}, false},
 		"it can't be read": {nil, false},
+		"among several":    {[]export.DeliverResult{named("acme", "hris", model.ClassDelivered, 3)}, true},
+		"to another":       {[]export.DeliverResult{named("acme", "crm", model.ClassDelivered, 3), named("globex", "hris", model.ClassDelivered, 3)}, false},
+		"named":            {[]export.DeliverResult{named("acme", "hris", model.ClassDelivered, 3), named("acme/u-1", "hris", model.ClassHeld, 0)}, false},
+		"perhaps named":    {[]export.DeliverResult{named("acme", "hris", model.ClassDelivered, 3), named("acme", "hris", model.ClassHeld, 9)}, false},
+		"another is named": {[]export.DeliverResult{named("acme", "hris", model.ClassDelivered, 3), named("acme/u-2", "hris", model.ClassHeld, 0)}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -48,7 +60,7 @@ func TestCompletedWorkflowTellsWhatWasDelivered(t *testing.T) {
 			b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
 			b.temporal.unread = errors.New("it is no result of ours")
 			if c.deliveries != nil {
-				b.temporal.results = map[string]export.Result{"export/acme/u-1": {Deliveries: of(e, c.deliveries)}}
+				b.temporal.results = map[string]export.Result{"export/acme/u-1": {Deliveries: of(e, slices.Clone(c.deliveries))}}
 			}
 			b.advance(20 * time.Minute)
 			now, d := b.look(e)

@@ -76,7 +76,7 @@ func (a *Activities) Deliver(ctx context.Context, part Part) ([]DeliverResult, e
 	if r.many {
 		failpoint.Reach(failpoint.GroupDelivered)
 	}
-	return r.results, nil
+	return summarize(r.ended), nil
 }
 
 // errNotHere says that the exports, or the round, of a workflow are in another database.
@@ -98,7 +98,7 @@ type delivering struct {
 	stepped map[delivery.ID]time.Time
 	waits   map[delivery.ID]delivery.State // as the last step of this run said
 	open    []*model.Delivery
-	results []DeliverResult
+	ended   []delivery.Member
 }
 
 func (a *Activities) delivering(part Part) *delivering {
@@ -111,7 +111,7 @@ func (r *delivering) agenda() agenda[delivery.ID] {
 	return agenda[delivery.ID]{now: r.a.Now, read: r.refresh, compare: delivery.ID.Earlier, lane: r.lane, step: r.step}
 }
 
-// refresh reads the deliveries that are open, and the results of the others.
+// refresh reads the deliveries that are open, and the others.
 func (r *delivering) refresh(ctx context.Context) (map[delivery.ID]time.Time, error) {
 	began := r.a.Now()
 	if !r.a.AllStored() {
@@ -130,11 +130,11 @@ func (r *delivering) refresh(ctx context.Context) (map[delivery.ID]time.Time, er
 	due := map[delivery.ID]time.Time{}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.open, r.results, r.read = nil, nil, began
+	r.open, r.ended, r.read = nil, nil, began
 	for _, m := range members {
 		d := m.Delivery
 		if d.Outcome.Final() || d.Parked {
-			r.results = append(r.results, DeliverResult{d.ExportID, d.Integration, d.Class(), d.Attempts})
+			r.ended = append(r.ended, m)
 			continue
 		}
 		of := delivery.IDOf(d)

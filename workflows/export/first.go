@@ -27,6 +27,7 @@ const BuildID = "first-run"
 type First struct {
 	Done       bool            `json:"done,omitempty"` // all deliveries are final, or parked; otherwise Deliver goes on
 	Deliveries []DeliverResult `json:"deliveries,omitempty"`
+	Waits      string          `json:"waits,omitempty"` // what Deliver goes on with, in fixed words and counters
 }
 
 // First is the first run of Deliver as a local activity, in the task that starts the workflow: that costs Temporal three
@@ -54,11 +55,18 @@ func (a *Activities) First(ctx context.Context, part Part) (First, error) {
 	steps := r.agenda()
 	steps.runs = firstRuns
 	next, err := steps.run(ctx)
-	if err != nil || !next.IsZero() {
+	if err != nil {
 		return First{}, nil // Deliver finds out
+	}
+	if !next.IsZero() {
+		_, text, err := r.why(ctx)
+		if err != nil {
+			return First{}, nil
+		}
+		return First{Waits: text}, nil
 	}
 	if r.many {
 		failpoint.Reach(failpoint.GroupDelivered)
 	}
-	return First{true, r.results}, nil
+	return First{Done: true, Deliveries: summarize(r.ended)}, nil
 }

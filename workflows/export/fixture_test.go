@@ -167,7 +167,7 @@ func (b *fixture) deliver(e *model.Export) (res export.DeliverResult, wait time.
 	}
 	require.Len(b.t, all, 1)
 	res = all[0]
-	res.Export = 0
+	res.Of, res.Count = "", 0
 	return res, 0, ""
 }
 

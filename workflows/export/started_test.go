@@ -72,8 +72,9 @@ func TestWhatAWorkflowIsStartedWith(t *testing.T) {
 				DeliverTill: noon.Add(c.till), To: []string{"hris"}, Wait: c.wait, Attributes: true, Local: name == "nothing"}, s.input)
 			require.Equal(t, client.StartWorkflowOptions{ID: "export/acme/u-1", TaskQueue: "hiregate-deliver",
 				WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE, WorkflowExecutionErrorWhenAlreadyStarted: true,
-				EnableEagerStart: true, StaticSummary: "CANDIDATE-EXPORT of acme",
-				Priority: temporal.Priority{PriorityKey: c.priority, FairnessKey: "acme"},
+				EnableEagerStart: true, StaticSummary: "CANDIDATE-EXPORT of acme → hris",
+				StaticDetails: "[The export in the console](" + b.InForce.Current().PublicURL + "/console/exports/acme/u-1)",
+				Priority:      temporal.Priority{PriorityKey: c.priority, FairnessKey: "acme"},
 				TypedSearchAttributes: temporal.NewSearchAttributes(workflows.AttributeTenant.ValueSet([]string{"acme"}),
 					workflows.AttributeExport.ValueSet([]string{"u-1"}), workflows.AttributeEvent.ValueSet("CANDIDATE-EXPORT"), workflows.AttributeIntegration.ValueSet("hris")),
 			}, s.options)

@@ -24,8 +24,8 @@ func (b *fixture) carry(e *model.Export, deliver func(context.Context, export.Pa
 	require.NoError(b.t, env.GetWorkflowError())
 	require.NoError(b.t, env.GetWorkflowResult(&res))
 	for n := range res.Deliveries {
-		require.Equal(b.t, e.ID, res.Deliveries[n].Export)
-		res.Deliveries[n].Export = 0
+		require.Equal(b.t, e.Tenant, res.Deliveries[n].Of)
+		res.Deliveries[n].Of, res.Deliveries[n].Count = "", 0
 	}
 	return res
 }

@@ -52,7 +52,7 @@ func TestUnreadableExportFailsAlone(t *testing.T) {
 			b.damage(all[3], statement)
 			res, _, why := b.deliverGroup(ids)
 			require.Empty(t, why)
-			require.Contains(t, res, export.DeliverResult{Export: all[3].ID, Integration: "hris", Class: model.ClassOurFault})
+			require.Contains(t, res, export.DeliverResult{Of: "acme/" + all[3].Key, Integration: "hris", Class: model.ClassOurFault})
 			for n, e := range all {
 				d := b.delivery(e)
 				if n != 3 {

@@ -72,7 +72,7 @@ func (r *delivering) why(ctx context.Context) (class, text string, err error) {
 		counts[text]++
 		each = append(each, d.Integration+": "+text)
 	}
-	all := len(r.open) + len(r.results)
+	all := len(r.open) + len(r.ended)
 	switch {
 	case all == 1:
 		return class, text, nil

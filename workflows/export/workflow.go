@@ -8,7 +8,6 @@ package export
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -72,52 +71,6 @@ type Part struct {
 	Till    time.Time `json:"till,omitzero"` // end of the attempts of a single export
 }
 
-// Result is the result of a workflow of exports.
-type Result struct {
-	Deliveries []DeliverResult `json:"deliveries,omitempty"`
-	Cut        bool            `json:"cut,omitempty"` // Temporal gave them up: nothing is known here, and they were handed back
-	Documents  FetchResult     `json:"documents"`
-}
-
-// DeliverResult is the result of a delivery.
-type DeliverResult struct {
-	Export      int64       `json:"export"`
-	Integration string      `json:"integration"`
-	Class       model.Class `json:"class"`
-	Attempts    int         `json:"attempts"`
-}
-
-// FetchResult counts documents by their final state.
-type FetchResult struct {
-	Fetched int `json:"fetched"`
-	GivenUp int `json:"givenUp"`
-}
-
-// Delivered reports whether the result says that a delivery was delivered.
-func (r *Result) Delivered(d *model.Delivery) bool {
-	return slices.ContainsFunc(r.Deliveries, func(one DeliverResult) bool {
-		return one.Export == d.ExportID && one.Integration == d.Integration && one.Class == model.ClassDelivered
-	})
-}
-
-// worstFirst are the classes by how soon a person has to look at them; one that is missing comes before all.
-var worstFirst = []model.Class{model.ClassOurFault, model.ClassDataFault, model.ClassPartnerFault, model.ClassExpired,
-	model.ClassHeld, model.ClassDelivered, model.ClassRetrying}
-
-// worst returns the class that a person has to look at first.
-func (r *Result) worst() model.Class {
-	if r.Cut {
-		return model.ClassOurFault
-	}
-	worst := model.ClassDelivered
-	for _, one := range r.Deliveries {
-		if slices.Index(worstFirst, one.Class) < slices.Index(worstFirst, worst) {
-			worst = one.Class
-		}
-	}
-	return worst
-}
-
 // safetyNet is how long after its own end Temporal gives an activity up, should that not have ended by itself.
 const safetyNet = 5 * time.Minute
 
@@ -130,6 +83,7 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 	var documents workflow.Future
 	if in.Documents {
 		options := activityOptions(ctx, FetchDocumentsName, workflows.DocumentsQueue, in.DocumentsTill)
+		options.Summary = "fetch the documents of " + described(in)
 		documents = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), FetchDocumentsName, part)
 		if in.Wait > 0 {
 			await(ctx, documents, in.Wait)
@@ -139,12 +93,11 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 	first := First{}
 	if in.Local && startsLocally(ctx) {
 		first = runFirst(ctx, part)
+		workflow.SetCurrentDetails(ctx, first.Waits)
 	}
 	if res.Deliveries = first.Deliveries; !first.Done {
 		options := activityOptions(ctx, DeliverName, workflows.DeliverQueue, in.DeliverTill)
-		if len(in.To) > 0 { // a single export
-			options.Summary = "to " + strings.Join(in.To, ", ")
-		}
+		options.Summary = "deliver " + described(in)
 		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), DeliverName, part).Get(ctx, &res.Deliveries)
 		if res.Cut = err != nil; res.Cut {
 			handBack(ctx, part)
@@ -157,6 +110,7 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 			workflow.GetLogger(ctx).Warn("fetching documents ended without a result")
 		}
 	}
+	workflow.SetCurrentDetails(ctx, res.text())
 	// A round that delivered everything has no outcome: writing one would cost every export an event and an update of
 	// Temporal's list.
 	if class := res.worst(); in.Attributes && class != model.ClassDelivered {
@@ -165,6 +119,14 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 		}
 	}
 	return res, nil
+}
+
+// described says which exports an input is of, for Temporal's UI.
+func described(in Input) string {
+	if len(in.To) == 0 {
+		return fmt.Sprintf("%d exports", len(in.Exports))
+	}
+	return "an export to " + strings.Join(in.To, ", ")
 }
 
 // startsLocally reports whether the worker that began the workflow knows First. One of an earlier version, that runs beside
@@ -178,7 +140,7 @@ func startsLocally(ctx workflow.Context) bool {
 // and one of a worker that died is done again by another.
 func runFirst(ctx workflow.Context, part Part) (first First) {
 	options := workflow.LocalActivityOptions{ScheduleToCloseTimeout: 2 * agendaRuns,
-		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}}
+		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}, Summary: "first attempts"}
 	local := workflow.WithLocalActivityOptions(ctx, options)
 	if err := workflow.ExecuteLocalActivity(local, FirstName, part).Get(ctx, &first); err != nil {
 		workflow.GetLogger(ctx).Warn("the first run ended without a result")
@@ -194,6 +156,7 @@ func handBack(ctx workflow.Context, part Part) {
 		return
 	}
 	options := activityOptions(ctx, HandBackName, workflows.DeliverQueue, workflow.Now(ctx).Add(EndedAge))
+	options.Summary = "hand back to other workflows what Temporal gave up"
 	if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), HandBackName, part).Get(ctx, nil); err != nil {
 		workflow.GetLogger(ctx).Warn("deliveries could not be handed back")
 	}
@@ -205,7 +168,7 @@ func await(ctx workflow.Context, documents workflow.Future, limit time.Duration)
 	defer cancel()
 	workflow.NewSelector(ctx).
 		AddFuture(documents, func(workflow.Future) {}).
-		AddFuture(workflow.NewTimer(timed, limit), func(workflow.Future) {}).
+		AddFuture(workflow.NewTimerWithOptions(timed, limit, workflow.TimerOptions{Summary: "wait for the documents"}), func(workflow.Future) {}).
 		Select(ctx)
 }
 
