@@ -95,6 +95,7 @@ mutate triggered-fails "$schedules" internal/delivery/step.go $'if !status.Deliv
 mutate to-another "$schedules" internal/trigger/trigger.go 'e.Integrations = model.Distinct(r.Integrations)' 'e.Integrations = nil'
 mutate forgets-a-round "$schedules" internal/store/exports.go $'\t\te.Round++\n' ''
 mutate counts-twice "$schedules" internal/store/health.go 'batch.hours[hour].Add(a.Fault, a.Duration)' 'batch.hours[hour].Add(a.Fault, a.Duration); batch.hours[hour].Add(a.Fault, a.Duration)'
+mutate submission-twice "$schedules" internal/store/submissions.go "uncertain = uncertain OR lease <> ''," 'uncertain = uncertain,'
 
 echo "$((total - unnoticed)) of $total breaks were noticed"
 [[ $unnoticed == 0 ]]

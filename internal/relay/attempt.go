@@ -240,6 +240,11 @@ func (w *watched) Read(p []byte) (int, error) {
 func (r *Relay) Run(ctx context.Context, s *model.Submission, l store.SubmissionLease) (Attempt, error) {
 	defer r.renew(ctx, s, l)()
 	c, err := r.Store.SubmissionContent(ctx, s)
+	if errors.Is(err, store.ErrUnreadable) {
+		s.Attempts++
+		made := r.undecided(s, "what is stored of it can't be read: restore the database from a backup", false)
+		return made, r.End(ctx, s, nil, l, made)
+	}
 	if err != nil {
 		return Attempt{}, err
 	}

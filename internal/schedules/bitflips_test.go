@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +25,7 @@ import (
 
 var flips = flag.Int("bitflips", 7, "how many bits to flip in each kind of what is stored")
 
-// TestBitflips flips one bit of what a gateway has stored of exports on their way, and has them go on: in the pages of the
+// TestBitflips flips one bit of what a gateway has stored of exports and submissions on their way, and has them go on: in the pages of the
 // database that have something of them, in its write-ahead log, or in a document; sealed, and not. What goes out is what
 // came in, and goes where it was to go. What became of the rest is counted.
 func TestBitflips(t *testing.T) {
@@ -95,7 +96,8 @@ func tryFlip(t *testing.T, seed uint64, kind string, sealed bool) (w *world, at,
 	return w, at, result
 }
 
-// storeForFlip has a gateway store exports, with what belongs to them: some were never tried, some were tried and refused.
+// storeForFlip has a gateway store exports and submissions, with what belongs to them: some were never tried, some were
+// tried and refused.
 func (w *world) storeForFlip() error {
 	for _, r := range w.receivers {
 		r.status, r.integration.Retry = 503, slices.Repeat([]time.Duration{time.Minute}, 10)
@@ -103,6 +105,9 @@ func (w *world) storeForFlip() error {
 		if r.integration.Documents == "" {
 			r.integration.Documents = model.Passthrough
 		}
+	}
+	for _, v := range w.services {
+		v.status = http.StatusServiceUnavailable
 	}
 	n, err := w.startNode()
 	if err != nil {
@@ -117,6 +122,11 @@ func (w *world) storeForFlip() error {
 		if i == 8 {
 			time.Sleep(30 * time.Second) // until the others were tried
 			w.server.leave()
+		}
+		if i%2 == 0 {
+			if err := w.applyFor(n, fmt.Sprint("t", i%tenants)); err != nil {
+				return err
+			}
 		}
 		if err := w.accept(n, fmt.Sprint("t", i%tenants), false); err != nil {
 			return err
@@ -174,6 +184,9 @@ func (w *world) lookAfterFlip() (result string) {
 	for _, e := range w.order {
 		e.again = map[string]int{"hris": 1000, "crm": 1000} // twice is no damage
 	}
+	for _, v := range w.services {
+		v.status = http.StatusNoContent
+	}
 	w.mu.Unlock()
 	w.server.comeBack()
 	n, err := w.startNode()
@@ -190,6 +203,7 @@ func (w *world) lookAfterFlip() (result string) {
 		missing = w.missing()
 	}
 	lost, damagedFiles := w.documents(n)
+	away, unreadable := w.undeliveredSubmissions(n)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	exports := map[*sent]bool{}
@@ -204,6 +218,10 @@ func (w *world) lookAfterFlip() (result string) {
 	case len(exports) > 0:
 		w.noteLocked("%s is not delivered to %s, and is not named", missing[0].e.uuid, missing[0].integration)
 		return fmt.Sprintf("%d not delivered, and NOT named", len(exports))
+	case away > 0:
+		return fmt.Sprintf("%d submissions not delivered, and NOT named", away)
+	case unreadable > 0:
+		return fmt.Sprintf("%d submissions named as unreadable", unreadable)
 	case damagedFiles > 0:
 		return fmt.Sprintf("%d documents named as unreadable", damagedFiles)
 	case lost > 0:

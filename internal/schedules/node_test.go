@@ -21,6 +21,7 @@ import (
 	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/loop"
+	"github.com/hiregate/hiregate/internal/relay"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
@@ -28,6 +29,7 @@ import (
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/redelivery"
 	"github.com/hiregate/hiregate/workflows/rounds"
+	"github.com/hiregate/hiregate/workflows/submission"
 )
 
 const tendEvery = 10 * time.Second
@@ -49,6 +51,9 @@ type node struct {
 	releaser     *rounds.Releaser
 	redeliveries *redelivery.Activities
 	retention    *retention.Retention
+	archive      *documents.Archive
+	relay        *relay.Relay
+	submissions  *submission.Activities
 }
 
 var errDied = errors.New("the node died")
@@ -91,10 +96,13 @@ func (w *world) startNode() (*node, error) {
 	n.redeliveries = &redelivery.Activities{Store: db, Client: c, InForce: n.inForce, Redeliverer: n.redeliverer, Now: time.Now,
 		Log: quiet}
 	n.retention = &retention.Retention{Store: db, InForce: n.inForce, Now: time.Now, Log: quiet}
+	n.archive = archive
+	n.relay = &relay.Relay{Store: db, Archive: archive, InForce: n.inForce, Now: time.Now, Log: quiet}
+	n.submissions = &submission.Activities{Store: db, Relay: n.relay, InForce: n.inForce, Client: c, Now: time.Now, Log: quiet}
 	n.reload()
 	n.loops.Go(func() { n.dispatcher.Run(n.ctx) })
 	n.loops.Go(func() {
-		new(loop.Set).Run(n.ctx, quiet, append(slices.Concat(n.dispatcher.Loops(), n.reconciler.Loops()), n.activities.Loop(), n.releaser.Loop(),
+		new(loop.Set).Run(n.ctx, quiet, append(slices.Concat(n.dispatcher.Loops(), n.reconciler.Loops()), n.activities.Loop(), n.releaser.Loop(), n.submissions.Loop(),
 			loop.Loop{Name: "held", Every: tendEvery, Round: n.releaser.TendHeld},
 			loop.Loop{Name: "redeliveries", Every: tendEvery, Round: n.redeliveries.Tend})...)
 	})
@@ -135,7 +143,8 @@ func (n *node) run(x *execution, name string, part any, p *pending) (converter.E
 		env.SetWorkerOptions(worker.Options{BackgroundActivityContext: n.ctx, Interceptors: []interceptor.WorkerInterceptor{
 			&infos{n: n, x: x, p: p}}})
 		for name, do := range map[string]any{export.DeliverName: n.activities.Deliver, export.FirstName: n.activities.First, export.HandBackName: n.activities.HandBack,
-			export.FetchDocumentsName: n.activities.FetchDocuments, redelivery.RedeliverName: n.redeliveries.Redeliver} {
+			export.FetchDocumentsName: n.activities.FetchDocuments, redelivery.RedeliverName: n.redeliveries.Redeliver,
+			submission.AttemptName: n.submissions.Attempt} {
 			env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 		}
 		value, err := env.ExecuteActivity(name, part)

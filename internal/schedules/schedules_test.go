@@ -36,13 +36,13 @@ func TestSchedulesOfTwoNodes(t *testing.T) { trySeeds(t, (*count+19)/20, 2, stor
 
 func trySeeds(t *testing.T, count, nodes int, database func(testing.TB) string) {
 	t.Helper()
-	exports, attempts := 0, 0
+	exports, attempts, submissions := 0, 0, 0
 	for n := range count {
 		seed := *first + uint64(n)
 		steps := newSteps(seed)
 		again := func(steps []step) *world { return try(t, seed, nodes, database(t), steps) }
 		w := again(steps)
-		exports, attempts = exports+len(w.order), attempts+w.attempts
+		exports, attempts, submissions = exports+len(w.order), attempts+w.attempts, submissions+len(w.submitted)
 		if len(w.broken) > 0 {
 			steps, w = shrink(steps, w, again)
 			t.Fatalf("make schedules SEED=%d N=1\n\n%s\n\nSteps, shrunk:\n%s\n\nWhat happened:\n%s", seed,
@@ -52,7 +52,7 @@ func trySeeds(t *testing.T, count, nodes int, database func(testing.TB) string) 
 			fmt.Printf("%d schedules of %d\n", n+1, count)
 		}
 	}
-	t.Logf("%d schedules from seed %d: %d exports, %d attempts", count, *first, exports, attempts)
+	t.Logf("%d schedules from seed %d: %d exports, %d attempts, %d submissions", count, *first, exports, attempts, submissions)
 }
 
 func lines(steps []step) string {
@@ -156,6 +156,9 @@ func (w *world) heal() error {
 	w.server.comeBack()
 	w.mu.Lock()
 	clear(w.gone)
+	for _, v := range w.services {
+		v.status, v.takes = http.StatusNoContent, 20*time.Millisecond
+	}
 	for _, r := range w.receivers {
 		r.status, r.takes = http.StatusOK, 20*time.Millisecond
 	}
@@ -169,11 +172,19 @@ func (w *world) heal() error {
 			}
 		}
 	}
+	for tenant := range w.services { // the first one that a service accepts brings all that wait for it
+		if err := w.applyFor(w.anyNode(), tenant); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
 // open lists what has no end yet.
 func (w *world) open() (left []string, err error) {
+	if left, err = w.openSubmissions(w.anyNode()); err != nil {
+		return nil, err
+	}
 	return left, w.each(func(e *sent, stored *model.Export, last map[string]*model.Delivery) {
 		if stored.Quarantined {
 			return
@@ -248,6 +259,9 @@ func (w *world) compare() error {
 		}
 	})
 	if err != nil {
+		return err
+	}
+	if err := w.compareSubmissions(w.anyNode()); err != nil {
 		return err
 	}
 	return w.compareCounts(quarantined)

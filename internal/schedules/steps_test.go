@@ -35,6 +35,10 @@ var actions = []struct {
 	{"burst", 12, 32, (*world).burst},
 	{"repeat", 2, 2, (*world).repeat},
 	{"enter", 4, 4, (*world).enter},
+	{"apply", 8, 8, (*world).apply},
+	{"service", 5, 5, (*world).changeService},
+	{"resubmit", 2, 2, (*world).resubmit},
+	{"erase-submitted", 1, 1, (*world).eraseSubmitted},
 	{"partner", 11, 11, (*world).partner},
 	{"disable", 4, 4, (*world).disable},
 	{"enable", 5, 5, (*world).enable},
@@ -54,6 +58,7 @@ var actions = []struct {
 	{"back", 3, 3, (*world).temporalBack},
 	{"empty", 2, 2, (*world).temporalEmpty},
 	{"kill", 4, 12, (*world).killNode},
+	{"cut-off", 2, 2, (*world).cutOff},
 }
 
 // newSteps returns the steps of a seed.

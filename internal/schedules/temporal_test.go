@@ -14,6 +14,7 @@ import (
 
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/redelivery"
+	"github.com/hiregate/hiregate/workflows/submission"
 )
 
 const (
@@ -21,6 +22,8 @@ const (
 	heartbeats = 10 * time.Second // after which a silent activity counts as dead
 	interval   = 30 * time.Second // before it runs again
 	safetyNet  = 5 * time.Minute
+	// submissionTime is how long a workflow of a submission runs at most.
+	submissionTime = 9 * time.Minute
 )
 
 // server is the model of a Temporal server: workflows by id, each with the activities that it waits for. What the gateway
@@ -170,6 +173,13 @@ func (s *server) execute(x *execution) {
 		if err = json.Unmarshal(x.input, &in); err == nil {
 			var res redelivery.Result
 			err = s.activity(x, redelivery.RedeliverName, in, time.Now().Add(365*24*time.Hour), &res)
+			result = res
+		}
+	case submission.WorkflowName:
+		var in submission.Input
+		if err = json.Unmarshal(x.input, &in); err == nil {
+			var res submission.Result
+			err = s.activity(x, submission.AttemptName, in, time.Now().Add(submissionTime), &res)
 			result = res
 		}
 	default:

@@ -52,6 +52,8 @@ type world struct {
 	rng       *rand.Rand
 	nodes     []*node
 	receivers map[model.Place]*receiver
+	services  map[string]*applyService // by tenant
+	submitted []*submitted
 	gone      map[string]bool // tenants that left the configuration
 	entered   map[string]int  // tenant: how many steps its job application entered
 	sent      map[string]*sent
@@ -116,10 +118,11 @@ func newWorld(ctx context.Context, seed uint64, address, folder string) (*world,
 		return nil, err
 	}
 	w := &world{address: address, folder: folder, names: names, validator: schema, entered: map[string]int{}, rng: rand.New(rand.NewPCG(seed, 1)), began: time.Now(),
-		receivers: map[model.Place]*receiver{}, gone: map[string]bool{}, sent: map[string]*sent{}}
+		receivers: map[model.Place]*receiver{}, services: map[string]*applyService{}, gone: map[string]bool{}, sent: map[string]*sent{}}
 	w.ctx, w.end = context.WithCancel(ctx)
 	w.server = newServer(w)
 	for n := range tenants {
+		w.services[fmt.Sprint("t", n)] = &applyService{status: http.StatusNoContent, takes: 20 * time.Millisecond}
 		for _, name := range []string{"hris", "crm"}[:1+n%2] {
 			at := model.Place{Tenant: fmt.Sprint("t", n), Integration: name}
 			w.receivers[at] = &receiver{status: http.StatusOK, takes: 20 * time.Millisecond, secrets: []string{"secret-0"},
@@ -151,7 +154,7 @@ func (w *world) config(n *node) *config.Config {
 		}
 		t := c.Tenants[at.Tenant]
 		if t == nil {
-			t = &model.Tenant{Name: at.Tenant}
+			t = &model.Tenant{Name: at.Tenant, ApplyUpstream: upstreamOf(at.Tenant)}
 			c.Tenants[at.Tenant] = t
 		}
 		t.Integrations = append(t.Integrations, r.integration)
@@ -228,6 +231,9 @@ type partners struct {
 var errBrokenOff = errors.New("the connection was broken off")
 
 func (p *partners) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host == applyHost {
+		return p.serve(r)
+	}
 	if r.URL.Host == files {
 		uuid := strings.TrimPrefix(r.URL.Path, "/")
 		return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{},

@@ -118,3 +118,31 @@ func TestDamagedIntegrationHasNoAddress(t *testing.T) {
 		require.Equal(t, saved["damaged"].URL, i.URL)
 	})
 }
+
+// A submission is sent for the job that it was stored for, and with its own content, or not at all. One from before there
+// were checksums is as good as any.
+func TestDamagedSubmissionIsUnreadable(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		db, err := Open(t.Context(), address, Options{})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		p := putPerson(t, db, personOf("c-1", 1))
+		read := func(change func(*model.Submission)) error {
+			s := *p.submission
+			change(&s)
+			_, err := db.SubmissionContent(t.Context(), &s)
+			return err
+		}
+		require.NoError(t, read(func(*model.Submission) {}))
+		require.ErrorIs(t, read(func(s *model.Submission) { s.Job = "NURSE-3" }), ErrUnreadable)
+		require.ErrorIs(t, read(func(s *model.Submission) { s.Tenant = "acmd" }), ErrUnreadable)
+		const write = `UPDATE submissions SET content = $1`
+		former := wrapBody([]byte(`{"key":"k","answers":[]}`))
+		damage(t, db, write, former)
+		require.NoError(t, read(func(*model.Submission) {}))
+		former[2] ^= 1
+		damage(t, db, write, former)
+		require.ErrorIs(t, read(func(*model.Submission) {}), ErrUnreadable)
+	})
+}

@@ -2,9 +2,11 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
@@ -64,7 +66,17 @@ func (tx *Tx) wrapSubmission(s *model.Submission, c *model.SubmissionContent) ([
 	if err != nil {
 		return nil, err
 	}
+	raw = slices.Concat([]byte{summed}, checksum(submissionParts(s, raw)), raw)
 	return tx.db.dataKeys.wrapPerson(submissionData, personRow(s.Tenant, s.ID), raw)
+}
+
+// summed is the first byte of a content with its checksum. A content that was stored before there were checksums is a
+// JSON object, which no flipped bit makes of this.
+const summed = 1
+
+// submissionParts are which submission a content is of, the job that it is sent for, and the content.
+func submissionParts(s *model.Submission, content []byte) []string {
+	return []string{s.Tenant, s.ID, s.Job, string(content)}
 }
 
 // Submission reads a submission; ErrNotFound when there is none.
@@ -72,7 +84,7 @@ func (db *DB) Submission(ctx context.Context, tenant, id string) (*model.Submiss
 	return submissions.Get(ctx, db.reads, `tenant = $1 AND id = $2`, tenant, id)
 }
 
-// SubmissionContent reads what an applicant sent; ErrNotFound when it was erased.
+// SubmissionContent reads what an applicant sent; ErrNotFound when it was erased, ErrUnreadable when it was damaged.
 func (db *DB) SubmissionContent(ctx context.Context, s *model.Submission) (*model.SubmissionContent, error) {
 	kept, err := rows.QueryOne(ctx, db.reads, rows.Value[[]byte],
 		`SELECT content FROM submissions WHERE key = $1 AND content IS NOT NULL`, s.Key)
@@ -83,8 +95,18 @@ func (db *DB) SubmissionContent(ctx context.Context, s *model.Submission) (*mode
 	if err != nil {
 		return nil, err
 	}
+	if len(raw) > sha256.Size && raw[0] == summed {
+		sum := raw[1 : 1+sha256.Size]
+		raw = raw[1+sha256.Size:]
+		if err := compare(sum, submissionParts(s, raw)); err != nil {
+			return nil, err
+		}
+	}
 	c := new(model.SubmissionContent)
-	return c, json.Unmarshal(raw, c)
+	if json.Unmarshal(raw, c) != nil {
+		return nil, errChanged
+	}
+	return c, nil
 }
 
 // LeaseSubmission leases the next attempt of a submission. It reports false while another one is under way, or when none
@@ -117,14 +139,18 @@ func (db *DB) CountLeasedSubmissions(ctx context.Context, tenant string, now tim
 // errLeaseOver means that an attempt took longer than its lease: another one has followed it.
 var errLeaseOver = errors.New("the attempt took longer than its lease")
 
-// EndAttempt writes what an attempt of a submission came to. refusal is what the service said about the answers.
+// EndAttempt writes what an attempt of a submission came to. The content, which has what the service said about the answers,
+// stays as it is where it is nil.
 func (tx *Tx) EndAttempt(s *model.Submission, l SubmissionLease, c *model.SubmissionContent) error {
-	kept, err := tx.wrapSubmission(s, c)
-	if err != nil {
-		return err
+	var kept []byte
+	if c != nil {
+		var err error
+		if kept, err = tx.wrapSubmission(s, c); err != nil {
+			return err
+		}
 	}
 	return tx.sql.RunOr(errLeaseOver, `UPDATE submissions SET state = $1, attempts = $2, reason = $3, noted = $4,
-		uncertain = $5, next_at = $6, ended_at = $7, content = $8, leased_till = NULL, lease = ''
+		uncertain = $5, next_at = $6, ended_at = $7, content = COALESCE($8, content), leased_till = NULL, lease = ''
 		WHERE key = $9 AND lease = $10 AND state = 'waiting' AND content IS NOT NULL`,
 		string(s.State), s.Attempts, s.Reason, s.Noted, s.Uncertain, rows.Micros(s.NextAt), rows.Micros(s.EndedAt), kept,
 		s.Key, l.Owner)
