@@ -24,16 +24,22 @@ func Reason(class string, status int) string {
 }
 
 // RetryAfterText is RetryAfter for an activity that may wait for several things. text says for which, in fixed words and
-// counters.
-func RetryAfterText(class, text string, delay time.Duration) error {
+// counters. Temporal's UI shows the details, of which there must be no more than a KiB or two.
+func RetryAfterText(class, text string, delay time.Duration, details ...any) error {
 	return temporal.NewApplicationErrorWithOptions(text, class, temporal.ApplicationErrorOptions{
 		NextRetryDelay: max(delay, time.Millisecond),
+		Details:        details,
 		Category:       temporal.ApplicationErrorCategoryBenign, // it is waiting, not broken: the SDK need not log it
 	})
 }
 
 // Beat sends an activity's heartbeats until stop is called. A short activity ends before its first.
 func Beat(ctx context.Context) (stop func()) {
+	return BeatWith(ctx, func() []any { return nil })
+}
+
+// BeatWith is Beat with details, which Temporal's UI shows.
+func BeatWith(ctx context.Context, details func() []any) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		tick := time.NewTicker(4 * time.Second)
@@ -41,7 +47,7 @@ func Beat(ctx context.Context) (stop func()) {
 		for {
 			select {
 			case <-tick.C:
-				activity.RecordHeartbeat(ctx)
+				activity.RecordHeartbeat(ctx, details()...)
 			case <-done:
 				return
 			}

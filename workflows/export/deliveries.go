@@ -31,7 +31,8 @@ const (
 // Deliver takes the deliveries of exports as far as they go now, and asks to be run again when the next step is due,
 // until each is final, or parked because it was held for too long.
 func (a *Activities) Deliver(ctx context.Context, part Part) ([]DeliverResult, error) {
-	defer workflows.Beat(ctx)()
+	r := a.delivering(part)
+	defer workflows.BeatWith(ctx, r.pending)()
 	if err := checkInput(part.Version, part.Exports); err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func (a *Activities) Deliver(ctx context.Context, part Part) ([]DeliverResult, e
 		a.Log.Warn("the retry interval of a delivery stays short: should this gateway lose Temporal, an export may be sent twice",
 			zap.Error(err))
 	}
-	r := a.delivering(part)
+	r.began = a.Now()
 	r.look = min(max(r.began.Sub(part.Began), time.Second), time.Minute) // after as long as it waited before
 	wake, forget := a.documentNews.listen(part.Exports)
 	defer forget()
@@ -71,7 +72,12 @@ func (a *Activities) Deliver(ctx context.Context, part Part) ([]DeliverResult, e
 			return nil, a.storeAway(err)
 		}
 		r.wait(ctx)
-		return nil, workflows.RetryAfterText(class, text, next.Sub(a.Now()))
+		pending := r.pending()
+		some := fitting(pending)
+		if len(some) < len(pending) {
+			activity.RecordHeartbeat(ctx, pending...)
+		}
+		return nil, workflows.RetryAfterText(class, text, next.Sub(a.Now()), some...)
 	}
 	if r.many {
 		failpoint.Reach(failpoint.GroupDelivered)
@@ -98,6 +104,7 @@ type delivering struct {
 	stepped map[delivery.ID]time.Time
 	waits   map[delivery.ID]delivery.State // as the last step of this run said
 	open    []*model.Delivery
+	status  map[int64]int // of the last answer, by the ID of the delivery, as it was looked up last
 	ended   []delivery.Member
 }
 

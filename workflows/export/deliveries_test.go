@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // A single export looks for its documents after as long as it waited before, at most until its integration waits no
@@ -68,6 +69,14 @@ func TestIntegrationsOfASingleExportGoTheirWays(t *testing.T) {
 	_, wait, why := b.deliverAll(in)
 	require.Equal(t, "several", why.Type())
 	require.Equal(t, "crm: partner_fault: status 503, old: data_fault: status 422", why.Message())
+	var crmWaits, oldWaits export.Pending
+	require.NoError(t, why.Details(&crmWaits, &oldWaits))
+	require.WithinRange(t, crmWaits.Next, b.Clock(), b.Clock().Add(time.Minute))
+	crmWaits.Next, oldWaits.Next = time.Time{}, time.Time{}
+	require.Equal(t, []export.Pending{
+		{Of: "acme/u-1", Integration: "crm", Attempts: 1, Status: http.StatusServiceUnavailable, Why: "partner_fault"},
+		{Of: "acme/u-1", Integration: "old", Attempts: 1, Status: http.StatusUnprocessableEntity, Why: "data_fault"},
+	}, []export.Pending{crmWaits, oldWaits})
 	b.advance(wait)
 	b.answer = func(*http.Request) int { return http.StatusOK }
 	for {

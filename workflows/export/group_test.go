@@ -198,6 +198,41 @@ func TestGroupWaitsForItsNextMember(t *testing.T) {
 	require.Equal(t, 2, b.delivery(all[3]).Attempts)
 }
 
+// Temporal's UI shows of the first fifty deliveries that wait what each waits for: those that its failure has no room for are in
+// the last heartbeat.
+func TestGroupTellsTemporalWhatWaits(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	all, ids := b.grouped(60)
+	beats := make(chan []export.Pending, 1)
+	b.env.SetOnActivityHeartbeatListener(func(_ *activity.Info, details converter.EncodedValues) {
+		told := make([]export.Pending, 50)
+		into := make([]any, len(told))
+		for n := range told {
+			into[n] = &told[n]
+		}
+		if details.Get(into...) == nil {
+			beats <- told
+		}
+	})
+	b.status.Store(http.StatusUnprocessableEntity)
+	_, _, why := b.deliverAll(export.Part{Exports: ids, Began: b.Clock()})
+	var first export.Pending
+	require.NoError(t, why.Details(&first))
+	told := <-beats
+	require.Equal(t, first, told[0])
+	for n, p := range told {
+		require.Equal(t, []any{"acme/" + all[n].Key, "hris", 1, http.StatusUnprocessableEntity, "data_fault"},
+			[]any{p.Of, p.Integration, p.Attempts, p.Status, p.Why})
+	}
+	// A delivery that is kept at a gate was answered nothing by it.
+	b.set(model.Disabled)
+	b.advance(time.Minute)
+	_, _, why = b.deliverAll(export.Part{Exports: ids, Began: b.Clock()})
+	require.NoError(t, why.Details(&first))
+	require.Equal(t, []any{1, http.StatusUnprocessableEntity, "held"}, []any{first.Attempts, first.Status, first.Why})
+}
+
 // Members are held and parked each by itself, erased ones end, and one that was moved into another round is not the
 // group's any more.
 func TestGroupMembersGoTheirWays(t *testing.T) {

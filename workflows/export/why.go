@@ -1,12 +1,15 @@
 package export
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -43,12 +46,60 @@ func (r *delivering) wait(ctx context.Context) {
 	}
 }
 
+// Pending is a delivery that is not final, as Temporal's UI shows it.
+type Pending struct {
+	Of          string    `json:"of"` // tenant/uuid
+	Integration string    `json:"integration"`
+	Attempts    int       `json:"attempts"`
+	Status      int       `json:"status,omitempty"` // of the last answer
+	Why         string    `json:"why"`              // in a fixed word
+	Next        time.Time `json:"next,omitzero"`    // attempt, or look whether it may be made
+}
+
+const (
+	// pendingMost is how many deliveries Temporal's UI is told of.
+	pendingMost = 50
+	// failureBytes is what they may take in the failure of an activity, of which Temporal keeps 4 KiB. Where they take more,
+	// a heartbeat has all of them.
+	failureBytes = 1 << 10
+)
+
+// pending returns the first of the deliveries that are not final, each a Pending.
+func (r *delivering) pending() (all []any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range r.open[:min(len(r.open), pendingMost)] {
+		id := delivery.IDOf(d)
+		p := Pending{Of: d.Tenant + "/" + r.members[id].Export.Key, Integration: d.Integration, Attempts: d.Attempts,
+			Status: r.status[d.ID], Why: string(cmp.Or(d.Fault, d.Class())), Next: d.Due().UTC()}
+		if next, stepped := r.waits[id]; stepped {
+			p.Status, p.Why, p.Next = cmp.Or(next.Status, p.Status), next.Class, next.Due.UTC()
+		}
+		p.Next = p.Next.Truncate(time.Second)
+		all = append(all, p)
+	}
+	return all
+}
+
+// fitting returns the first of some values that fit into a failure.
+func fitting(all []any) []any {
+	bytes := 0
+	for n, one := range all {
+		text, _ := json.Marshal(one) // of strings and numbers: it can't fail
+		if bytes += len(text); bytes > failureBytes {
+			return all[:n]
+		}
+	}
+	return all
+}
+
 // why says in fixed words what the run waits for: of a single export what each delivery does, of a group how many wait
 // for what.
 func (r *delivering) why(ctx context.Context) (class, text string, err error) {
 	var failed []int64
-	for _, d := range r.open {
-		if _, known := r.waits[delivery.IDOf(d)]; !known && d.Outcome == model.Retrying {
+	for n, d := range r.open {
+		next, known := r.waits[delivery.IDOf(d)]
+		if !known && d.Outcome == model.Retrying || n < pendingMost && d.Attempts > 0 && next.Status == 0 {
 			failed = append(failed, d.ID)
 		}
 	}
@@ -56,6 +107,9 @@ func (r *delivering) why(ctx context.Context) (class, text string, err error) {
 	if err != nil {
 		return "", "", err
 	}
+	r.mu.Lock()
+	r.status = statuses
+	r.mu.Unlock()
 	counts := map[string]int{}
 	var each []string // what each delivery of a single export waits for
 	for _, d := range r.open {
