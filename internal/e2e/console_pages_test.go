@@ -37,6 +37,8 @@ func pagesOf(c *chromium, s *scene) map[string][]consolePage {
 		"recruiter@example.com": {
 			{"candidates", "candidates", "/candidates", nil},
 			{"candidate", "candidate", "/candidates/initech/" + s.candidate, nil},
+			{"candidate-answers", "candidate", "/candidates/initech/" + s.applicant,
+				press(`form[action$="/answers"] button`, "Nights suit me, and")},
 			{"candidates-found", "candidates", "/candidates", func() {
 				c.fill("#sought", s.family+"\uE007")
 				c.find(`.sentence-form a[href$="/candidates?tenant=initech"]`) // all candidates

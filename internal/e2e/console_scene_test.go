@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"bytes"
 	"database/sql"
+	"encoding/base64"
 	"encoding/json"
 	"math"
 	"net/http"
@@ -32,6 +34,7 @@ type scene struct {
 	waits, erased, quarantined string    // exports of the tenant, by UUID
 	redelivery, person         string    // by id
 	submission                 string    // of acme
+	applicant                  string    // candidate of initech, by id, who applied twice
 	portal                     string    // an address
 }
 
@@ -110,13 +113,20 @@ func (s *scene) furnish(n names) {
 	s.past(n.tenant, n.failing, "hris", "analytics")
 
 	if n == plain {
-		s.submission = s.applied()
+		answers, err := os.ReadFile(sample(s.t, "application.json"))
+		require.NoError(s.t, err)
+		s.applied("acme", answers)
+		var all struct{ Items []struct{ ID string } }
+		s.read("/tenants/acme/submissions", &all)
+		require.NotEmpty(s.t, all.Items)
+		s.submission = all.Items[0].ID
 	} else { // those are of the sample data
 		s.put("/tenants/initech/jobs/"+n.job, map[string]any{"id": "id-" + n.job, "title": n.job, "customFields": []any{}})
 		s.put("/tenants/initech/candidates/"+n.candidate, map[string]any{
 			"name": map[string]string{"given": n.candidate, "family": n.job}, "email": []string{n.email}})
 		s.put("/tenants/initech/job-applications/"+n.client, map[string]any{"candidate": n.candidate, "jobBoardCode": n.job})
 	}
+	s.applicant = s.appliedTwice(n)
 	s.put("/tenants/initech/candidates/"+n.candidate+"-2", map[string]any{
 		"name": map[string]string{"given": "Ivar", "family": n.family}})
 	s.put(of+"/event-subscriptions/maker", map[string]any{"url": s.partner.URL + "/receives/" + n.tenant,
@@ -127,22 +137,41 @@ func (s *scene) furnish(n names) {
 	s.person = made.ID
 }
 
-// applied has a site apply at acme, which is relayed to initech, and returns the receipt.
-func (s *scene) applied() string {
+// applied has a site apply at a tenant. What acme receives is relayed to initech.
+func (s *scene) applied(tenant string, answers []byte) {
 	s.t.Helper()
-	s.posted("/tenants/acme/api-users", map[string]string{"userName": "site@acme.example", "password": "correct horse"},
-		&struct{}{})
-	answers, err := os.Open(sample(s.t, "application.json"))
+	site := "site@" + tenant + ".example"
+	status, answer, err := s.manage(http.MethodPost, "/tenants/"+tenant+"/api-users",
+		map[string]string{"userName": site, "password": "correct horse"})
 	require.NoError(s.t, err)
-	defer answers.Close()
+	require.Contains(s.t, []int{http.StatusCreated, http.StatusConflict}, status, "%s", answer)
 	base := s.ports.url("/apply")
-	status, _, answer, err := apply(base, applyTokenOf(s.t, base, "site@acme.example"), "", answers)
+	status, _, answer, err = apply(base, applyTokenOf(s.t, base, site), "", bytes.NewReader(answers))
 	require.NoError(s.t, err)
 	require.Equal(s.t, http.StatusNoContent, status, "%s", answer)
-	var all struct{ Items []struct{ ID string } }
-	s.read("/tenants/acme/submissions", &all)
-	require.NotEmpty(s.t, all.Items)
-	return all.Items[0].ID
+}
+
+// appliedTwice has a person apply at initech, and once more with other answers, and returns the candidate's id.
+func (s *scene) appliedTwice(n names) string {
+	s.t.Helper()
+	email := "again." + n.email
+	for _, why := range []string{"Nights suit me, and so does " + n.family + ".\nI have looked after people since 2011, in two " +
+		"hospitals and at sea.", "Nights suit me."} {
+		answers, err := json.Marshal(map[string]any{"jobBoardCode": "NURSE-1", "source": "Job board", "answers": []map[string]any{
+			{"questionId": "firstName", "value": "Ivar"}, {"questionId": "lastName", "value": n.family},
+			{"questionId": "email", "value": email}, {"questionId": "phone", "value": "+47 22 86 55 00"},
+			{"questionId": "startDate", "value": "2027-02-01"},
+			{"questionId": "resume", "value": base64.StdEncoding.EncodeToString([]byte("%PDF-1.4\n%%EOF\n"))},
+			{"questionId": "citizenWorkStatus", "value": "Authorized"}, {"questionId": "1000123", "value": `Night|Weekend \| Holiday`},
+			{"questionId": "1000124", "value": "9"}, {"questionId": "1000125", "value": why},
+			{"questionId": "eeocVeteran", "value": "I do not want to answer"}}})
+		require.NoError(s.t, err)
+		s.applied("initech", answers)
+	}
+	var found struct{ Items []struct{ ID string } }
+	s.read("/tenants/initech/candidates?email="+url.QueryEscape(email), &found)
+	require.Len(s.t, found.Items, 1)
+	return found.Items[0].ID
 }
 
 // sent sends an export to the tenant that must be accepted.
