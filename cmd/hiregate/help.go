@@ -27,7 +27,7 @@ var groups = []struct {
 	commands  []func() *cobra.Command
 }{
 	{"operate", "Exports and where they go:", []func() *cobra.Command{
-		admin.Status, admin.Export, admin.Redelivery, admin.Submission, admin.Integration, admin.Tenant, admin.APIKey, admin.Audit, admin.Erase,
+		admin.Status, admin.Cause, admin.Export, admin.Redelivery, admin.Submission, admin.Integration, admin.Tenant, admin.APIKey, admin.Audit, admin.Erase,
 		admin.Healthcheck, documents.Command, database.Command,
 	}},
 	{"hire", "Recruiting data:", []func() *cobra.Command{

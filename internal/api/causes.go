@@ -32,3 +32,16 @@ type CauseSample struct {
 	UUID   string `json:"uuid"`   // of its export
 	Answer string `json:"answer"` // the head of the answer, at most 4 KiB
 }
+
+// AcknowledgeInput says that somebody knows of a cause.
+type AcknowledgeInput struct {
+	// one line for those who look at the cause; write no personal data
+	Note  string    `json:"note,omitzero" schema:"maxLength=200"`
+	Until time.Time `json:"until"` // until when it is not counted, 30 days from now at most
+}
+
+// CauseRetry says what was begun at the integrations of a cause.
+type CauseRetry struct {
+	Begun   int `json:"begun"`   // integrations at which the oldest is tried first
+	Refused int `json:"refused"` // those that take no exports at present: they are disabled, or not verified
+}

@@ -13,7 +13,9 @@ type GatewayStatus struct {
 	// how many needs are left out: those that are less urgent, and those before from
 	OmittedNeeds int `json:"omittedNeeds"`
 	// how many needs there are by tenant, with those that are left out; under the empty name those that concern all tenants
-	NeedsOf      map[string]int64    `json:"needsOf"`
+	NeedsOf map[string]int64 `json:"needsOf"`
+	// needs whose cause is acknowledged, each cause once: they are not counted
+	Acknowledged []model.Need        `json:"acknowledged,omitempty" schema:"maxItems=500"`
 	Integrations []StatusIntegration `json:"integrations" schema:"maxItems=500"` // the worst first
 	// deviations that exports had lately, by tenant: nobody has to do anything, since those were accepted
 	Deviations []Remark `json:"deviations" schema:"maxItems=500"`

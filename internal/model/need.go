@@ -38,12 +38,13 @@ const (
 
 // Need is something that a person has to look at.
 type Need struct {
-	Kind        NeedKind  `json:"kind"`
-	Tenant      string    `json:"tenant,omitempty"`      // empty: it concerns all tenants
-	Integration string    `json:"integration,omitempty"` // empty: it concerns no integration
-	Since       time.Time `json:"since,omitzero"`        // zero: it is not known
-	Count       int64     `json:"count,omitzero"`        // of the exports that it concerns
-	LostAt      time.Time `json:"lostAt,omitzero"`       // when the first of them is given up; zero: not known, or never
-	Sentence    string    `json:"sentence"`              // for people; it begins with the integration or the tenant
-	Action      string    `json:"action"`                // the command that shows more, or helps
+	Kind        NeedKind   `json:"kind"`
+	Tenant      string     `json:"tenant,omitempty"`      // empty: it concerns all tenants
+	Integration string     `json:"integration,omitempty"` // empty: it concerns no integration
+	Since       time.Time  `json:"since,omitzero"`        // zero: it is not known
+	Count       int64      `json:"count,omitzero"`        // of the exports that it concerns
+	LostAt      time.Time  `json:"lostAt,omitzero"`       // when the first of them is given up; zero: not known, or never
+	Sentence    string     `json:"sentence"`              // for people; it begins with the integration or the tenant
+	Action      string     `json:"action"`                // the command that shows more, or helps
+	Cause       *NeedCause `json:"cause,omitempty"`       // why the integration takes nothing; absent: it was not asked for
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -98,4 +99,35 @@ func (db *DB) loadSample(ctx context.Context, c *Cause) error {
 		c.SampleKey = keys[0]
 	}
 	return err
+}
+
+// ListLastFailures reads the last attempt at each of some integrations that was not received and whose delivery was not
+// attempted since, with its answer.
+func (db *DB) ListLastFailures(ctx context.Context, places []model.Place) (map[model.Place]model.Attempt, error) {
+	all := map[model.Place]model.Attempt{}
+	for some := range slices.Chunk(places, MaxPage) {
+		pairs, args := pairsOf(some)
+		last, err := rows.QueryMap(ctx, db.reads, func(r row) (id int64, at model.Place, err error) {
+			return id, at, r.Scan(&at.Tenant, &at.Integration, &id)
+		}, `SELECT tenant, integration, coalesce((SELECT d.id FROM deliveries d WHERE d.tenant = h.tenant
+				AND d.integration = h.integration AND `+troubled+` AND d.fault <> '' ORDER BY d.updated_at DESC LIMIT 1), 0)
+			FROM integration_health h WHERE (tenant, integration) IN (VALUES `+pairs+`)`, args...)
+		if err != nil {
+			return nil, err
+		}
+		delete(last, 0)
+		if len(last) == 0 {
+			continue
+		}
+		in, args := oneOf(slices.Collect(maps.Keys(last)))
+		attempts, err := db.attempts(ctx, `delivery_id IN (`+in+`) AND number =
+			(SELECT attempts FROM deliveries WHERE id = delivery_id)`, args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range attempts {
+			all[last[a.DeliveryID]] = a
+		}
+	}
+	return all, nil
 }

@@ -158,6 +158,10 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, err = db.SumHours(ctx, at, model.Place{Tenant: "t", Integration: "i"}, model.Place{Tenant: "u", Integration: "i"})
 	note(err)
+	_, err = db.ListLastFailures(ctx, []model.Place{{Tenant: "t", Integration: "i"}, {Tenant: "u", Integration: "i"}})
+	note(err)
+	_, err = db.ListAcknowledgements(ctx, "t", at)
+	note(err)
 	_, _, err = db.ListCauses(ctx, model.Place{Tenant: "t", Integration: "i"}, at)
 	note(err)
 	for _, tenant := range []string{"", "t"} {

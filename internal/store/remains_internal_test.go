@@ -46,6 +46,8 @@ func TestRemainsLooksAtAllThatBelongsToATenant(t *testing.T) {
 		"integration_health", "integration_hours", "catch_ups",
 		// it ends within an hour of the tenant
 		"application_retention",
+		// it ends within 30 days
+		"acknowledgements",
 		// it is on its way, and ends within a day
 		"notifications",
 	), tables)

@@ -92,6 +92,9 @@ type route struct {
 var routes = []route{
 	{"GET /{$}", 0, showStart},
 	{"POST /find", 0, find},
+	{"POST /causes/{cause}/retry", operates, retryCause},
+	{"POST /causes/{cause}/acknowledge", operates, acknowledgeCause},
+	{"POST /causes/{cause}/count", operates, countCause},
 	{"GET /exports", 0, listExports},
 	{"GET /exports/{tenant}/{uuid}", 0, showExport},
 	{"GET /exports/{tenant}/{uuid}/attempts/{integration}/{round}/{number}", 0, showForClient},

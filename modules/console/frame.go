@@ -101,7 +101,7 @@ func (v *visitor) needCounts() needCounts {
 		return known
 	}
 	var status api.GatewayStatus
-	if err := v.get("/v1/status", url.Values{"limit": {"1"}}, &status); err != nil {
+	if err := v.get("/v1/status", url.Values{"limit": {"1"}, "grouped": {"true"}}, &status); err != nil {
 		return needCounts{}
 	}
 	return c.count(v.person.Tenant, &status)

@@ -12,6 +12,7 @@ import (
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
 )
 
 var nextPage = regexp.MustCompile(`rel="next" href="/console([^"]+)"`)
@@ -28,6 +29,10 @@ func TestPagesOfManyTenants(t *testing.T) {
 			c.Tenants[t.Name] = t
 		}
 	})
+	for n := range tenants { // each has a cause of its own
+		b.Status(t, fmt.Sprintf("t-%03d", n), "hris", store.IntegrationStatus{State: model.NotConfigured,
+			Reason: fmt.Sprintf("VERIFY was answered %d; it must be exactly 200", 300+n), UpdatedAt: b.Clock.Now()})
+	}
 	for _, path := range []string{"/", "/integrations"} {
 		seen, pages := map[string]bool{}, 0
 		for next := path; next != ""; pages++ {

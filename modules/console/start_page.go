@@ -50,7 +50,8 @@ const mostStrips = 30
 
 // startPage is the template data of the start page.
 type startPage struct {
-	Needs        []need                  // some of them, the worst first
+	Needs        []need                  // some of them, the worst first; those of integrations by their cause
+	Acknowledged []model.Need            // by their cause: they are not counted
 	Count        int                     // how many there are
 	From, Last   int                     // which of them are shown, from 1
 	More         url.Values              // the query of the next ones; nil: these are the last
@@ -107,9 +108,9 @@ func (n need) List() string {
 // command does.
 func (p view) Action(n need) string {
 	switch {
-	case n.Kind == model.NeedDisabled && p.May.Administer:
+	case n.Kind == model.NeedDisabled && p.May.Administer && p.Others(n.Need) == 0:
 		return "enable"
-	case n.Kind == model.NeedFailing && n.Count > 0 && p.May.Operate:
+	case n.Cause != nil && n.Cause.Helps == model.HelpsRetry && n.Count > 0 && p.May.Operate:
 		return "retry"
 	case slices.Contains([]model.NeedKind{model.NeedQuarantine, model.NeedOverdue, model.NeedUndelivered,
 		model.NeedUnreadable, model.NeedFaulty, model.NeedUnaddressed}, n.Kind):
@@ -139,7 +140,7 @@ func showStart(v *visitor) error {
 	}
 	of := v.URL.Query().Get("tenant")
 	within := func(tenant string) bool { return of == "" || tenant == "" || tenant == of }
-	query := url.Values{"hours": {"24"}, "limit": {needsOfPage}}
+	query := url.Values{"hours": {"24"}, "limit": {needsOfPage}, "grouped": {"true"}}
 	for _, name := range []string{"tenant", "from"} {
 		if value := v.URL.Query().Get(name); value != "" {
 			query.Set(name, value)
@@ -153,7 +154,7 @@ func showStart(v *visitor) error {
 		v.console.count(v.person.Tenant, &status)
 	}
 	shown := startPage{Count: status.AllNeeds(), All: status.AllIntegrations(), Quiet: status.Quiet, Integrations: status.Integrations,
-		Waiting: status.Waiting, Oldest: status.OldestWaiting, Stuck: status.Stuck > 0}
+		Waiting: status.Waiting, Oldest: status.OldestWaiting, Stuck: status.Stuck > 0, Acknowledged: status.Acknowledged}
 	from, _ := strconv.Atoi(query.Get("from"))
 	if shown.Last = from + len(status.Needs); shown.Last < shown.Count {
 		shown.More = url.Values{"from": {strconv.Itoa(shown.Last)}}

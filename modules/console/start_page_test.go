@@ -109,3 +109,52 @@ func TestACertificateThatEnds(t *testing.T) {
 	require.Contains(t, text, "renew it in tls of the integration")
 	require.NotContains(t, text, "<dt>For</dt>")
 }
+
+// Integrations that fail for the same cause are one thing, with the first line of the answer for those alone who may read
+// bodies. Operators try one, or acknowledge it, and then it is not counted.
+func TestCausesOverAllTenants(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.Reconfigure(func(c *config.Config) {
+		globex, _ := c.Tenant("globex")
+		globex.Integrations = []model.Integration{{Tenant: "globex", Name: "hris", URL: "https://hr.globex.example/in", Secret: "s"}}
+	})
+	for _, tenant := range []string{"acme", "globex"} {
+		d := b.Delivery(t, b.Export(t, tenant, uuid(1)), "hris", model.Retrying)
+		d.Attempts, d.Fault = 1, model.ClassPartnerFault
+		a := &model.Attempt{DeliveryID: d.ID, Status: 503, Answer: []byte("<title>Down for repair</title>"), StartedAt: b.Clock.Now(),
+			Fault: model.ClassPartnerFault, Error: "answered 503; only 2xx means received"}
+		b.Write(t, func(tx *store.Tx) error {
+			for range model.FailingAfter {
+				tx.CountAttempt(model.Place{Tenant: tenant, Integration: "hris"}, d.ExportID, a)
+			}
+			if err := tx.InsertAttempt(a); err != nil {
+				return err
+			}
+			return tx.UpsertDelivery(d)
+		})
+	}
+	text := b.see(ops, "/", http.StatusOK)
+	require.Contains(t, text, "<h1>1 thing needs you</h1>")
+	require.Contains(t, text, "and 1 other</h2>")
+	require.Contains(t, text, `<code class="first">Down for repair</code>`)
+	require.Contains(t, text, `href="/console/tenants/globex/integrations/hris">globex/hris</a>`)
+	require.Equal(t, 1, strings.Count(text, "Try one, then the rest"))
+	_, cause, _ := strings.Cut(text, `action="/console/causes/`)
+	cause, _, _ = strings.Cut(cause, "/")
+	text = b.see(viewer, "/", http.StatusOK)
+	require.Contains(t, text, "Nothing is lost by trying.")
+	for _, not := range []string{"Down for repair", "Try one, then the rest", "Acknowledge", "globex"} {
+		require.NotContains(t, text, not)
+	}
+	b.post(ops, "/causes/"+cause+"/retry", nil, http.StatusSeeOther)
+	b.post(ops, "/causes/"+cause+"/acknowledge", url.Values{"hours": {"none"}}, http.StatusBadRequest)
+	b.post(viewer, "/causes/"+cause+"/acknowledge", url.Values{"hours": {"24"}}, http.StatusForbidden)
+	b.post(ops, "/causes/"+cause+"/acknowledge", url.Values{"hours": {"24"}, "note": {"they repair it"}}, http.StatusSeeOther)
+	text = b.see(ops, "/", http.StatusOK)
+	require.Contains(t, text, "<h1>Nothing needs you</h1>")
+	require.Contains(t, text, "<bdi>they repair it</bdi>")
+	require.Contains(t, b.see(viewer, "/", http.StatusOK), "<h1>Nothing needs you</h1>")
+	b.post(ops, "/causes/"+cause+"/count", nil, http.StatusSeeOther)
+	require.Contains(t, b.see(ops, "/", http.StatusOK), "<h1>1 thing needs you</h1>")
+}

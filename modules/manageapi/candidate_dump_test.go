@@ -51,7 +51,7 @@ var ofPerson = map[string][]string{
 
 // ofNobody are the other tables: what they hold is of tenants, staff and partners, or leads nowhere without the tables
 // above.
-var ofNobody = strings.Fields(`answer_refusals application_positions application_retention api_keys api_tokens api_users catch_ups console_sessions consents data_keys erasure_lists
+var ofNobody = strings.Fields(`acknowledgements answer_refusals application_positions application_retention api_keys api_tokens api_users catch_ups console_sessions consents data_keys erasure_lists
 	directory document_links event_subscriptions events export_triggers goose_db_version grants heartbeat idempotency identity integration_health integration_hours
 	integration_states integrations jobs leases logout_tokens notification_conditions notification_counts notifications
 	oauth_clients oauth_secrets quarters redeliveries refused_signatures remarks schema_steps secret_uses sessions

@@ -24,6 +24,7 @@ const (
 	anAPIUser     = inTenant + "/api-users/{id}"
 	aUser         = "/v1/users/{id}"
 	aClient       = "/v1/oauth-clients/{id}"
+	aCause        = "/v1/causes/{cause}"
 )
 
 // routes returns all routes of the API, without its description.
@@ -79,7 +80,12 @@ func actions() []rest.Route {
 		{Method: get, Path: anIntegration + "/causes", Role: model.Viewer, Status: ok, Serve: showCauses,
 			Query: []string{"since"}, Personal: true},
 		{Method: get, Path: "/v1/status", Role: model.Viewer, Status: ok, Serve: showStatus,
-			Query: []string{"hours", "limit", "from", "order", "tenant"}},
+			Query: []string{"hours", "limit", "from", "order", "tenant", "grouped"}},
+		{Method: put, Path: aCause + "/acknowledgement", Role: model.Operator, Action: "acknowledge", Status: ok, Serve: acknowledge},
+		{Method: del, Path: aCause + "/acknowledgement", Role: model.Operator, Action: "remove", Status: nothing,
+			Serve: unacknowledge},
+		{Method: post, Path: aCause + "/retry", Role: model.Operator, Action: "retry", Status: accepted, Serve: retryCause,
+			Bodiless: true},
 		{Method: get, Path: "/v1/overview", Role: model.Viewer, Status: ok, Serve: showOverview,
 			Query: []string{"since", "tenant"}},
 		{Method: get, Path: "/v1/failures", Role: model.Viewer, Status: ok, Serve: showFailures,

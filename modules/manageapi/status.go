@@ -25,6 +25,7 @@ const maxStatusFrom = 1_000_000
 type statusAsked struct {
 	hours, limit, from int
 	byName             bool   // the integrations, and not the worst first
+	grouped            bool   // needs of the same cause are one
 	tenant             string // empty: all that the caller sees
 }
 
@@ -39,6 +40,9 @@ func statusAskedOf(r *rest.Request) (a statusAsked, err error) {
 		}
 	}
 	a.limit, a.tenant = cmp.Or(a.limit, maxStatus), r.Query.Get("tenant")
+	if a.grouped = r.Query.Get("grouped") == "true"; r.Query.Has("grouped") && !a.grouped {
+		return a, problem.New(http.StatusBadRequest, "grouped can only be true: leave it out for a need of each integration")
+	}
 	switch order := r.Query.Get("order"); {
 	case order == "name":
 		a.byName = true
@@ -75,6 +79,11 @@ func showStatus(r *rest.Request) (any, error) {
 	integrations := make([]api.StatusIntegration, len(all))
 	for n, s := range all {
 		integrations[n].IntegrationHealth = healthOf(s, now)
+	}
+	if err := addCauses(r, &shown, asked.grouped, all, integrations); err != nil && r.Gateway.Runtime.Damage().Since.IsZero() {
+		return nil, err
+	}
+	for n := range integrations {
 		countIn(&shown, &integrations[n])
 	}
 	slices.SortStableFunc(integrations, worseFirst)
@@ -126,7 +135,7 @@ func countIn(shown *api.GatewayStatus, i *api.StatusIntegration) {
 }
 
 // addNeeds adds what needs a person: first what concerns all tenants, then the integrations, the worst first, and the rest. It
-// returns how many come before those of integrations.
+// returns how many come before those of integrations, and orders these as their needs are.
 func addNeeds(r *rest.Request, shown *api.GatewayStatus, asked statusAsked, integrations []api.StatusIntegration) (first int, err error) {
 	others, err := r.Gateway.Runtime.Needs(r.Context(), r.Now())
 	if err != nil {
@@ -143,18 +152,35 @@ func addNeeds(r *rest.Request, shown *api.GatewayStatus, asked statusAsked, inte
 		}
 	}
 	first = len(needs)
+	var own []model.Need
 	for _, h := range integrations {
 		if h.Need != nil {
-			needs = append(needs, *h.Need)
+			own = append(own, *h.Need)
 		}
 	}
-	needs = append(needs, later...)
-	for _, need := range needs {
+	for _, need := range slices.Concat(needs, own, later) {
 		shown.NeedsOf[need.Tenant]++
 	}
+	if asked.grouped {
+		own = groupNeeds(own)
+		leadWith(integrations, own)
+	}
+	needs = slices.Concat(needs, own, later)
 	some, omitted := window(needs, asked.from, asked.limit)
 	shown.Needs, shown.OmittedNeeds = append(shown.Needs, some...), omitted
 	return first, nil
+}
+
+// leadWith has the integrations that needs name come first, in their order.
+func leadWith(integrations []api.StatusIntegration, needs []model.Need) {
+	place := map[model.Place]int{}
+	for n, need := range needs {
+		place[model.Place{Tenant: need.Tenant, Integration: need.Integration}] = n + 1
+	}
+	at := func(i *api.StatusIntegration) int {
+		return cmp.Or(place[model.Place{Tenant: i.Tenant, Integration: i.Name}], len(needs)+1)
+	}
+	slices.SortStableFunc(integrations, func(a, b api.StatusIntegration) int { return cmp.Compare(at(&a), at(&b)) })
 }
 
 // window returns up to limit of some after the first ones, and how many those leave out.
