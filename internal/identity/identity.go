@@ -110,6 +110,11 @@ type ConsoleSession struct {
 	Person    []byte // what the console knows of them, sealed
 	CreatedAt time.Time
 	Till      time.Time
+	// Refresh is the refresh token at another provider, sealed; nil: there is none. It is used from RefreshAt on, and the
+	// provider has confirmed the session until ConfirmedTill.
+	Refresh       []byte
+	RefreshAt     time.Time
+	ConfirmedTill time.Time
 	// Email is the verified address that they have now at our own sign-in; empty: none, or it is another provider's.
 	Email string
 }

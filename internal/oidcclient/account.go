@@ -35,6 +35,10 @@ type Account struct {
 	SID           string   // their session there (claim sid); empty: the provider named none
 	IDToken       string   // as it came: the hint with which they sign out there
 	RefreshToken  string   // empty: the provider gave none
+	// AccessLife is how long the access token is valid that came with it; 0: the provider did not say.
+	AccessLife time.Duration
+	// Described says that the provider described the user again when it was asked to refresh.
+	Described bool
 
 	access    *oauth2.Token // for UserInfo
 	hasGroups bool          // the provider said which, perhaps none
@@ -74,6 +78,7 @@ func (c claims) yes(name string) bool {
 
 // describe copies the claims that describe the user.
 func (p *Provider) describe(a *Account, c claims) {
+	a.Described = true
 	if email := c.text("email"); email != "" {
 		a.Email, a.EmailVerified = email, c.yes("email_verified")
 		if _, told := c["email_verified"]; !told { // Entra ID never sends it
@@ -167,8 +172,17 @@ func (p *Provider) Redeem(ctx context.Context, q url.Values, redirectURI string,
 	if err != nil {
 		return nil, err
 	}
-	account.access, account.IDToken, account.RefreshToken = issued, raw, issued.RefreshToken
+	account.IDToken = raw
+	account.hold(issued)
 	return account, nil
+}
+
+// hold gives an account the tokens beside the ID token.
+func (a *Account) hold(issued *oauth2.Token) {
+	a.access, a.RefreshToken = issued, issued.RefreshToken
+	if seconds, ok := issued.Extra("expires_in").(float64); ok && seconds > 0 && seconds < 1<<30 {
+		a.AccessLife = time.Duration(seconds) * time.Second
+	}
 }
 
 // skew is less than how much the provider's clock may differ from ours.

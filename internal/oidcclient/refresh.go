@@ -17,6 +17,9 @@ import (
 // there. Any other error says nothing about that.
 var ErrRefused = errors.New("the provider refuses the refresh token")
 
+// ErrNoRefreshing means that the provider refreshes nothing for this client.
+var ErrNoRefreshing = errors.New("the provider does not refresh what it issued to this client")
+
 // AskToRefresh returns the parameters of an authorization request that ask for a refresh token, at providers that give
 // none without (OpenID Connect Core section 11).
 func (m *Metadata) AskToRefresh() []oauth2.AuthCodeOption {
@@ -28,7 +31,7 @@ func (m *Metadata) AskToRefresh() []oauth2.AuthCodeOption {
 }
 
 // Refresh exchanges the refresh token of a subject. The account has the refresh token to use next, and what an ID token
-// says, if there is one (OpenID Connect Core section 12.2). Errors: ErrRefused.
+// says, if there is one (OpenID Connect Core section 12.2). Errors: ErrRefused, ErrNoRefreshing, ErrTooManyGroups.
 func (p *Provider) Refresh(ctx context.Context, token, subject string) (*Account, error) {
 	found, err := p.Discover(ctx)
 	if err != nil {
@@ -41,6 +44,8 @@ func (p *Provider) Refresh(ctx context.Context, token, subject string) (*Account
 		switch {
 		case ok && refused.ErrorCode == "invalid_grant":
 			return nil, ErrRefused
+		case ok && (refused.ErrorCode == "unsupported_grant_type" || refused.ErrorCode == "unauthorized_client"):
+			return nil, ErrNoRefreshing
 		case ok && refused.Response != nil:
 			return nil, fmt.Errorf("refreshing at the provider: it was answered %d", refused.Response.StatusCode)
 		}
@@ -49,7 +54,8 @@ func (p *Provider) Refresh(ctx context.Context, token, subject string) (*Account
 	if err := bearer.Check(issued); err != nil {
 		return nil, fmt.Errorf("refreshing at the provider: %w", err)
 	}
-	account := &Account{Subject: subject, RefreshToken: issued.RefreshToken, access: issued}
+	account := &Account{Subject: subject}
+	account.hold(issued)
 	raw, _ := issued.Extra("id_token").(string)
 	if raw == "" {
 		return account, nil
@@ -67,5 +73,5 @@ func (p *Provider) Refresh(ctx context.Context, token, subject string) (*Account
 	}
 	p.describe(account, c)
 	account.SID, account.AuthTime, account.IDToken = c.text("sid"), c.seconds("auth_time"), raw
-	return account, nil
+	return account, p.checkGroups(c)
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/store"
@@ -30,6 +32,9 @@ type Site struct {
 	// Named reports whether the configuration names a group. Of other groups a bounded number is stored, which the next
 	// configuration may name.
 	Named func(group string) bool
+	// Refresh has sessions at other providers refreshed there, and end when they ended there.
+	Refresh bool
+	Log     *zap.Logger
 }
 
 // forPeople is older than other sites than the console.
@@ -76,11 +81,11 @@ func (s *Site) Find(r *http.Request) (*Session, error) {
 
 // Lookup returns the session of a cookie's value; nil: there is none, or it has ended.
 func (s *Site) Lookup(ctx context.Context, hash identity.Hash) (*Session, error) {
-	row, err := s.Store().ConsoleSession(ctx, s.Address, hash, s.now())
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
+	row, err := s.row(ctx, hash)
+	if err == nil && row != nil {
+		row, err = s.refreshed(ctx, row)
 	}
-	if err != nil {
+	if err != nil || row == nil {
 		return nil, err
 	}
 	found := &Session{Hash: hash, Issuer: row.Issuer, Subject: row.Subject, SignIn: row.SignIn}
@@ -92,6 +97,15 @@ func (s *Site) Lookup(ctx context.Context, hash identity.Hash) (*Session, error)
 		found.Email = row.Email
 	}
 	return found, nil
+}
+
+// row returns the row of a session; nil: there is none, or it has ended.
+func (s *Site) row(ctx context.Context, hash identity.Hash) (*identity.ConsoleSession, error) {
+	row, err := s.Store().ConsoleSession(ctx, s.Address, hash, s.now())
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return row, err
 }
 
 func (s *Site) hash(r *http.Request) (identity.Hash, bool) {
@@ -107,16 +121,7 @@ func (s *Site) hash(r *http.Request) (identity.Hash, bool) {
 func (s *Site) Begin(w http.ResponseWriter, r *http.Request, them *oidcclient.Account, code string,
 	role func(*Session) string) error {
 	begun := Session{Issuer: s.Provider.Issuer, Subject: them.Subject}
-	begun.Name, begun.Groups = them.Name, s.groups(them.Groups)
-	if len(begun.Name) > maxName {
-		begun.Name = ""
-	}
-	if them.EmailVerified {
-		begun.Email = them.Email
-	}
-	if len(them.IDToken) <= maxIDToken {
-		begun.IDToken = them.IDToken
-	}
+	s.describe(&begun.Person, them)
 	switch session, email, err := s.Store().SignInOfCode(r.Context(), begun.Issuer, identity.HashSecret(code)); {
 	case err == nil:
 		begun.SignIn, begun.Email, begun.IDToken = session, email, ""
@@ -138,6 +143,11 @@ func (s *Site) Begin(w http.ResponseWriter, r *http.Request, them *oidcclient.Ac
 	now := s.now()
 	row := &identity.ConsoleSession{Hash: hash, Console: s.Address, Issuer: begun.Issuer, Subject: begun.Subject,
 		SID: them.SID, SignIn: begun.SignIn, Person: sealed, CreatedAt: now, Till: now.Add(s.Life)}
+	if s.Refresh && !begun.Ours() {
+		if err := s.confirm(row, them); err != nil {
+			return err
+		}
+	}
 	before, _ := s.hash(r)
 	if err := s.Store().Write(r.Context(), func(tx *store.Tx) error {
 		return tx.InsertConsoleSession(before, row)
@@ -147,6 +157,23 @@ func (s *Site) Begin(w http.ResponseWriter, r *http.Request, them *oidcclient.Ac
 	s.SetCookie(w, s.Cookie, cookie, s.Life)
 	s.SetCookie(w, s.askAgain(), "", 0)
 	return nil
+}
+
+// describe gives a person what a provider says of them. What it leaves out stays, but for groups.
+func (s *Site) describe(p *Person, them *oidcclient.Account) {
+	p.Groups = s.groups(them.Groups)
+	if them.Name != "" && len(them.Name) <= maxName {
+		p.Name = them.Name
+	}
+	switch {
+	case them.EmailVerified:
+		p.Email = them.Email
+	case them.Email != "":
+		p.Email = ""
+	}
+	if them.IDToken != "" && len(them.IDToken) <= maxIDToken {
+		p.IDToken = them.IDToken
+	}
 }
 
 // groups returns the groups of a person that are stored.

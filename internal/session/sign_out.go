@@ -59,7 +59,7 @@ func (s *Site) end(r *http.Request, ended *Session) error {
 
 // BackChannelLogout ends sessions because the provider says that theirs have ended there (OpenID Connect Back-Channel
 // Logout 1.0 section 2.5). The provider itself asks: there is no cookie.
-func (s *Site) BackChannelLogout(w http.ResponseWriter, r *http.Request, log *zap.Logger) {
+func (s *Site) BackChannelLogout(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	l, err := s.Provider.ReadLogout(r.Context(), r.PostFormValue("logout_token"))
 	if err == nil {
@@ -72,7 +72,7 @@ func (s *Site) BackChannelLogout(w http.ResponseWriter, r *http.Request, log *za
 			return err
 		})
 		if err == nil {
-			log.Info("the provider signed somebody out", zap.String("site", s.Address), zap.Int64("sessions", ended))
+			s.Log.Info("the provider signed somebody out", zap.String("site", s.Address), zap.Int64("sessions", ended))
 			return
 		}
 	}
@@ -83,7 +83,7 @@ func (s *Site) BackChannelLogout(w http.ResponseWriter, r *http.Request, log *za
 	if errors.Is(err, oidcclient.ErrLogoutToken) {
 		status, description = http.StatusBadRequest, "the logout token is not valid, or was used before"
 	}
-	log.Warn("a logout token of the provider is refused", zap.Error(err))
+	s.Log.Warn("a logout token of the provider is refused", zap.Error(err))
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]string{"error": "invalid_request", "error_description": description})

@@ -63,6 +63,9 @@ func (s *Site) Leave(w http.ResponseWriter, r *http.Request, to, mark string) er
 	}
 	s.SetCookie(w, name, ticket, visitTime)
 	var options []oauth2.AuthCodeOption
+	if s.Refresh {
+		options = found.AskToRefresh()
+	}
 	if _, err := r.Cookie(s.askAgain()); err == nil {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"))
 	}

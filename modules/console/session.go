@@ -23,7 +23,7 @@ type caller struct {
 // site returns the place where people are signed in to the console.
 func (c *Console) site() *session.Site {
 	return &session.Site{Address: c.URL, Callback: c.URL + callbackPath, Cookie: c.cookie, Life: sessionTime,
-		Provider: c.Issuer, Vault: c.Vault, Store: c.db, Now: c.Gateway.Now, From: c.Address,
+		Provider: c.Issuer, Vault: c.Vault, Store: c.db, Now: c.Gateway.Now, From: c.Address, Log: c.Log,
 		Named: func(group string) bool {
 			return slices.ContainsFunc(c.Grants, func(g Grant) bool { return slices.Contains(g.Groups, group) })
 		}}

@@ -35,5 +35,5 @@ func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
 
 // backChannelLogout ends sessions because the provider says that theirs have ended there.
 func (c *Console) backChannelLogout(w http.ResponseWriter, r *http.Request) {
-	c.site().BackChannelLogout(w, r, c.Log)
+	c.site().BackChannelLogout(w, r)
 }

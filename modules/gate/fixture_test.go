@@ -44,7 +44,12 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	b := &fixture{Fixture: gatewaytest.New(t), t: t, streaming: make(chan struct{}, 1)}
+	return newFixtureOn(t, gatewaytest.New(t))
+}
+
+func newFixtureOn(t *testing.T, on *gatewaytest.Fixture) *fixture {
+	t.Helper()
+	b := &fixture{Fixture: on, t: t, streaming: make(chan struct{}, 1)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.signIn.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
 	b.issuer = server.URL

@@ -76,7 +76,7 @@ func (g *Gate) visitor(w http.ResponseWriter, r *http.Request) *visitor {
 	v.site = &session.Site{Address: address, Callback: v.origin + v.mount + g.Prefix + "/callback",
 		Cookie: cookies + hex.EncodeToString(sum[:4]), Life: g.Life, Provider: g.Provider, Vault: g.Vault,
 		Store: func() *store.DB { return g.Gateway.Runtime.Store() }, Now: g.Gateway.Now, From: g.Address,
-		Named: func(group string) bool { return slices.Contains(g.Allow.Groups, group) }}
+		Refresh: true, Log: g.Log, Named: func(group string) bool { return slices.Contains(g.Allow.Groups, group) }}
 	return v
 }
 

@@ -152,7 +152,7 @@ func (v *visitor) signOut() {
 }
 
 // backChannelLogout ends sessions because the provider says that theirs have ended there.
-func (v *visitor) backChannelLogout() { v.site.BackChannelLogout(v.w, v.Request, v.gate.Log) }
+func (v *visitor) backChannelLogout() { v.site.BackChannelLogout(v.w, v.Request) }
 
 // auth answers a server that asks whether a request may pass (forward_auth, auth_request).
 func (v *visitor) auth() {

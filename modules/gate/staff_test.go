@@ -9,11 +9,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 )
 
 // staff is the provider of a company, which says what the test wants about ada.
@@ -22,18 +25,28 @@ type staff struct {
 	signer jose.Signer
 	claims map[string]any // of the next ID token, beside the usual ones
 	more   map[string]any // what UserInfo adds
-	paths  []string       // that were asked for
+	mu     sync.Mutex
+	paths  []string // that were asked for
+	// refresh answers with the next tokens, after the refresh token that came. Nil: there are none.
+	refresh func(token string) (status int, content map[string]any)
 }
 
 func newStaff(t *testing.T) *staff {
 	t.Helper()
-	s := &staff{fixture: newFixture(t)}
+	return newStaffOn(t, gatewaytest.New(t))
+}
+
+func newStaffOn(t *testing.T, on *gatewaytest.Fixture) *staff {
+	t.Helper()
+	s := &staff{fixture: newFixtureOn(t, on)}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	s.signer, err = jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, nil)
 	require.NoError(t, err)
 	var server *httptest.Server
 	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.paths = append(s.paths, r.URL.Path)
 		w.Header().Set("Content-Type", "application/json")
 		var content any
@@ -41,7 +54,18 @@ func newStaff(t *testing.T) *staff {
 		case "/keys":
 			content = jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), Algorithm: "ES256", Use: "sig"}}}
 		case "/token", "/base/openId/accessToken":
-			content = map[string]string{"access_token": "a", "token_type": "Bearer", "id_token": s.sign(s.claims)}
+			told := map[string]any{"access_token": "a", "token_type": "Bearer"}
+			if r.PostFormValue("grant_type") == "refresh_token" {
+				status, more := s.refresh(r.PostFormValue("refresh_token"))
+				w.WriteHeader(status)
+				maps.Copy(told, more)
+			} else {
+				told["id_token"] = s.sign(s.claims)
+				if s.refresh != nil {
+					told["refresh_token"], told["expires_in"] = "first", 600
+				}
+			}
+			content = told
 		case "/userinfo":
 			told := map[string]any{"sub": "ada"}
 			maps.Copy(told, s.more)

@@ -40,9 +40,9 @@ func (tx *Tx) InsertConsoleSession(before identity.Hash, s *identity.ConsoleSess
 		signIn = s.SignIn[:]
 	}
 	if err := tx.sql.Run(`INSERT INTO console_sessions (hash, console, issuer, subject, sid, signin, person, created_at,
-		till)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, s.Hash[:], s.Console, s.Issuer, s.Subject, s.SID, signIn, s.Person,
-		rows.Micros(s.CreatedAt), rows.Micros(s.Till)); err != nil {
+		till, refresh, refresh_at, confirmed_till)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`, s.Hash[:], s.Console, s.Issuer, s.Subject, s.SID, signIn, s.Person,
+		rows.Micros(s.CreatedAt), rows.Micros(s.Till), s.Refresh, rows.Micros(s.RefreshAt), rows.Micros(s.ConfirmedTill)); err != nil {
 		return err
 	}
 	return tx.sql.Run(`DELETE FROM console_sessions WHERE hash IN (SELECT hash FROM console_sessions WHERE issuer = $1
@@ -58,14 +58,27 @@ func (db *DB) ConsoleSession(ctx context.Context, console string, hash identity.
 		s := &identity.ConsoleSession{Hash: hash, Console: console}
 		var signIn []byte
 		err := r.Scan(&s.Issuer, &s.Subject, &s.SID, &signIn, &s.Person, rows.Time(&s.CreatedAt), rows.Time(&s.Till),
-			&s.Email)
+			&s.Email, &s.Refresh, rows.Time(&s.RefreshAt), rows.Time(&s.ConfirmedTill))
 		copy(s.SignIn[:], signIn)
 		return s, err
 	}, `SELECT c.issuer, c.subject, c.sid, c.signin, c.person, c.created_at, c.till,
-		CASE WHEN u.email_verified THEN u.email ELSE '' END
+		CASE WHEN u.email_verified THEN u.email ELSE '' END, c.refresh, c.refresh_at, c.confirmed_till
 		FROM console_sessions c LEFT JOIN sessions s ON s.hash = c.signin LEFT JOIN users u ON u.id = s.user_id
 		WHERE c.hash = $1 AND c.console = $2 AND c.till > $3
 		AND (c.signin IS NULL OR s.till > $3 AND u.disabled_at IS NULL)`, hash[:], console, rows.Micros(now))
+}
+
+// LockConsoleSession keeps all others from refreshing a session until a time. It reports false when another one does, or
+// has done so, and when there is no such session any more.
+func (tx *Tx) LockConsoleSession(hash identity.Hash, now, till time.Time) (bool, error) {
+	return tx.sql.Changed(`UPDATE console_sessions SET locked_till = $1 WHERE hash = $2 AND refresh_at <= $3 AND locked_till <= $3`,
+		rows.Micros(till), hash[:], rows.Micros(now))
+}
+
+// UpdateConsoleSession stores what refreshing a session changed; whoever locked it calls it.
+func (tx *Tx) UpdateConsoleSession(s *identity.ConsoleSession) error {
+	return tx.sql.Run(`UPDATE console_sessions SET person = $1, refresh = $2, refresh_at = $3, confirmed_till = $4, locked_till = 0
+		WHERE hash = $5`, s.Person, s.Refresh, rows.Micros(s.RefreshAt), rows.Micros(s.ConfirmedTill), s.Hash[:])
 }
 
 // DeleteConsoleSession ends a session; there may be none.
