@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -37,15 +38,17 @@ type SignIn struct {
 	// GrantEnd is when what an application was granted ends after the sign-in, however often it refreshes. Default: 30
 	// days.
 	GrantEnd caddy.Duration `json:"grant_end,omitempty"`
-	// Upstream is another OpenID provider, where people may sign in instead.
-	Upstream *UpstreamOIDC `json:"upstream_oidc,omitempty"`
+	// Upstreams are other OpenID providers, where people may sign in instead: one without an ID, or some with.
+	Upstreams []*UpstreamOIDC `json:"upstream_oidc,omitempty"`
 
 	provider *signin.Provider
 }
 
 // UpstreamOIDC is another OpenID provider, and our registration there. Our redirect URI there is
-// <base_url>/oauth/upstream/callback.
+// <base_url>/oauth/upstream/callback, or <base_url>/oauth/upstream/<id>/callback.
 type UpstreamOIDC struct {
+	// ID names the provider in our addresses. It may be left out where there is only one.
+	ID     string `json:"id,omitempty"`
 	Issuer string `json:"issuer"`
 	// Name is shown to people. Default: the host of the issuer.
 	Name     string `json:"name,omitempty"`
@@ -63,6 +66,10 @@ type UpstreamOIDC struct {
 	Emergency []string `json:"emergency,omitempty"`
 	// ProvisionOff refuses accounts whose address no user has, instead of inserting a user.
 	ProvisionOff bool `json:"provision_off,omitempty"`
+	// Disabled lets nobody sign in there. Addresses in Domains get no password all the same.
+	Disabled bool `json:"disabled,omitempty"`
+
+	at string // where it is in the Caddyfile; empty: unknown
 }
 
 // CaddyModule implements caddy.Module.
@@ -91,8 +98,8 @@ func (h *SignIn) Provision(ctx caddy.Context) error {
 		return errNoSignInKey
 	}
 	needed := h.Keys
-	if h.Upstream != nil {
-		needed = append(slices.Clone(needed), h.Upstream.ClientSecret)
+	for _, u := range h.Upstreams {
+		needed = append(slices.Clone(needed), u.ClientSecret)
 	}
 	if err := app.CheckPlaceholders(ctx, needed...); err != nil {
 		return fmt.Errorf("signin: %w", err)
@@ -108,13 +115,17 @@ func (h *SignIn) Provision(ctx caddy.Context) error {
 	if p.Ring.Every < signin.MinRotate {
 		return errRotate
 	}
-	if h.Upstream != nil {
-		if p.Upstream, err = h.Upstream.resolve(g.Config, g.Now); err != nil {
+	for n, c := range h.Upstreams {
+		if err := c.checkBeside(h.Upstreams[:n]); err != nil {
 			return err
 		}
-		p.Joins = signin.Joins{Domains: h.Upstream.Domains, Emergency: h.Upstream.Emergency,
-			KnownOnly: h.Upstream.ProvisionOff}
-		if !p.Joins.KnownOnly && len(h.Upstream.Domains)+len(h.Upstream.TrustEmail) == 0 {
+		to, err := c.resolve(g.Config, g.Now)
+		if err != nil {
+			return err
+		}
+		p.Upstreams = append(p.Upstreams, &signin.Upstream{Provider: to, ID: c.ID, Disabled: c.Disabled,
+			Joins: signin.Joins{Domains: c.Domains, Emergency: c.Emergency, KnownOnly: c.ProvisionOff}})
+		if !c.ProvisionOff && len(c.Domains)+len(c.TrustEmail) == 0 {
 			p.Log.Warn("signin: everyone whose address upstream_oidc verified becomes a user here; " +
 				"name the domains of your people, such as `domains example.com`, or write `provision off`")
 		}
@@ -128,6 +139,14 @@ func (h *SignIn) Provision(ctx caddy.Context) error {
 func (c *UpstreamOIDC) check(dev bool) error {
 	issuer, err := url.Parse(c.Issuer)
 	switch {
+	case c.ID != "" && !upstreamID.MatchString(c.ID):
+		return fmt.Errorf("signin: upstream_oidc %s: a name is 1 to 40 of the characters a-z, 0-9 and -, such as acme", c.ID)
+	case c.ID != "" && c.Issuer == "":
+		return fmt.Errorf("signin: upstream_oidc %s is not complete: add the issuer of the provider, such as `issuer "+
+			"https://login.example.com`", c.ID)
+	case c.ID != "" && len(c.Domains) == 0:
+		return fmt.Errorf("signin: upstream_oidc %s is not complete: add the domains of its people's addresses, such as `domains "+
+			"example.com`", c.ID)
 	case err != nil || issuer.Host == "" || issuer.Scheme != "https" && issuer.Scheme != "http":
 		return fmt.Errorf("signin: upstream_oidc %q: write the issuer of the provider, such as https://login.example.com",
 			c.Issuer)
@@ -146,6 +165,33 @@ func (c *UpstreamOIDC) check(dev bool) error {
 		}
 	}
 	return app.ValidateClientSecret("signin: upstream_oidc", c.ClientSecret, dev)
+}
+
+var upstreamID = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
+
+// checkBeside checks an upstream against those before it: people's addresses must decide which is theirs.
+func (c *UpstreamOIDC) checkBeside(others []*UpstreamOIDC) error {
+	for _, other := range others {
+		before := other.ID
+		if other.at != "" {
+			before += " (" + other.at + ")"
+		}
+		switch {
+		case c.ID == "" || other.ID == "":
+			return errors.New("signin: there are several upstream_oidc: give each a name and domains, such as `upstream_oidc acme {`, " +
+				"and write its issuer into the block")
+		case c.ID == other.ID:
+			return fmt.Errorf("signin: upstream_oidc %s is there twice: the one before is %s", c.ID, before)
+		case c.Issuer == other.Issuer:
+			return fmt.Errorf("signin: upstream_oidc %s has the issuer of %s: write the domains of both into one", c.ID, before)
+		}
+		for _, domain := range c.Domains {
+			if identity.InDomains("a@"+domain, other.Domains) {
+				return fmt.Errorf("signin: upstream_oidc %s: %s is a domain of %s as well: keep it in one of them", c.ID, domain, before)
+			}
+		}
+	}
+	return nil
 }
 
 func (c *UpstreamOIDC) resolve(config *config.Config, now func() time.Time) (*oidcclient.Provider, error) {

@@ -1,8 +1,10 @@
 package modules
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -22,7 +24,8 @@ import (
 //		rotate   <duration>
 //		session_end <duration>
 //		grant_end   <duration>
-//		upstream_oidc <issuer> {
+//		upstream_oidc <issuer>|<name> {
+//			issuer        <url>
 //			name          <text>
 //			client_id     <id>
 //			client_secret <placeholder>
@@ -30,7 +33,8 @@ import (
 //			trust_email   <domain...>
 //			domains       <domain...>
 //			emergency     <address...>
-//			provision     off
+//			provision     on|off
+//			disabled
 //		}
 //	}
 func parseSignIn(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
@@ -43,7 +47,7 @@ func parseSignIn(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 			return handler.upstream(h, args, dev)
 		}
 		return handler.option(option, args, dev)
-	})
+	}, "upstream_oidc")
 	if err == nil && len(handler.Keys) == 0 {
 		err = head.WrapErr(errNoSignInKey)
 	}
@@ -60,7 +64,7 @@ var examples = map[string]string{
 	"base_url": "https://gate.example.com/signin", "title": `"Recruiting Service"`, "rotate": "90d",
 	"session_end": "12h", "grant_end": "30d",
 	"name": `"Initech Staff"`, "client_id": "hiregate", "client_secret": "{env.HIREGATE_UPSTREAM_SECRET}",
-	"provision": "off", "ca": "/etc/hiregate/ca.pem",
+	"provision": "off", "issuer": "https://login.example.com", "ca": "/etc/hiregate/ca.pem",
 }
 
 func oneArgument(option string) error {
@@ -110,12 +114,17 @@ func duration(text string, into *caddy.Duration, wrong error) error {
 
 func (h *SignIn) upstream(d httpcaddyfile.Helper, args []string, dev bool) error {
 	if len(args) != 1 {
-		return errors.New("upstream_oidc takes the issuer of people's own provider, and a block: write, for example, " +
+		return errors.New("upstream_oidc takes the issuer of people's own provider, or a name, and a block: write, for example, " +
 			"upstream_oidc https://login.example.com {")
 	}
 	head := *d.Dispenser
-	u := &UpstreamOIDC{Issuer: args[0]}
+	u := &UpstreamOIDC{at: fmt.Sprintf("%s:%d", head.File(), head.Line())}
 	targets := map[string]*string{"name": &u.Name, "client_id": &u.ClientID, "client_secret": &u.ClientSecret, "ca": &u.CA}
+	if strings.Contains(args[0], ":") {
+		u.Issuer = args[0]
+	} else {
+		u.ID, targets["issuer"] = args[0], &u.Issuer
+	}
 	lists := map[string]*[]string{"trust_email": &u.TrustEmail, "domains": &u.Domains, "emergency": &u.Emergency}
 	for d.NextBlock(1) {
 		option := d.Val()
@@ -132,12 +141,18 @@ func (h *SignIn) upstream(d httpcaddyfile.Helper, args []string, dev bool) error
 		target, known := targets[option]
 		switch {
 		case option == "provision":
-			if args := d.RemainingArgs(); len(args) != 1 || args[0] != "off" {
+			args := d.RemainingArgs()
+			if len(args) != 1 || args[0] != "off" && args[0] != "on" {
 				return oneArgument(option)
 			}
-			u.ProvisionOff = true
+			u.ProvisionOff = args[0] == "off"
+		case option == "disabled":
+			if d.NextArg() {
+				return errors.New("disabled takes no argument: write `disabled` alone, or leave it out")
+			}
+			u.Disabled = true
 		case !known:
-			return fmt.Errorf("%s is unknown here: write name, client_id, client_secret, ca, trust_email, domains, emergency or provision", option)
+			return fmt.Errorf("%s is unknown here: write name, client_id, client_secret, ca, trust_email, domains, emergency, provision or disabled", option)
 		case *target != "":
 			return fmt.Errorf("%s is there twice: keep one of them", option)
 		case !d.AllArgs(target) || *target == "":
@@ -147,8 +162,9 @@ func (h *SignIn) upstream(d httpcaddyfile.Helper, args []string, dev bool) error
 	if u.ClientID == "" || u.ClientSecret == "" {
 		return errors.New("upstream_oidc is not complete: add client_id and client_secret, as the provider gave them to you")
 	}
-	h.Upstream = u
-	if err := u.check(dev); err != nil {
+	err := cmp.Or(u.check(dev), u.checkBeside(h.Upstreams))
+	h.Upstreams = append(h.Upstreams, u)
+	if err != nil {
 		return head.WrapErr(err)
 	}
 	return nil

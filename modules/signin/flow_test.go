@@ -21,12 +21,14 @@ func TestFlow(t *testing.T) {
 	answered := requireTokens(t, b.exchange("app", got.Get("code")))
 	half := sha256.Sum256([]byte(answered.AccessToken))
 	now := float64(b.Now().Unix())
+	claims := b.claims(answered.IDToken)
+	require.NotEmpty(t, claims["sid"])
 	require.Equal(t, map[string]any{
-		"iss": issuer, "sub": "user-ada", "aud": "app", "iat": now, "exp": now + 3600, "auth_time": now, "nonce": "n-1",
+		"sid": claims["sid"], "iss": issuer, "sub": "user-ada", "aud": "app", "iat": now, "exp": now + 3600, "auth_time": now, "nonce": "n-1",
 		"at_hash": base64.RawURLEncoding.EncodeToString(half[:16]),
 		"name":    "Ada Lovelace", "given_name": "Ada", "family_name": "Lovelace", "email": "ada@example.com",
 		"email_verified": true,
-	}, b.claims(answered.IDToken))
+	}, claims)
 	require.JSONEq(t, `{"sub":"user-ada","name":"Ada Lovelace","given_name":"Ada","family_name":"Lovelace","email":"ada@example.com","email_verified":true}`,
 		b.userinfo(answered.AccessToken).Body.String())
 
@@ -39,7 +41,7 @@ func TestFlow(t *testing.T) {
 func TestClaimsByScope(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	always := []string{"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash"}
+	always := []string{"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "sid"}
 	for scope, more := range map[string][]string{
 		"openid":                             nil,
 		"openid email":                       {"email", "email_verified"},

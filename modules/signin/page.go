@@ -29,6 +29,7 @@ type page struct {
 	Request   string // the authorization request that the form continues
 	SignIn    *signInForm
 	Upstream  string // the provider where people may sign in instead; empty: none
+	Leave     *leaveForm
 	Factor    *factorForm
 	Consent   *consentForm
 	SignOut   *signOutForm
@@ -99,13 +100,14 @@ func (p *Provider) title() string {
 	return cmp.Or(only.Title, c.Names.Service)
 }
 
-// fill puts names into a text: of the application, of the service, and of the upstream.
+// fill puts names into a text: of the application, and of the service.
 func (p *Provider) fill(text, app string) string {
-	names := []string{"{app}", app, "{service}", p.title()}
-	if p.Upstream != nil {
-		names = append(names, "{provider}", p.Upstream.Name)
-	}
-	return strings.NewReplacer(names...).Replace(text)
+	return strings.NewReplacer("{app}", app, "{service}", p.title()).Replace(text)
+}
+
+// fillAt is fill for a text that names an upstream as well.
+func (p *Provider) fillAt(u *Upstream, text, app string) string {
+	return strings.NewReplacer("{app}", app, "{service}", p.title(), "{provider}", u.Name).Replace(text)
 }
 
 // locales returns the languages that an application asks for, or that our form returns.

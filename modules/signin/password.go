@@ -13,10 +13,14 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// askForPassword shows the sign-in page, unless the request forbids it.
+// askForPassword shows the sign-in page, unless the request forbids it. Whoever the application says will sign in is led
+// to the upstream of that address.
 func (p *Provider) askForPassword(w http.ResponseWriter, r *http.Request, a *authorization) error {
 	if a.prompts("none") {
 		return badRequest("login_required", "no user is signed in as requested")
+	}
+	if u := p.onlyUpstream(a.loginHint); u != nil && u.ID != "" {
+		return p.leadTo(w, r, a, u, a.loginHint)
 	}
 	p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint})
 	return nil
@@ -27,15 +31,17 @@ func (p *Provider) askForPassword(w http.ResponseWriter, r *http.Request, a *aut
 type signInForm struct {
 	Email, EmailError, PasswordError string
 	Notice                           string // why the user has to sign in again; empty: no reason is shown
+	AddressFirst                     bool   // it has no field for a password yet
 }
 
 func (p *Provider) signInPage(w http.ResponseWriter, r *http.Request, status int, a *authorization, f signInForm) {
 	t := textsFor(a.locales, r)
+	f.AddressFirst = p.asksAddressFirst() && f.PasswordError == "" && (f.Email == "" || f.EmailError != "")
 	v := &page{Text: t, Title: t.SignInTitle, Lead: p.fill(t.SignInFor, a.client.Name), Request: a.raw, SignIn: &f,
 		permitted: leading(a.redirectURI)}
-	if p.Upstream != nil {
-		v.Upstream = p.fill(t.Upstream, "")
-		v.permitted = leading(a.redirectURI, p.Upstream.Issuer)
+	if u := p.unnamed(); u != nil && !u.Disabled {
+		v.Upstream = p.fillAt(u, t.Upstream, "")
+		v.permitted = leading(a.redirectURI, u.Issuer)
 	}
 	p.render(w, r, status, v)
 }
@@ -62,19 +68,23 @@ func (p *Provider) checkPassword(w http.ResponseWriter, r *http.Request, a *auth
 	}
 	f := signInForm{Email: strings.TrimSpace(r.PostForm.Get("email"))}
 	plain := r.PostForm.Get("password")
-	if p.onlyUpstream(f.Email) {
-		a.loginHint = f.Email
-		return p.visitUpstream(w, r, a)
+	if u := p.onlyUpstream(f.Email); u != nil {
+		return p.leadTo(w, r, a, u, f.Email)
 	}
 	t := textsFor(a.locales, r)
 	if f.Email == "" {
 		f.EmailError = t.NoEmail
 	}
-	if plain == "" {
+	asked := r.PostForm.Has("password") || !p.asksAddressFirst()
+	if plain == "" && asked {
 		f.PasswordError = t.NoPassword
 	}
 	if f.EmailError != "" || f.PasswordError != "" {
 		p.signInPage(w, r, http.StatusUnprocessableEntity, a, f)
+		return nil
+	}
+	if !asked {
+		p.signInPage(w, r, http.StatusOK, a, f)
 		return nil
 	}
 	attempt, wait := p.Failures.Try(identity.Fold(f.Email), p.Address(r))
@@ -85,12 +95,11 @@ func (p *Provider) checkPassword(w http.ResponseWriter, r *http.Request, a *auth
 	}
 	u, err := p.userWith(r, attempt, f.Email, plain)
 	switch {
-	case err == nil && p.onlyUpstream(u.Email): // the address that was typed looks like theirs
-		attempt.Succeed()
-		a.loginHint = u.Email
-		return p.visitUpstream(w, r, a)
 	case err == nil:
 		attempt.Succeed()
+		if up := p.onlyUpstream(u.Email); up != nil { // the address that was typed looks like theirs
+			return p.leadTo(w, r, a, up, u.Email)
+		}
 		return p.askForFactor(w, r, a, u, firstFactor{At: p.now()})
 	case errors.Is(err, errWrongPassword):
 		p.failed(r, a, "wrong_password", u.ID)

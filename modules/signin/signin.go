@@ -17,7 +17,6 @@ import (
 
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/identity"
-	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/vault"
@@ -27,14 +26,14 @@ import (
 // Provider is the OpenID provider of one issuer. Several in a process share users, clients and keys with the database;
 // sessions, codes and tokens are valid only at their issuer. Make it with New.
 type Provider struct {
-	Gateway  *gateway.Gateway
-	Issuer   string // {base_url} of the contract: https, without a slash at the end
-	Title    string // the service, for people; empty: the name of the only tenant, or else that in the configuration
-	Ring     *Ring
-	Vault    *vault.Vault
-	Upstream *oidcclient.Provider // another provider where people may sign in; nil: none
-	Joins    Joins                // which accounts of the upstream may
-	Failures *password.Failures
+	Gateway *gateway.Gateway
+	Issuer  string // {base_url} of the contract: https, without a slash at the end
+	Title   string // the service, for people; empty: the name of the only tenant, or else that in the configuration
+	Ring    *Ring
+	Vault   *vault.Vault
+	// Upstreams are other providers where people may sign in: a single one without a name, or named ones.
+	Upstreams []*Upstream
+	Failures  *password.Failures
 	// SessionEnd and GrantEnd are how long a session, and what is granted in it, lasts from the sign-in. Default:
 	// identity.SessionLife and GrantLife.
 	SessionEnd, GrantEnd time.Duration
@@ -78,10 +77,12 @@ func New(p Provider) *Provider {
 	p.handle("/oauth/userinfo", "GET, HEAD, POST, OPTIONS", p.userinfo)
 	p.handle("/oauth/jwks", get, p.jwks)
 	p.handle("/.well-known/openid-configuration", get, p.discovery)
-	if p.Upstream != nil {
-		p.handle("/oauth/upstream", post, p.ownForm(p.toUpstream))
-		p.handle(upstreamCallback, get, gateway.IdleHead(p.fromUpstream))
-		p.handle(upstreamLogout, post, p.upstreamLogout)
+	if len(p.Upstreams) > 0 {
+		p.handle(upstreamPath, post, p.ownForm(p.toUpstream))
+	}
+	for _, u := range p.Upstreams {
+		p.handle(u.path("callback"), get, gateway.IdleHead(func(w http.ResponseWriter, r *http.Request) { p.fromUpstream(w, r, u) }))
+		p.handle(u.path("logout"), post, func(w http.ResponseWriter, r *http.Request) { p.upstreamLogout(w, r, u) })
 	}
 	p.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { p.reject(w, r, errNotFound) })
 	p.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {

@@ -18,6 +18,8 @@ type texts struct {
 	NoEmail, NoPassword, Wrong, Slow, Late              string
 	FactorTitle, Factor, SetUpTitle, SetUp              string
 	Code, Key, Picture, NoCode, WrongCode               string
+	AddressDecides, LeaveTitle, Leave, Another          string
+	OffTitle, Off                                       string
 	Upstream, Crowd                                     string
 	StrangerTitle, Stranger                             string
 	ConsentTitle, ConsentFor, ConsentSub, Allow, Refuse string

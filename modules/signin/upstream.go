@@ -15,36 +15,50 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 )
 
-const upstreamCallback = "/oauth/upstream/callback"
-
-// toUpstream handles the form that sends a user to the upstream.
+// toUpstream handles the form that sends a user to the only upstream, or to that of their address.
 func (p *Provider) toUpstream(w http.ResponseWriter, r *http.Request) {
-	p.run(w, r, r.PostForm.Get("request"), p.visitUpstream)
+	p.run(w, r, r.PostForm.Get("request"), func(w http.ResponseWriter, r *http.Request, a *authorization) error {
+		action, email := r.PostForm.Get("action"), r.PostForm.Get("email")
+		u := p.unnamed()
+		if u == nil {
+			u = p.upstreamOf(email)
+			a.loginHint = email
+		}
+		switch {
+		case action == "cancel":
+			return errDeclined
+		case action == "another", u == nil, u.Disabled:
+			p.signInPage(w, r, http.StatusOK, a, signInForm{})
+			return nil
+		default:
+			return p.visitUpstream(w, r, a, u)
+		}
+	})
 }
 
-// visitUpstream redirects a user to the upstream.
-func (p *Provider) visitUpstream(w http.ResponseWriter, r *http.Request, a *authorization) error {
-	found, err := p.Upstream.Discover(r.Context())
+// visitUpstream redirects a user to an upstream.
+func (p *Provider) visitUpstream(w http.ResponseWriter, r *http.Request, a *authorization, u *Upstream) error {
+	found, err := u.Discover(r.Context())
 	if err != nil {
 		return p.upstreamProblem(r, a, err)
 	}
-	v, until, err := p.beginVisit(w, r, a)
+	v, until, err := p.beginVisit(w, r, a, u)
 	if err != nil {
 		return err
 	}
 	if v == nil {
-		notice := p.fill(throttle(w, a, textsFor(a.locales, r).Crowd, until.Sub(p.now())), "")
+		notice := p.fillAt(u, throttle(w, a, textsFor(a.locales, r).Crowd, until.Sub(p.now())), "")
 		p.signInPage(w, r, http.StatusTooManyRequests, a, signInForm{Email: a.loginHint, Notice: notice})
 		return nil
 	}
-	redirect(w, http.StatusSeeOther, found.AuthCodeURL(p.Issuer+upstreamCallback, v.Visit,
+	redirect(w, http.StatusSeeOther, found.AuthCodeURL(p.Issuer+u.path("callback"), v.Visit,
 		append(a.upstreamOptions(), found.AskToRefresh()...)...))
 	return nil
 }
 
-// fromUpstream handles the return of a user from the upstream.
-func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
-	v, request, err := p.endVisit(w, r)
+// fromUpstream handles the return of a user from an upstream.
+func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request, u *Upstream) {
+	v, request, err := p.endVisit(w, r, u)
 	switch {
 	case err != nil:
 		p.failedPage(w, r, err)
@@ -52,14 +66,17 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 		p.message(w, r, http.StatusBadRequest, func(t *texts) (string, string) { return t.OverTitle, t.Over })
 	default:
 		p.run(w, r, request, func(w http.ResponseWriter, r *http.Request, a *authorization) error {
-			return p.checkUpstream(w, r, a, v)
+			return p.checkUpstream(w, r, a, u, v)
 		})
 	}
 }
 
-// checkUpstream redeems the upstream's answer, and finds its user. The second factor comes next.
-func (p *Provider) checkUpstream(w http.ResponseWriter, r *http.Request, a *authorization, v *visit) error {
-	account, err := p.Upstream.Redeem(r.Context(), r.URL.Query(), p.Issuer+upstreamCallback, v.Visit)
+// checkUpstream redeems an upstream's answer, and finds its user. The second factor comes next.
+func (p *Provider) checkUpstream(w http.ResponseWriter, r *http.Request, a *authorization, up *Upstream, v *visit) error {
+	if up.Disabled { // since they left
+		return p.leadTo(w, r, a, up, "")
+	}
+	account, err := up.Redeem(r.Context(), r.URL.Query(), p.Issuer+up.path("callback"), v.Visit)
 	if err != nil {
 		return p.upstreamProblem(r, a, err)
 	}
@@ -70,15 +87,15 @@ func (p *Provider) checkUpstream(w http.ResponseWriter, r *http.Request, a *auth
 		return badRequest("login_required",
 			"the user's provider did not confirm a new sign-in, or one as recent as max_age demands")
 	}
-	u, err := p.userOfAccount(r.Context(), account)
+	u, err := p.userOfAccount(r.Context(), up, account)
 	switch {
 	case err == nil:
-		return p.askForFactor(w, r, a, u, firstFactor{At: at, Issuer: p.Upstream.Issuer, Subject: account.Subject,
+		return p.askForFactor(w, r, a, u, firstFactor{At: at, Issuer: up.Issuer, Subject: account.Subject,
 			SID: account.SID, Refresh: boundedToken(account.RefreshToken)})
 	case errors.Is(err, errUnknownAccount):
 		p.failed(r, a, "upstream_unknown", "")
 		p.messageIn(w, r, a.locales, http.StatusForbidden,
-			func(t *texts) (string, string) { return t.StrangerTitle, p.fill(t.Stranger, "") })
+			func(t *texts) (string, string) { return t.StrangerTitle, p.fillAt(up, t.Stranger, "") })
 		return nil
 	case errors.Is(err, oidcclient.ErrUserinfo):
 		return p.upstreamProblem(r, a, err)

@@ -16,32 +16,18 @@ import (
 // errUnknownAccount means that an upstream account belongs to no user here.
 var errUnknownAccount = errors.New("the account belongs to no user here")
 
-// Joins says which new upstream accounts may sign in here.
-type Joins struct {
-	// Domains limit the accounts to those with an address there; empty: any. Such people sign in upstream alone.
-	Domains   []string
-	Emergency []string // addresses in Domains that a password is good for as well
-	KnownOnly bool     // an account whose address no user has is refused; otherwise it gets a user
-}
-
-// onlyUpstream reports whether people with an address sign in upstream alone, not with a password.
-func (p *Provider) onlyUpstream(email string) bool {
-	return p.Upstream != nil && identity.InDomains(email, p.Joins.Domains) &&
-		!slices.ContainsFunc(p.Joins.Emergency, func(one string) bool { return identity.SameAddress(one, email) })
-}
-
 // userOfAccount returns the user of an upstream account. Once an account is joined, only issuer and subject count.
 // Errors: errUnknownAccount, oidcclient.ErrUserinfo.
-func (p *Provider) userOfAccount(ctx context.Context, account *oidcclient.Account) (*identity.User, error) {
-	u, err := p.joinedUser(ctx, account)
+func (p *Provider) userOfAccount(ctx context.Context, up *Upstream, account *oidcclient.Account) (*identity.User, error) {
+	u, err := p.joinedUser(ctx, up, account)
 	if err == nil {
 		return p.renamed(ctx, u, account)
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		u, err = p.join(ctx, account)
+		u, err = p.join(ctx, up, account)
 	}
 	if errors.Is(err, store.ErrTaken) { // in another tab, or by another user
-		u, err = p.joinedUser(ctx, account)
+		u, err = p.joinedUser(ctx, up, account)
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, errUnknownAccount
@@ -50,13 +36,16 @@ func (p *Provider) userOfAccount(ctx context.Context, account *oidcclient.Accoun
 }
 
 // joinedUser returns the user that an upstream account is joined to. Errors: store.ErrNotFound: none; errUnknownAccount:
-// the user is disabled.
-func (p *Provider) joinedUser(ctx context.Context, account *oidcclient.Account) (*identity.User, error) {
-	u, err := p.db().UserByUpstreamAccount(ctx, p.Upstream.Issuer, account.Subject)
-	if err == nil && !u.DisabledAt.IsZero() {
+// the user is disabled, or has an address of another upstream by now.
+func (p *Provider) joinedUser(ctx context.Context, up *Upstream, account *oidcclient.Account) (*identity.User, error) {
+	u, err := p.db().UserByUpstreamAccount(ctx, up.Issuer, account.Subject)
+	if err != nil {
+		return nil, err
+	}
+	if theirs := p.upstreamOf(u.Email); !u.DisabledAt.IsZero() || theirs != nil && theirs != up {
 		return nil, errUnknownAccount
 	}
-	return u, err
+	return u, nil
 }
 
 // renamed gives a user the names that they have upstream now, and returns the user as stored. The address stays: roles
@@ -74,19 +63,19 @@ func (p *Provider) renamed(ctx context.Context, u *identity.User, account *oidcc
 // join joins a new upstream account to the user with the same e-mail address, if it is verified on both sides; if there
 // is none, it inserts a user, unless provisioning is off. Errors: errUnknownAccount, oidcclient.ErrUserinfo; store.ErrTaken: it was joined meanwhile,
 // or the user has another account.
-func (p *Provider) join(ctx context.Context, account *oidcclient.Account) (*identity.User, error) {
-	if err := p.Upstream.Complete(ctx, account); err != nil {
+func (p *Provider) join(ctx context.Context, up *Upstream, account *oidcclient.Account) (*identity.User, error) {
+	if err := up.Complete(ctx, account); err != nil {
 		return nil, err
 	}
 	made := &identity.User{ID: uuid.NewString(), Email: account.Email, EmailVerified: true,
 		Name: identity.Tidy(account.Name), GivenName: identity.Tidy(account.GivenName),
 		FamilyName: identity.Tidy(account.FamilyName), CreatedAt: p.now()}
-	allowed := len(p.Joins.Domains) == 0 || identity.InDomains(account.Email, p.Joins.Domains)
+	allowed := len(up.Domains) == 0 || identity.InDomains(account.Email, up.Domains)
 	if !account.EmailVerified || !allowed || made.Validate() != nil {
 		return nil, errUnknownAccount
 	}
 	u, err := p.db().UserByEmail(ctx, account.Email)
-	if errors.Is(err, store.ErrNotFound) && !p.Joins.KnownOnly {
+	if errors.Is(err, store.ErrNotFound) && !up.KnownOnly {
 		u, err = made, nil
 	}
 	switch {
@@ -95,13 +84,22 @@ func (p *Provider) join(ctx context.Context, account *oidcclient.Account) (*iden
 	case !u.EmailVerified || !u.DisabledAt.IsZero() || !identity.SameAddress(u.Email, account.Email):
 		return nil, errUnknownAccount
 	}
+	linked, err := p.db().ListUpstreamAccounts(ctx, u.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range linked { // only an administrator moves people from one upstream to another
+		if slices.ContainsFunc(p.Upstreams, func(one *Upstream) bool { return one != up && one.Issuer == other.Issuer }) {
+			return nil, errUnknownAccount
+		}
+	}
 	err = p.db().Write(ctx, func(tx *store.Tx) error {
 		if u == made {
 			if err := tx.InsertUser(u); err != nil {
 				return err
 			}
 		}
-		return tx.InsertUpstreamAccount(p.Upstream.Issuer, account.Subject, u.ID, p.now())
+		return tx.InsertUpstreamAccount(up.Issuer, account.Subject, u.ID, p.now())
 	})
 	return u, err
 }

@@ -97,14 +97,15 @@ func (p *Provider) askUpstream(ctx context.Context, r *http.Request, s *identity
 
 // refreshUpstream asks the upstream with the refresh token of a session, and gives the session the next one.
 func (p *Provider) refreshUpstream(ctx context.Context, s *identity.UpstreamSession) error {
-	if p.Upstream == nil || p.Upstream.Issuer != s.Issuer {
+	u := p.upstreamAt(s.Issuer)
+	if u == nil {
 		return errNoUpstream
 	}
 	token, err := p.Vault.Open(forUpstream, hex.EncodeToString(s.Hash[:]), s.Refresh)
 	if err != nil {
 		return err
 	}
-	account, err := p.Upstream.Refresh(ctx, string(token), s.Subject)
+	account, err := u.Refresh(ctx, string(token), s.Subject)
 	if err != nil {
 		return err
 	}

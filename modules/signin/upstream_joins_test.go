@@ -29,7 +29,7 @@ func TestTrustEmailUpstream(t *testing.T) {
 		return map[string]any{"sub": sub, "email": email, "email_verified": verified}
 	}
 	requirePage(t, j.come(eve("up-eve", "eve@example.com", nil)), http.StatusForbidden, "We don’t know your account yet")
-	j.Provider.Upstream.TrustEmail = []string{"example.com", "münchen.example"}
+	j.Provider.Upstreams[0].TrustEmail = []string{"example.com", "münchen.example"}
 	for sub, told := range map[string]map[string]any{
 		"false":         eve("up-false", "eve@example.com", false),
 		"false as text": eve("up-text", "eve@example.com", "false"),
@@ -56,7 +56,7 @@ func TestJoinsUpstream(t *testing.T) {
 		return map[string]any{"sub": "up-" + name, "email": name + "@" + domain, "email_verified": true}
 	}
 	limit := func(joins signin.Joins) {
-		j.Provider.Joins = joins
+		j.Provider.Upstreams[0].Joins = joins
 		j.Provider = signin.New(*j.Provider)
 	}
 	require.NotEmpty(t, back(t, j.come(account("kim", "other.example")), callback).Get("code"))
@@ -101,7 +101,7 @@ func TestPasswordsEndInDomains(t *testing.T) {
 			tx.InsertUser(&identity.User{ID: "user-kim", Email: "kim@other.example", Password: hash, CreatedAt: j.Now()}),
 			tx.InsertUser(&identity.User{ID: "user-zoe", Email: "zoe@strasse.example", Password: hash, CreatedAt: j.Now()}))
 	})
-	j.Provider.Joins = signin.Joins{Domains: []string{"example.com", "strasse.example"}, Emergency: []string{"bob@example.com"}}
+	j.Provider.Upstreams[0].Joins = signin.Joins{Domains: []string{"example.com", "strasse.example"}, Emergency: []string{"bob@example.com"}}
 	j.Provider = signin.New(*j.Provider)
 	typed := func(email, plain string) *httptest.ResponseRecorder {
 		u := j.browser()

@@ -12,22 +12,19 @@ import (
 	"github.com/hiregate/hiregate/internal/store/access"
 )
 
-// upstreamLogout is where the upstream says that a session has ended there.
-const upstreamLogout = "/oauth/upstream/logout"
-
-// upstreamLogout ends sessions that began upstream, and what was granted in them, because the upstream says that theirs
-// have ended (OpenID Connect Back-Channel Logout 1.0 section 2.5). The upstream itself asks: there is no cookie.
-func (p *Provider) upstreamLogout(w http.ResponseWriter, r *http.Request) {
+// upstreamLogout ends sessions that began at an upstream, and what was granted in them, because the upstream says that
+// theirs have ended (OpenID Connect Back-Channel Logout 1.0 section 2.5). The upstream itself asks: there is no cookie.
+func (p *Provider) upstreamLogout(w http.ResponseWriter, r *http.Request, u *Upstream) {
 	w.Header().Set("Cache-Control", "no-store")
 	sent, ok := form(r)
 	if !ok || repeated(sent) {
 		refuseClient(w, errNotForm)
 		return
 	}
-	l, err := p.Upstream.ReadLogout(r.Context(), sent.Get("logout_token"))
+	l, err := u.ReadLogout(r.Context(), sent.Get("logout_token"))
 	if err == nil {
-		told := access.Logout{Console: p.Issuer, Issuer: p.Upstream.Issuer, Subject: l.Subject, SID: l.SID,
-			Token: sha256.Sum256([]byte(p.Issuer + "\x00" + p.Upstream.Issuer + "\x00" + l.ID)),
+		told := access.Logout{Console: p.Issuer, Issuer: u.Issuer, Subject: l.Subject, SID: l.SID,
+			Token: sha256.Sum256([]byte(p.Issuer + "\x00" + u.Issuer + "\x00" + l.ID)),
 			Till:  l.At.Add(2 * oidcclient.LogoutAge)}
 		err = p.db().Write(r.Context(), func(tx *store.Tx) error {
 			users, err := tx.EndUpstreamSessions(told, p.now())

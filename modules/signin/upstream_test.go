@@ -59,8 +59,8 @@ func newJoint(t *testing.T) *joint {
 		}
 		return tx.InsertClientSecret(c.ID, identity.HashSecret(secretOf(c.ID)), j.up.Now())
 	})
-	j.Provider.Upstream = &oidcclient.Provider{Name: "Initech Staff", Issuer: j.company.URL, ClientID: "hiregate",
-		Secret: secretOf("hiregate"), Client: j.company.Client(), Now: j.Now}
+	j.Provider.Upstreams = []*signin.Upstream{{Provider: &oidcclient.Provider{Name: "Initech Staff", Issuer: j.company.URL, ClientID: "hiregate",
+		Secret: secretOf("hiregate"), Client: j.company.Client(), Now: j.Now}}}
 	j.Provider = signin.New(*j.Provider)
 	return j
 }
@@ -434,7 +434,7 @@ func TestAnUpstreamOfAnUnknownAuthority(t *testing.T) {
 	j := newJoint(t)
 	company := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(company.Close)
-	j.Provider.Upstream = &oidcclient.Provider{Name: "Initech Staff", Issuer: company.URL, ClientID: "hiregate", Client: http.DefaultClient, Now: j.Now}
+	j.Provider.Upstreams = []*signin.Upstream{{Provider: &oidcclient.Provider{Name: "Initech Staff", Issuer: company.URL, ClientID: "hiregate", Client: http.DefaultClient, Now: j.Now}}}
 	j.Provider = signin.New(*j.Provider)
 	u := j.browser()
 	sent := u.submit(u.authorize(base()), upstreamForm, url.Values{})

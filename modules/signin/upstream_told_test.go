@@ -95,8 +95,8 @@ func newTeller(t *testing.T) *teller {
 	routes.HandleFunc("/userinfo", func(w http.ResponseWriter, r *http.Request) { j.info(w, r) })
 	j.server = httptest.NewServer(routes)
 	t.Cleanup(j.server.Close)
-	j.Provider.Upstream = &oidcclient.Provider{Name: "Initech Staff", Issuer: j.server.URL, ClientID: "hiregate", Secret: "s",
-		Client: j.server.Client(), Now: j.Now}
+	j.Provider.Upstreams = []*signin.Upstream{{Provider: &oidcclient.Provider{Name: "Initech Staff", Issuer: j.server.URL, ClientID: "hiregate", Secret: "s",
+		Client: j.server.Client(), Now: j.Now}}}
 	j.Provider = signin.New(*j.Provider)
 	return j
 }

@@ -23,14 +23,15 @@ const (
 // the state that providers accept: it is stored in the database, sealed.
 type visit struct {
 	oidcclient.Visit
-	At time.Time
+	Upstream string // its ID
+	At       time.Time
 }
 
 // beginVisit gives the browser a visit, and stores its authorization request. The visit is nil when too many from the
 // same network are not back yet: until is when the first of these ends.
 func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request,
-	a *authorization) (v *visit, until time.Time, err error) {
-	v = &visit{Visit: oidcclient.NewVisit(), At: p.now()}
+	a *authorization, u *Upstream) (v *visit, until time.Time, err error) {
+	v = &visit{Visit: oidcclient.NewVisit(), Upstream: u.ID, At: p.now()}
 	ticket, err := p.Vault.SealTicket(forVisits, p.Issuer, v)
 	if err != nil {
 		return nil, until, err
@@ -63,13 +64,14 @@ func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request,
 }
 
 // endVisit ends the visit of an upstream's answer, and returns the authorization request to continue. The visit is nil
-// if it was started in another browser, has expired or has ended before. With an error it has not ended.
-func (p *Provider) endVisit(w http.ResponseWriter, r *http.Request) (v *visit, request string, err error) {
+// if it was started in another browser or to another upstream, has expired or has ended before. With an error it has not
+// ended.
+func (p *Provider) endVisit(w http.ResponseWriter, r *http.Request, u *Upstream) (v *visit, request string, err error) {
 	state := r.URL.Query().Get("state")
 	c, err := r.Cookie(p.visitCookie(state))
 	v = new(visit)
 	if err != nil || !p.Vault.OpenTicket(forVisits, p.Issuer, c.Value, v) ||
-		subtle.ConstantTimeCompare([]byte(state), []byte(v.State)) == 0 {
+		v.Upstream != u.ID || subtle.ConstantTimeCompare([]byte(state), []byte(v.State)) == 0 {
 		return nil, "", nil
 	}
 	var sealed []byte
