@@ -25,7 +25,7 @@ type gateway struct {
 	binary, folder, root string
 	database             database
 	address, admin       string
-	token                string    // of the Apply API
+	token, relayed       string    // of the Apply API: of the tenant that takes applications, of the one that relays them
 	running              *exec.Cmd // nil: it is not
 }
 
@@ -50,6 +50,11 @@ func (g *gateway) configure(o *outside) (err error) {
 		egress allow 127.0.0.0/8
 		tenant acme {
 			secret "%[3]s"
+			apply_upstream http://%[4]s/apply {
+				user     powercut
+				password "%[3]s"
+				rate     1000/s burst 1000
+			}
 			integration hris {
 				url http://%[4]s/acme
 				secret "%[3]s"
@@ -69,7 +74,9 @@ http://%[1]s {
 		documents
 	}
 	handle_path /apply/* {
-		apply_api
+		apply_api {
+			rate 1000/s burst 1000
+		}
 	}
 	handle /healthz* {
 		healthz
@@ -86,10 +93,9 @@ func (g *gateway) setUp(o *outside) error {
 		{http.MethodPut, "/tenants/initech", `{"name":"Initech","secrets":[]}`},
 		{http.MethodPut, "/tenants/initech/steps", `{"items":[{"id":"new","name":"New"}]}`},
 		{http.MethodPut, "/tenants/initech/steps/new/helper", `{"integrations":[]}`},
-		{http.MethodPut, "/tenants/initech/jobs/NURSE-1", `{"id":"job-1","title":"Nurse","customFields":[],"questions":[
-			{"id":"email","format":"Text","isRequired":true,"label":"E-mail","options":null,"maxLength":null,"group":null},
-			{"id":"resume","format":"File","isRequired":true,"label":"Resume","options":null,"maxLength":null,"group":null}]}`},
+		{http.MethodPut, "/tenants/initech/jobs/NURSE-1", `{"id":"job-1","title":"Nurse","customFields":[],"questions":` + questions + `}`},
 		{http.MethodPost, "/tenants/initech/api-users", `{"userName":"powercut@example.com","password":"` + password + `"}`},
+		{http.MethodPost, "/tenants/acme/api-users", `{"userName":"relayed@example.com","password":"` + password + `"}`},
 		{http.MethodPost, "/tenants/initech/integrations", fmt.Sprintf(`{"name":"hris","url":"http://%s/initech","secret":%q}`,
 			o.address, secret)},
 	} {
@@ -98,13 +104,15 @@ func (g *gateway) setUp(o *outside) error {
 			return fmt.Errorf("%s %s: %d %s %v", one.method, one.path, status, answer, err)
 		}
 	}
-	status, answer, err := g.ask(http.MethodPost, g.address+"/apply/v2/authentication",
-		[]byte(`{"userName":"powercut@example.com","password":"`+password+`"}`), "Content-Type", "application/json")
-	var got struct{ Token string }
-	if json.Unmarshal(answer, &got); got.Token == "" {
-		return fmt.Errorf("no token: %d %s %v", status, answer, err)
+	for user, token := range map[string]*string{"powercut": &g.token, "relayed": &g.relayed} {
+		status, answer, err := g.ask(http.MethodPost, g.address+"/apply/v2/authentication",
+			[]byte(`{"userName":"`+user+`@example.com","password":"`+password+`"}`), "Content-Type", "application/json")
+		var got struct{ Token string }
+		if json.Unmarshal(answer, &got); got.Token == "" {
+			return fmt.Errorf("no token: %d %s %v", status, answer, err)
+		}
+		*token = got.Token
 	}
-	g.token = got.Token
 	return nil
 }
 
@@ -186,10 +194,19 @@ func (g *gateway) send(uuid string, body []byte) (status int, answer []byte, err
 		"X-Service-Event", "CANDIDATE-EXPORT", "X-Service-UUID", uuid)
 }
 
-// apply submits the application of a name. The key has a repeat be the same application.
+// apply submits the application of a name to the tenant that takes it, submit to the one that relays it. The key has a
+// repeat be the same application.
 func (g *gateway) apply(name string) (status int, answer []byte, err error) {
+	return g.applyAs(g.token, name)
+}
+
+func (g *gateway) submit(name string) (status int, answer []byte, err error) {
+	return g.applyAs(g.relayed, name)
+}
+
+func (g *gateway) applyAs(token, name string) (status int, answer []byte, err error) {
 	return g.ask(http.MethodPost, g.address+"/apply/v2/application", applicationBody(name), "Content-Type", "application/json",
-		"Authorization", "Bearer "+g.token, "Idempotency-Key", name)
+		"Authorization", "Bearer "+token, "Idempotency-Key", name)
 }
 
 // freeAddress is an address of this host that nobody listens on.

@@ -23,6 +23,7 @@ type kind string
 const (
 	exports      kind = "exports"      // by their UUID
 	applications kind = "applications" // by their name
+	submissions  kind = "submissions"  // by their name
 	documents    kind = "documents"    // by their name, and the URL that was delivered
 	deliveries   kind = "deliveries"   // by the name; looked for at the end
 	changes      kind = "changes"      // of a tenant, to a number
@@ -30,7 +31,7 @@ const (
 	erasures     kind = "erasures"     // of a UUID
 )
 
-var kinds = []kind{exports, applications, documents, deliveries, changes, redeliveries, erasures}
+var kinds = []kind{exports, applications, submissions, documents, deliveries, changes, redeliveries, erasures}
 
 // load asks the gateway for what it has to keep.
 type load struct {
@@ -88,7 +89,7 @@ func (l *load) start(seed uint64, n int) (end func()) {
 		step  func(name string, random *rand.Rand)
 		pause time.Duration // before it
 	}{
-		{l.export, 0}, {l.export, 0}, {l.export, 0}, {l.export, 0}, {l.apply, 0},
+		{l.export, 0}, {l.export, 0}, {l.export, 0}, {l.export, 0}, {l.apply, 0}, {l.submit, 0},
 		{l.change, 20 * time.Millisecond}, {l.redeliver, 20 * time.Millisecond}, {l.erase, 50 * time.Millisecond},
 	} {
 		random := rand.New(rand.NewPCG(seed, uint64(n*100+worker)))
@@ -119,6 +120,13 @@ func (l *load) apply(name string, _ *rand.Rand) {
 	name = "p" + name[1:]
 	if status, _, _ := l.gateway.apply(name); status == http.StatusNoContent {
 		l.acknowledged(applications, name)
+	}
+}
+
+func (l *load) submit(name string, _ *rand.Rand) {
+	name = "s" + name[1:]
+	if status, _, _ := l.gateway.submit(name); status == http.StatusNoContent {
+		l.acknowledged(submissions, name)
 	}
 }
 

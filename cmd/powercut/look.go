@@ -74,7 +74,7 @@ func (f findings) look(ctx context.Context, l *load, promises []promise) error {
 func (f findings) lookForDeliveries(ctx context.Context, l *load) error {
 	var wanted []promise
 	for _, p := range l.list() {
-		if (p.kind == exports || p.kind == applications) && !l.isErasing(p.id) {
+		if (p.kind == exports || p.kind == applications || p.kind == submissions) && !l.isErasing(p.id) {
 			wanted = append(wanted, promise{deliveries, p.id})
 		}
 	}
@@ -98,13 +98,10 @@ func (l *load) kept(ctx context.Context, p promise) (bool, error) {
 	case exports: // a repeat of what is stored is answered 200, an export that is new 202, another body 409
 		status, answer, err := g.send(name, l.outside.exportBody(name))
 		return answered(status, answer, err, http.StatusOK, http.StatusAccepted, http.StatusConflict)
-	case applications: // the candidate is found by their address
-		_, answer, err := g.found("/tenants/initech/candidates?email=" + name + "@example.com")
-		var list struct{ Items []json.RawMessage }
-		if err == nil {
-			err = json.Unmarshal(answer, &list)
-		}
-		return len(list.Items) == 1, err
+	case applications:
+		return g.foundByEmail("/tenants/initech/candidates", name)
+	case submissions:
+		return g.foundByEmail("/tenants/acme/submissions", name)
 	case documents:
 		same, gone, err := sameDocument(more, name)
 		for deadline := time.Now().Add(l.patience); err == errFetching; same, gone, err = sameDocument(more, name) {
@@ -148,6 +145,16 @@ func (l *load) kept(ctx context.Context, p promise) (bool, error) {
 	}
 	there, _, err = l.gateway.foundBy(http.MethodPost, "/tenants/acme/exports/"+name+"/body")
 	return export.ErasedAt != "" && !there, err
+}
+
+// foundByEmail reports whether a list has one of the person of a name, and not more.
+func (g *gateway) foundByEmail(list, name string) (bool, error) {
+	_, answer, err := g.found(list + "?email=" + name + "@example.com")
+	var found struct{ Items []json.RawMessage }
+	if err == nil {
+		err = json.Unmarshal(answer, &found)
+	}
+	return len(found.Items) == 1, err
 }
 
 // found asks the management API for something, and reports whether it is there.

@@ -19,13 +19,14 @@ import (
 	"sync"
 )
 
-// outside is Temporal, and a partner, which also serves the documents of exports. They keep their power.
+// outside is Temporal, a partner, which also serves the documents of exports, and a service that applications are relayed to.
+// They keep their power.
 type outside struct {
 	address, temporal string // of its own server, and Temporal's
 	stop              func()
 
 	mu       sync.Mutex
-	received map[string]bool // names of exports
+	received map[string]bool // names of exports and applications
 	load     *load           // is told of documents
 }
 
@@ -59,14 +60,26 @@ func startOutside(temporalDev, folder string) (*outside, error) {
 	return o, nil
 }
 
-// ServeHTTP serves the documents that exports reference, and receives exports.
+// ServeHTTP serves the documents that exports reference, and receives exports and applications.
 func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if name, ok := strings.CutPrefix(r.URL.Path, "/files/"); ok {
 		w.Write(document(name))
 		return
 	}
 	body, err := io.ReadAll(r.Body)
-	if err != nil || r.Header.Get("X-Service-Event") != "CANDIDATE-EXPORT" {
+	path, applies := strings.CutPrefix(r.URL.Path, "/apply/v2/")
+	switch {
+	case err != nil:
+		return
+	case path == "authentication":
+		io.WriteString(w, `{"token":"t"}`)
+		return
+	case path == "application":
+		w.WriteHeader(http.StatusNoContent)
+	case applies:
+		io.WriteString(w, questions)
+		return
+	case r.Header.Get("X-Service-Event") != "CANDIDATE-EXPORT":
 		return
 	}
 	name := names.FindString(string(body))
@@ -85,7 +98,7 @@ func (o *outside) got(name string) bool {
 }
 
 // names are the names that exports and applications have here, and their documents.
-var names = regexp.MustCompile(`[up]-\d+-\d+-\d+`)
+var names = regexp.MustCompile(`[ups]-\d+-\d+-\d+`)
 
 func documentURLs(body []byte) (urls []string) {
 	var export struct {
@@ -126,6 +139,10 @@ func (o *outside) exportBody(name string) []byte {
 	return fmt.Appendf(nil, `{"candidate":{"person":{"id":{"value":%q,"schemeId":"Service Candidate","schemeAgencyId":"Service"}},"profiles":[{%s}]}}`,
 		name, attachments)
 }
+
+// questions has what the job asks.
+const questions = `[{"id":"email","format":"Text","isRequired":true,"label":"E-mail","options":null,"maxLength":null,"group":null},
+	{"id":"resume","format":"File","isRequired":true,"label":"Resume","options":null,"maxLength":null,"group":null}]`
 
 // applicationBody is an application with a file.
 func applicationBody(name string) []byte {
