@@ -12,6 +12,7 @@ import (
 	"github.com/hiregate/hiregate/internal/applyclient"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/relay"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -98,14 +99,15 @@ func (w *world) applyFor(n *node, tenant string) error {
 	}); err != nil {
 		return err
 	}
+	var refused *relay.Attempt
 	if first {
-		refused, err := n.relay.First(n.ctx, row, content, lease, nil, t.ApplyUpstream.Wait)
-		if err != nil {
+		if refused, err = n.relay.First(n.ctx, row, content, lease, nil, t.ApplyUpstream.Wait); err != nil {
 			return err
 		}
-		one.refused = refused != nil
 	}
-	one.acknowledged = !one.refused
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	one.refused, one.acknowledged = refused != nil, refused == nil
 	return nil
 }
 
