@@ -41,6 +41,7 @@ type system struct {
 	t                              *testing.T
 	dir                            string
 	http, admin, temporalPort, own int
+	ui                             int // the port of Temporal's UI; 0: there is none
 	gateway, temporal              *process
 	namespaces                     []string // that Temporal begins with; by default the usual one
 }
@@ -164,7 +165,7 @@ func (s *system) remove(pattern string) {
 
 func (s *system) startTemporal() {
 	s.t.Helper()
-	args := []string{"--db", filepath.Join(s.dir, "temporal.db"), flag("port", s.temporalPort), "--ui-port=0",
+	args := []string{"--db", filepath.Join(s.dir, "temporal.db"), flag("port", s.temporalPort), flag("ui-port", s.ui),
 		"--lifeline", "--log-level=error"}
 	for _, name := range s.namespaces {
 		args = append(args, "--namespace="+name)
