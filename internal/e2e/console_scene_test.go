@@ -38,17 +38,18 @@ type scene struct {
 	portal                     string    // an address
 }
 
-// names are those that are shown on many pages.
-type names struct{ tenant, failing, candidate, job, client, email, family string }
+// names are those that are shown on many pages. Each UUID of an export is followed by the tail.
+type names struct{ tenant, title, failing, candidate, job, client, email, family, tail string }
 
 var (
 	// plain are names as most have them.
-	plain = names{"northgate", "payroll", "c-zoe", "NURSE-1", "payroll", "grace@example.com", "Ødegård"}
+	plain = names{"northgate", "Northgate Logistics", "payroll", "c-zoe", "NURSE-1", "payroll", "grace@example.com", "Ødegård", ""}
 	// long are names as long as some have them, of 60 characters, and of 63 where these are the most: with hyphens to
-	// break a line at, and without.
-	long = names{"gemeinnuetzige-beteiligungsgesellschaft-norddeutschland-mbh2345",
+	// break a line at, and without; from right to left, and of signs that are several characters. A UUID has up to 255.
+	long = names{"gemeinnuetzige-beteiligungsgesellschaft-norddeutschland-mbh2345", strings.Repeat("مستشفى👩🏽‍⚕️", 5),
 		"personalverwaltungssystemschnittstellenkonfigurationsdienst1234", strings.Repeat("c0ffee", 10),
-		strings.Repeat("NURSE", 12), strings.Repeat("abrechnung", 6), strings.Repeat("vorname", 6) + "@example.com", strings.Repeat("NURSE", 12)}
+		strings.Repeat("NURSE", 12), strings.Repeat("abrechnung", 6), strings.Repeat("vorname", 6) + "@example.com",
+		strings.Repeat("عبدالرحمن", 6), strings.Repeat("a", 255-len(uuid.UUID{}.String()))}
 )
 
 // newScene starts a gateway with a partner that answers as the path of an integration's address says.
@@ -78,7 +79,7 @@ func (s *scene) furnish(n names) {
 	s.t.Helper()
 	s.names = n
 	of := "/tenants/" + n.tenant
-	s.put(of, map[string]any{"name": "Northgate Logistics", "secrets": []string{inboundSecret}, "invalid": "quarantine"})
+	s.put(of, map[string]any{"name": n.title, "secrets": []string{inboundSecret}, "invalid": "quarantine"})
 	for name, behaviour := range map[string]string{"hris": "receives", n.failing: "fails", "analytics": "refuses"} {
 		s.put(of+"/integrations/"+name, map[string]any{"url": s.partner.URL + "/" + behaviour + "/" + n.tenant,
 			"secret": "their-signing-secret", "retry": []string{"1s", "1s", "2s", "15m"}, "rate": map[string]any{"perSecond": 50, "burst": 100},
@@ -123,7 +124,7 @@ func (s *scene) furnish(n names) {
 	} else { // those are of the sample data
 		s.put("/tenants/initech/jobs/"+n.job, map[string]any{"id": "id-" + n.job, "title": n.job, "customFields": []any{}})
 		s.put("/tenants/initech/candidates/"+n.candidate, map[string]any{
-			"name": map[string]string{"given": n.candidate, "family": n.job}, "email": []string{n.email}})
+			"name": map[string]string{"given": n.candidate, "family": n.family}, "email": []string{n.email}})
 		s.put("/tenants/initech/job-applications/"+n.client, map[string]any{"candidate": n.candidate, "jobBoardCode": n.job})
 	}
 	s.applicant = s.appliedTwice(n)
@@ -177,7 +178,7 @@ func (s *scene) appliedTwice(n names) string {
 // sent sends an export to the tenant that must be accepted.
 func (s *scene) sent(body []byte) (id string) {
 	s.t.Helper()
-	id = uuid.NewString()
+	id = uuid.NewString() + s.tail
 	status, answer, err := postSigned(http.DefaultClient, s.ports.url("/hooks/"+s.tenant), inboundSecret, id, body,
 		func(*http.Request) {})
 	require.NoError(s.t, err)
