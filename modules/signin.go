@@ -66,6 +66,8 @@ type UpstreamOIDC struct {
 	Emergency []string `json:"emergency,omitempty"`
 	// ProvisionOff refuses accounts whose address no user has, instead of inserting a user.
 	ProvisionOff bool `json:"provision_off,omitempty"`
+	// Groups is the claim that names people's groups there; empty: they have none here.
+	Groups string `json:"groups,omitempty"`
 	// Disabled lets nobody sign in there. Addresses in Domains get no password all the same.
 	Disabled bool `json:"disabled,omitempty"`
 
@@ -147,6 +149,8 @@ func (c *UpstreamOIDC) check(dev bool) error {
 	case c.ID != "" && len(c.Domains) == 0:
 		return fmt.Errorf("signin: upstream_oidc %s is not complete: add the domains of its people's addresses, such as `domains "+
 			"example.com`", c.ID)
+	case c.ID == "" && c.Groups != "":
+		return errors.New("signin: upstream_oidc: groups are called after their provider: give it a name, such as `upstream_oidc acme {`")
 	case err != nil || issuer.Host == "" || issuer.Scheme != "https" && issuer.Scheme != "http":
 		return fmt.Errorf("signin: upstream_oidc %q: write the issuer of the provider, such as https://login.example.com",
 			c.Issuer)
@@ -213,7 +217,7 @@ func (c *UpstreamOIDC) resolve(config *config.Config, now func() time.Time) (*oi
 	metrics.OpenIDProvider(c.Issuer)
 	return &oidcclient.Provider{Name: cmp.Or(c.Name, issuer.Hostname()), Issuer: c.Issuer, ClientID: c.ClientID,
 		Secret: strings.TrimSpace(secret), Client: client, Now: now,
-		TrustEmail: c.TrustEmail}, nil
+		TrustEmail: c.TrustEmail, WantsGroups: c.Groups != "", GroupsClaim: c.Groups}, nil
 }
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.

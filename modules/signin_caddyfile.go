@@ -33,6 +33,7 @@ import (
 //			trust_email   <domain...>
 //			domains       <domain...>
 //			emergency     <address...>
+//			groups        <claim>
 //			provision     on|off
 //			disabled
 //		}
@@ -64,7 +65,7 @@ var examples = map[string]string{
 	"base_url": "https://gate.example.com/signin", "title": `"Recruiting Service"`, "rotate": "90d",
 	"session_end": "12h", "grant_end": "30d",
 	"name": `"Initech Staff"`, "client_id": "hiregate", "client_secret": "{env.HIREGATE_UPSTREAM_SECRET}",
-	"provision": "off", "issuer": "https://login.example.com", "ca": "/etc/hiregate/ca.pem",
+	"provision": "off", "groups": "groups", "issuer": "https://login.example.com", "ca": "/etc/hiregate/ca.pem",
 }
 
 func oneArgument(option string) error {
@@ -119,7 +120,8 @@ func (h *SignIn) upstream(d httpcaddyfile.Helper, args []string, dev bool) error
 	}
 	head := *d.Dispenser
 	u := &UpstreamOIDC{at: fmt.Sprintf("%s:%d", head.File(), head.Line())}
-	targets := map[string]*string{"name": &u.Name, "client_id": &u.ClientID, "client_secret": &u.ClientSecret, "ca": &u.CA}
+	targets := map[string]*string{"name": &u.Name, "client_id": &u.ClientID, "client_secret": &u.ClientSecret, "ca": &u.CA,
+		"groups": &u.Groups}
 	if strings.Contains(args[0], ":") {
 		u.Issuer = args[0]
 	} else {
@@ -152,7 +154,7 @@ func (h *SignIn) upstream(d httpcaddyfile.Helper, args []string, dev bool) error
 			}
 			u.Disabled = true
 		case !known:
-			return fmt.Errorf("%s is unknown here: write name, client_id, client_secret, ca, trust_email, domains, emergency, provision or disabled", option)
+			return fmt.Errorf("%s is unknown here: write name, client_id, client_secret, ca, trust_email, domains, emergency, groups, provision or disabled", option)
 		case *target != "":
 			return fmt.Errorf("%s is there twice: keep one of them", option)
 		case !d.AllArgs(target) || *target == "":

@@ -12,6 +12,8 @@ type User struct {
 	DisabledAt time.Time `json:"disabledAt,omitzero"` // absent: the user is enabled
 	// the second factor, a one-time password of an authenticator app; pending: the user sets it up at the next sign-in
 	TOTP string `json:"totp" schema:"enum=off|pending|on"`
+	// of the company's provider, as <provider>/<group>, since the user last signed in there
+	UpstreamGroups []string `json:"upstreamGroups"`
 }
 
 // UserProfile is the part of a user that an administrator sets.
@@ -21,6 +23,8 @@ type UserProfile struct {
 	Name          string `json:"name" schema:"optional maxLength=255"`
 	GivenName     string `json:"givenName" schema:"optional maxLength=255"`
 	FamilyName    string `json:"familyName" schema:"optional maxLength=255"`
+	// groups without a slash: those with one come from other providers
+	Groups []string `json:"groups" schema:"optional maxItems=100 items.maxLength=255"`
 }
 
 // UserInput makes a user.
@@ -65,6 +69,8 @@ type OAuthClientSettings struct {
 	RequirePKCE bool `json:"requirePkce" schema:"optional"`
 	// people are asked before it learns who they are
 	Consent bool `json:"consent" schema:"optional"`
+	// whose people may sign in to it, such as staff or acme/recruiters; empty: everyone
+	Groups []string `json:"groups" schema:"optional maxItems=100 items.maxLength=255"`
 }
 
 // OAuthClientInput makes an OAuth client.

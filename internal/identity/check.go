@@ -51,7 +51,7 @@ func (u *User) Validate() error {
 			return err
 		}
 	}
-	return nil
+	return checkGroups(u.Groups, false)
 }
 
 var clientID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,255}$`)
@@ -81,6 +81,9 @@ func (c *Client) Validate() error {
 		if err := ValidateRedirectURI(uri); err != nil {
 			return err
 		}
+	}
+	if err := checkGroups(c.Groups, true); err != nil {
+		return err
 	}
 	return checkText("name", c.Name)
 }

@@ -23,6 +23,9 @@ type User struct {
 	TOTPRequired  bool      // they need a second factor: a time-based one-time password (RFC 6238)
 	TOTP          []byte    // its secret, sealed; nil: not set up yet
 	TOTPStep      int64     // of the last one-time password that was used
+	Groups        []string  // that an administrator put them in
+	// UpstreamGroups has those of their company's provider, as <provider>/<group>, since they last signed in there.
+	UpstreamGroups []string
 }
 
 // UpstreamAccount is an account at another provider that is joined to a user: signing in there signs in the user.
@@ -55,7 +58,8 @@ type Client struct {
 	Algorithm            Algorithm // of its ID tokens
 	SecretPost           bool      // it may send its secret in the body as well
 	RequirePKCE          bool
-	Consent              bool // users are asked before it learns who they are
+	Consent              bool     // users are asked before it learns who they are
+	Groups               []string // whose people may sign in to it; empty: everyone
 	CreatedAt            time.Time
 	DisabledAt           time.Time // zero: not disabled
 }

@@ -87,7 +87,7 @@ func (p *Provider) describe(a *Account, c claims) {
 	}
 	a.Name, a.GivenName = cmp.Or(c.text("name"), a.Name), cmp.Or(c.text("given_name"), a.GivenName)
 	a.FamilyName = cmp.Or(c.text("family_name"), a.FamilyName)
-	if groups := c.texts("groups"); groups != nil {
+	if groups := c.texts(cmp.Or(p.GroupsClaim, "groups")); groups != nil {
 		a.Groups, a.hasGroups = groups, true
 	}
 }

@@ -14,7 +14,7 @@ func clientFormOf(form url.Values) api.OAuthClientSettings {
 		PostLogoutRedirectURIs: linesOf(form.Get("logouts")),
 		BackchannelLogoutURI:   strings.TrimSpace(form.Get("backchannel")), Algorithm: form.Get("algorithm"),
 		SecretPost:  form.Get("post") != "",
-		RequirePKCE: form.Get("pkce") != "", Consent: form.Get("consent") != ""}
+		RequirePKCE: form.Get("pkce") != "", Consent: form.Get("consent") != "", Groups: linesOf(form.Get("groups"))}
 }
 
 // linesOf returns the lines of a text that are not blank.

@@ -11,7 +11,7 @@ import (
 
 func profileOf(form url.Values) api.UserProfile {
 	return api.UserProfile{Email: form.Get("email"), EmailVerified: form.Get("verified") != "", Name: form.Get("name"),
-		GivenName: form.Get("given"), FamilyName: form.Get("family")}
+		GivenName: form.Get("given"), FamilyName: form.Get("family"), Groups: linesOf(form.Get("groups"))}
 }
 
 // peoplePage is the template data of the people. A form that was refused keeps what was filled in.

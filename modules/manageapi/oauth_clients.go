@@ -23,7 +23,7 @@ import (
 func withSettings(c identity.Client, s api.OAuthClientSettings) *identity.Client {
 	c.Name, c.RedirectURIs, c.LogoutURIs = s.Name, s.RedirectURIs, s.PostLogoutRedirectURIs
 	c.BackchannelLogoutURI, c.Algorithm = s.BackchannelLogoutURI, identity.Algorithm(s.Algorithm)
-	c.SecretPost, c.RequirePKCE, c.Consent = s.SecretPost, s.RequirePKCE, s.Consent
+	c.SecretPost, c.RequirePKCE, c.Consent, c.Groups = s.SecretPost, s.RequirePKCE, s.Consent, s.Groups
 	if c.Algorithm == "" {
 		c.Algorithm = identity.RS256
 	}
@@ -76,7 +76,7 @@ func oauthClientOf(c *identity.Client, secrets int) api.OAuthClient {
 	return api.OAuthClient{ID: c.ID, OAuthClientSettings: api.OAuthClientSettings{Name: c.Name,
 		RedirectURIs: c.RedirectURIs, PostLogoutRedirectURIs: c.LogoutURIs,
 		BackchannelLogoutURI: c.BackchannelLogoutURI, Algorithm: string(c.Algorithm),
-		SecretPost: c.SecretPost, RequirePKCE: c.RequirePKCE, Consent: c.Consent}, Secrets: secrets, CreatedAt: c.CreatedAt,
+		SecretPost: c.SecretPost, RequirePKCE: c.RequirePKCE, Consent: c.Consent, Groups: listed(c.Groups)}, Secrets: secrets, CreatedAt: c.CreatedAt,
 		DisabledAt: c.DisabledAt}
 }
 

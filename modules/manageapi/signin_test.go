@@ -186,6 +186,7 @@ func TestOAuthClients(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"id":"a b",` + settings + `}`:                                                   "client id",
 		`{"id":"x","name":"X","redirectUris":["http://app.example.com"]}`:                 "use https",
+		`{"id":"x","groups":[" staff"],` + settings + `}`:                                 "blanks around it",
 		`{"id":"x","backchannelLogoutUri":"http://app.example.com/out",` + settings + `}`: "use https",
 		`{"id":"x","name":"X","redirectUris":[]}`:                                         "redirectUris is empty",
 		`{"id":"x","algorithm":"none",` + settings + `}`:                                  "use RS256 or ES256",
@@ -309,4 +310,29 @@ func TestSignInCommands(t *testing.T) {
 	require.NoError(t, err)
 	_, _, err = client("disable", "nobody")
 	require.ErrorContains(t, err, "there is no OAuth client of that id")
+}
+
+// An administrator puts people into groups; those of other providers have a slash, and are not theirs to give.
+func TestGroupsOfUsers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	type user struct {
+		ID                     string
+		Groups, UpstreamGroups []string
+	}
+	made := parsed[user](b, b.must(http.StatusCreated, http.MethodPost, "/v1/users", `{"email":"ada@example.com","groups":["staff"]}`))
+	require.Equal(t, user{made.ID, []string{"staff"}, []string{}}, made)
+	b.Write(t, func(tx *store.Tx) error {
+		return tx.UpdateUserFromUpstream(&identity.User{ID: made.ID, UpstreamGroups: []string{"acme/recruiters"}})
+	})
+	require.Equal(t, user{made.ID, []string{}, []string{"acme/recruiters"}},
+		parsed[user](b, b.must(http.StatusOK, http.MethodPut, "/v1/users/"+made.ID, `{"email":"ada@example.com"}`)))
+	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPut, "/v1/users/"+made.ID,
+		`{"email":"ada@example.com","groups":["acme/owners"]}`), "has a slash")
+	out, _, err := b.cli("user", "groups", "ada@example.com", "staff", "payroll")
+	require.NoError(t, err)
+	require.Contains(t, out, "ada@example.com is in 2 groups")
+	out, _, err = b.cli("user", "show", "ada@example.com")
+	require.NoError(t, err)
+	require.Contains(t, out, "staff, payroll, acme/recruiters")
 }

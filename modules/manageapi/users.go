@@ -25,8 +25,11 @@ func userOf(u *identity.User) api.User {
 	}
 	return api.User{ID: u.ID, CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt, TOTP: totp,
 		UserProfile: api.UserProfile{Email: u.Email, EmailVerified: u.EmailVerified, Name: u.Name,
-			GivenName: u.GivenName, FamilyName: u.FamilyName}}
+			GivenName: u.GivenName, FamilyName: u.FamilyName, Groups: listed(u.Groups)}, UpstreamGroups: listed(u.UpstreamGroups)}
 }
+
+// listed returns a list that is shown as one where it is empty.
+func listed(all []string) []string { return append([]string{}, all...) }
 
 // users serves the people who sign in. A disabled user stays in the list: their id is in other people's hands.
 var users = rest.Resource[*identity.User]{
@@ -63,7 +66,7 @@ func userByID(r *rest.Request, id string) (*identity.User, error) {
 // withProfile returns a user with the profile of a request.
 func withProfile(u identity.User, p api.UserProfile) *identity.User {
 	u.Email, u.EmailVerified = p.Email, p.EmailVerified
-	u.Name, u.GivenName, u.FamilyName = p.Name, p.GivenName, p.FamilyName
+	u.Name, u.GivenName, u.FamilyName, u.Groups = p.Name, p.GivenName, p.FamilyName, p.Groups
 	return &u
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // scopes are the scopes that we know. Others are ignored (OpenID Connect Core section 3.1.2.1).
-var scopes = []string{"openid", "profile", "email", "offline_access"}
+var scopes = []string{"openid", "profile", "email", "groups", "offline_access"}
 
 // knownScope returns the scopes that we know, without repetition.
 func knownScope(scope string) string {
@@ -38,6 +38,7 @@ var userClaims = []struct {
 	{"given_name", "profile", func(u *identity.User) any { return u.GivenName }},
 	{"family_name", "profile", func(u *identity.User) any { return u.FamilyName }},
 	{"email", "email", func(u *identity.User) any { return u.Email }},
+	{"groups", "groups", func(u *identity.User) any { return u.AllGroups() }},
 	{"email_verified", "email", func(u *identity.User) any { return u.EmailVerified }},
 }
 

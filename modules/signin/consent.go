@@ -14,6 +14,9 @@ import (
 // askForConsent asks a user who is signed in for their consent, if the request or the client demands it; otherwise it
 // sends the code.
 func (p *Provider) askForConsent(w http.ResponseWriter, r *http.Request, a *authorization, s *identity.Session) error {
+	if admitted, err := p.admits(w, r, a, s); err != nil || !admitted {
+		return err
+	}
 	ask := a.prompts("consent")
 	if !ask && a.client.Consent {
 		had, err := p.db().ConsentedScope(r.Context(), s.UserID, a.client.ID)
@@ -67,7 +70,7 @@ func (p *Provider) consentPage(w http.ResponseWriter, r *http.Request, a *author
 	t := textsFor(a.locales, r)
 	learns := []string{t.ConsentSub}
 	for _, s := range strings.Fields(a.consentScope()) {
-		if text := map[string]string{"profile": t.ConsentProfile, "email": t.ConsentEmail}[s]; text != "" {
+		if text := map[string]string{"profile": t.ConsentProfile, "email": t.ConsentEmail, "groups": t.ConsentGroups}[s]; text != "" {
 			learns = append(learns, text)
 		}
 	}

@@ -30,6 +30,8 @@ type page struct {
 	SignIn    *signInForm
 	Upstream  string // the provider where people may sign in instead; empty: none
 	Leave     *leaveForm
+	Denied    *deniedForm
+	Who       string // the address of who is signed in; empty: it is not shown
 	Factor    *factorForm
 	Consent   *consentForm
 	SignOut   *signOutForm

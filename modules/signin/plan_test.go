@@ -420,7 +420,7 @@ func TestPlanDiscoveryEndpointVerification(t *testing.T) {
 		"response_types_supported": {"code"}, "response_modes_supported": {"query", "form_post"},
 		"grant_types_supported":   {"authorization_code", "refresh_token"},
 		"subject_types_supported": {"public"}, "id_token_signing_alg_values_supported": {"RS256", "ES256"},
-		"scopes_supported":                      {"openid", "profile", "email", "offline_access"},
+		"scopes_supported":                      {"openid", "profile", "email", "groups", "offline_access"},
 		"token_endpoint_auth_methods_supported": {"client_secret_basic", "client_secret_post"},
 		"code_challenge_methods_supported":      {"S256"}, "ui_locales_supported": {"en", "de"},
 	} {

@@ -24,6 +24,8 @@ type texts struct {
 	StrangerTitle, Stranger                             string
 	ConsentTitle, ConsentFor, ConsentSub, Allow, Refuse string
 	ConsentProfile, ConsentEmail, ConsentOffline        string
+	ConsentGroups                                       string
+	DeniedTitle, Denied, SomebodyElse                   string
 	AskOutTitle, AskOut, SignOut                        string
 	AnswerTitle, Answer, Continue                       string
 	OutTitle, Out                                       string

@@ -94,6 +94,9 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request, c *identity.
 		if u, err = tx.User(g.UserID); err != nil {
 			return err
 		}
+		if !c.Admits(u) {
+			return errGrant
+		}
 		e.UserID = g.UserID
 		return tx.InsertSigninEntry(e)
 	})
@@ -137,6 +140,9 @@ func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.C
 		}
 		if u, err = tx.User(g.UserID); err != nil {
 			return err
+		}
+		if !c.Admits(u) { // not any more
+			return errGrant
 		}
 		e.UserID = g.UserID
 		return tx.InsertSigninEntry(e)

@@ -2,6 +2,7 @@ package signin
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/oauth2"
 
+	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/problem"
 )
@@ -87,6 +89,14 @@ func (p *Provider) checkUpstream(w http.ResponseWriter, r *http.Request, a *auth
 		return badRequest("login_required",
 			"the user's provider did not confirm a new sign-in, or one as recent as max_age demands")
 	}
+	if up.WantsGroups {
+		if err := up.Complete(r.Context(), account); err != nil {
+			return p.upstreamProblem(r, a, err)
+		}
+		if len(account.Groups) > identity.MaxUpstreamGroups {
+			return p.upstreamProblem(r, a, errGroups)
+		}
+	}
 	u, err := p.userOfAccount(r.Context(), up, account)
 	switch {
 	case err == nil:
@@ -103,6 +113,9 @@ func (p *Provider) checkUpstream(w http.ResponseWriter, r *http.Request, a *auth
 		return err
 	}
 }
+
+var errGroups = fmt.Errorf("the provider names more than %d groups of a person: have it send only those that are assigned to "+
+	"the application", identity.MaxUpstreamGroups)
 
 // maxHint is the longest login_hint that is passed on, in bytes: providers limit the length of addresses.
 const maxHint = 1 << 10

@@ -20,19 +20,19 @@ var errUnknownAccount = errors.New("the account belongs to no user here")
 // Errors: errUnknownAccount, oidcclient.ErrUserinfo.
 func (p *Provider) userOfAccount(ctx context.Context, up *Upstream, account *oidcclient.Account) (*identity.User, error) {
 	u, err := p.joinedUser(ctx, up, account)
-	if err == nil {
-		return p.renamed(ctx, u, account)
-	}
 	if errors.Is(err, store.ErrNotFound) {
 		u, err = p.join(ctx, up, account)
 	}
 	if errors.Is(err, store.ErrTaken) { // in another tab, or by another user
 		u, err = p.joinedUser(ctx, up, account)
 	}
-	if errors.Is(err, store.ErrNotFound) {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		return nil, errUnknownAccount
+	case err != nil:
+		return nil, err
 	}
-	return u, err
+	return p.updated(ctx, up, u, account)
 }
 
 // joinedUser returns the user that an upstream account is joined to. Errors: store.ErrNotFound: none; errUnknownAccount:
@@ -48,16 +48,24 @@ func (p *Provider) joinedUser(ctx context.Context, up *Upstream, account *oidccl
 	return u, nil
 }
 
-// renamed gives a user the names that they have upstream now, and returns the user as stored. The address stays: roles
-// at the console rest on it.
-func (p *Provider) renamed(ctx context.Context, u *identity.User, account *oidcclient.Account) (*identity.User, error) {
+// updated gives a user the names and groups that they have upstream now, and returns the user as stored. The address
+// stays: roles at the console rest on it.
+func (p *Provider) updated(ctx context.Context, up *Upstream, u *identity.User, account *oidcclient.Account) (*identity.User, error) {
 	now := *u
 	now.Name, now.GivenName, now.FamilyName = cmp.Or(identity.Tidy(account.Name), u.Name),
 		cmp.Or(identity.Tidy(account.GivenName), u.GivenName), cmp.Or(identity.Tidy(account.FamilyName), u.FamilyName)
-	if now.Name == u.Name && now.GivenName == u.GivenName && now.FamilyName == u.FamilyName || now.Validate() != nil {
+	if now.Validate() != nil {
+		now = *u
+	}
+	now.UpstreamGroups = nil
+	if up.WantsGroups {
+		now.UpstreamGroups = identity.UpstreamGroups(up.ID, account.Groups)
+	}
+	if now.Name == u.Name && now.GivenName == u.GivenName && now.FamilyName == u.FamilyName &&
+		slices.Equal(now.UpstreamGroups, u.UpstreamGroups) {
 		return u, nil
 	}
-	return &now, p.db().Write(ctx, func(tx *store.Tx) error { return tx.RenameUser(&now) })
+	return &now, p.db().Write(ctx, func(tx *store.Tx) error { return tx.UpdateUserFromUpstream(&now) })
 }
 
 // join joins a new upstream account to the user with the same e-mail address, if it is verified on both sides; if there

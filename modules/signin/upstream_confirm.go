@@ -109,6 +109,15 @@ func (p *Provider) refreshUpstream(ctx context.Context, s *identity.UpstreamSess
 	if err != nil {
 		return err
 	}
+	if u.WantsGroups && account.Groups != nil && len(account.Groups) <= identity.MaxUpstreamGroups {
+		user, err := p.db().User(ctx, s.UserID)
+		if err != nil {
+			return err
+		}
+		if _, err := p.updated(ctx, u, user, account); err != nil {
+			return err
+		}
+	}
 	return p.sealUpstream(s, account.RefreshToken)
 }
 

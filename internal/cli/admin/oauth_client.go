@@ -47,6 +47,7 @@ var oauthClients = noun[api.OAuthClient]{
 			{"secret in the body", c.SecretPost},
 			{"PKCE required", c.RequirePKCE},
 			{"consent", c.Consent},
+			{"groups", strings.Join(c.Groups, ", ")},
 			{"secrets", c.Secrets},
 			{"created", c.CreatedAt},
 			{"disabled", c.DisabledAt},
@@ -70,6 +71,8 @@ var oauthClientSettings = settings[api.OAuthClient, api.OAuthClientSettings]{
 		{"secret-post", func(s *api.OAuthClientSettings) any { return &s.SecretPost }, "it may send its secret in the body as well"},
 		{"require-pkce", func(s *api.OAuthClientSettings) any { return &s.RequirePKCE }, "it must use PKCE"},
 		{"consent", func(s *api.OAuthClientSettings) any { return &s.Consent }, "people are asked before it learns who they are"},
+		{"group", func(s *api.OAuthClientSettings) any { return &s.Groups },
+			"whose people may sign in to it (default: everyone); repeat it for further ones"},
 	},
 }
 

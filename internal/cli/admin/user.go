@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,10 +25,11 @@ or by id.`,
   hiregate user list
   hiregate user set ada@example.com --password-file -     # another password
   hiregate user totp ada@example.com
+  hiregate user groups ada@example.com staff payroll
   hiregate user unlink ada@example.com
   hiregate user end-sessions ada@example.com
   hiregate user disable ada@example.com`,
-	}, users.list, users.show, userSet, users.disable, userTOTP, userUnlink, userEndSessions)
+	}, users.list, users.show, userSet, users.disable, userGroups, userTOTP, userUnlink, userEndSessions)
 }
 
 var users = noun[api.User]{
@@ -43,6 +46,7 @@ know their id; user set --new-password lets them in again.`},
 			{"e-mail", terminal.ID(u.Email)},
 			{"verified", yesOrNo(u.EmailVerified)},
 			{"name", u.Name},
+			{"groups", strings.Join(slices.Concat(u.Groups, u.UpstreamGroups), ", ")},
 			{"totp", u.TOTP},
 			{"created", u.CreatedAt},
 			{"disabled", u.DisabledAt},
@@ -112,6 +116,33 @@ func userMade(ctx context.Context, cmd *cobra.Command, a *Client, path string, i
 		sayPassword(cmd, u.Password, terminal.Printable(u.Email+" ("+u.ID+")"), "may sign in")
 	}
 	return err
+}
+
+func userGroups(a *Client) *cobra.Command {
+	return users.verb(a, &cobra.Command{
+		Use:   "groups [GROUP…]",
+		Short: "Sets the groups of a user",
+		Long: `Sets the groups of a user, in place of those that they have; none, where none is named. What
+applications may be open to, and learn with the scope groups. Those of their company's provider
+(provider/group) come from there.`,
+		Args: cobra.MinimumNArgs(1),
+	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
+		var stored api.User
+		before, err := a.Send(ctx, http.MethodGet, path, nil, nil, &stored)
+		if err != nil {
+			return err
+		}
+		stored.Groups = args[1:]
+		unchanged := http.Header{}
+		if tag := before.Get("ETag"); tag != "" {
+			unchanged.Set("If-Match", tag)
+		}
+		if shown, err := a.askWith(ctx, cmd, http.MethodPut, path, unchanged, stored.UserProfile, nil); shown || err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s is in %d groups\n", terminal.Printable(args[0]), len(stored.Groups))
+		return nil
+	})
 }
 
 func userTOTP(a *Client) *cobra.Command {

@@ -79,7 +79,8 @@ func (tx *Tx) DeleteUpstreamAccounts(user string, now time.Time) (bool, error) {
 		}
 		return false, err
 	}
-	if err := tx.sql.Run(`DELETE FROM upstream_accounts WHERE user_id = $1`, user); err != nil {
+	if err := tx.sql.RunAll([]string{`DELETE FROM upstream_accounts WHERE user_id = $1`,
+		`UPDATE users SET upstream_groups = '' WHERE id = $1`}, user); err != nil {
 		return false, err
 	}
 	return true, tx.endSessions(user, now)

@@ -12,19 +12,19 @@ import (
 func (tx *Tx) InsertClient(c *identity.Client) error {
 	return tx.sql.RunOr(ErrTaken, `
 		INSERT INTO oauth_clients (id, name, redirect_uris, logout_uris, algorithm, secret_post, require_pkce, consent,
-		created_at, backchannel_logout_uri)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+		created_at, backchannel_logout_uri, for_groups)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
 		c.ID, c.Name, rows.JSON(c.RedirectURIs), rows.JSON(c.LogoutURIs), string(c.Algorithm), c.SecretPost,
-		c.RequirePKCE, c.Consent, rows.Micros(c.CreatedAt), c.BackchannelLogoutURI)
+		c.RequirePKCE, c.Consent, rows.Micros(c.CreatedAt), c.BackchannelLogoutURI, lines{&c.Groups})
 }
 
 // UpdateClient writes the settings of a client. It reports false when there is none.
 func (tx *Tx) UpdateClient(c *identity.Client) (bool, error) {
 	return tx.sql.Changed(`
 		UPDATE oauth_clients SET name = $2, redirect_uris = $3, logout_uris = $4, algorithm = $5, secret_post = $6,
-		require_pkce = $7, consent = $8, backchannel_logout_uri = $9
+		require_pkce = $7, consent = $8, backchannel_logout_uri = $9, for_groups = $10
 		WHERE id = $1`, c.ID, c.Name, rows.JSON(c.RedirectURIs), rows.JSON(c.LogoutURIs), string(c.Algorithm),
-		c.SecretPost, c.RequirePKCE, c.Consent, c.BackchannelLogoutURI)
+		c.SecretPost, c.RequirePKCE, c.Consent, c.BackchannelLogoutURI, lines{&c.Groups})
 }
 
 // DisableClient disables a client and revokes its grants. It reports false when there is no such client, or it is
@@ -76,11 +76,11 @@ func (tx *Tx) DeleteOlderClientSecrets(client string) error {
 var clients = rows.Table[identity.Client]{
 	Name: "oauth_clients",
 	Columns: `id, name, redirect_uris, logout_uris, algorithm, secret_post, require_pkce, consent, created_at,
-		disabled_at, backchannel_logout_uri`,
+		disabled_at, backchannel_logout_uri, for_groups`,
 	Fields: func(c *identity.Client) []any {
 		return []any{&c.ID, &c.Name, rows.JSON(&c.RedirectURIs), rows.JSON(&c.LogoutURIs), &c.Algorithm, &c.SecretPost,
 			&c.RequirePKCE, &c.Consent,
-			rows.Time(&c.CreatedAt), rows.Time(&c.DisabledAt), &c.BackchannelLogoutURI}
+			rows.Time(&c.CreatedAt), rows.Time(&c.DisabledAt), &c.BackchannelLogoutURI, lines{&c.Groups}}
 	},
 }
 

@@ -12,27 +12,29 @@ import (
 // InsertUser adds a user; ErrTaken when the e-mail address is another's.
 func (tx *Tx) InsertUser(u *identity.User) error {
 	return tx.sql.RunOr(ErrTaken, `
-		INSERT INTO users (id, email, folded, email_verified, name, given_name, family_name, password, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
+		INSERT INTO users (id, email, folded, email_verified, name, given_name, family_name, password, created_at,
+		in_groups)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
 		u.ID, u.Email, identity.Fold(u.Email), u.EmailVerified, u.Name, u.GivenName, u.FamilyName, u.Password,
-		rows.Micros(u.CreatedAt))
+		rows.Micros(u.CreatedAt), lines{&u.Groups})
 }
 
-// UpdateUser changes a user's address and names. ErrNotFound when there is no such user, ErrTaken when the e-mail
+// UpdateUser changes a user's address, names and groups. ErrNotFound when there is no such user, ErrTaken when the e-mail
 // address is another's.
 func (tx *Tx) UpdateUser(u *identity.User) error {
 	if err := tx.lockUser(u.ID); err != nil {
 		return err
 	}
 	return tx.sql.RunOr(ErrTaken, `UPDATE users SET email = $1, folded = $2, email_verified = $3, name = $4,
-		given_name = $5, family_name = $6 WHERE id = $7 AND NOT EXISTS (SELECT 1 FROM users WHERE folded = $2 AND id <> $7)`,
-		u.Email, identity.Fold(u.Email), u.EmailVerified, u.Name, u.GivenName, u.FamilyName, u.ID)
+		given_name = $5, family_name = $6, in_groups = $8 WHERE id = $7 AND NOT EXISTS (SELECT 1 FROM users WHERE folded = $2 AND id <> $7)`,
+		u.Email, identity.Fold(u.Email), u.EmailVerified, u.Name, u.GivenName, u.FamilyName, u.ID, lines{&u.Groups})
 }
 
-// RenameUser changes a user's names alone. ErrNotFound when there is no such user.
-func (tx *Tx) RenameUser(u *identity.User) error {
-	return tx.sql.RunOr(ErrNotFound, `UPDATE users SET name = $1, given_name = $2, family_name = $3 WHERE id = $4`,
-		u.Name, u.GivenName, u.FamilyName, u.ID)
+// UpdateUserFromUpstream changes what another provider says of a user: names, and groups there. ErrNotFound when there is
+// no such user.
+func (tx *Tx) UpdateUserFromUpstream(u *identity.User) error {
+	return tx.sql.RunOr(ErrNotFound, `UPDATE users SET name = $1, given_name = $2, family_name = $3, upstream_groups = $5
+		WHERE id = $4`, u.Name, u.GivenName, u.FamilyName, u.ID, lines{&u.UpstreamGroups})
 }
 
 // EnableUser lets a user who is disabled sign in again, with the password that they had. It reports false when there is
@@ -97,10 +99,11 @@ func (tx *Tx) endSessions(id string, now time.Time) error {
 var users = rows.Table[identity.User]{
 	Name: "users",
 	Columns: `id, email, email_verified, name, given_name, family_name, password, created_at, disabled_at,
-		totp_required, totp, totp_step`,
+		totp_required, totp, totp_step, in_groups, upstream_groups`,
 	Fields: func(u *identity.User) []any {
 		return []any{&u.ID, &u.Email, &u.EmailVerified, &u.Name, &u.GivenName, &u.FamilyName, &u.Password,
-			rows.Time(&u.CreatedAt), rows.Time(&u.DisabledAt), &u.TOTPRequired, &u.TOTP, &u.TOTPStep}
+			rows.Time(&u.CreatedAt), rows.Time(&u.DisabledAt), &u.TOTPRequired, &u.TOTP, &u.TOTPStep,
+			lines{&u.Groups}, lines{&u.UpstreamGroups}}
 	},
 }
 
