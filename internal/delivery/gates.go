@@ -18,12 +18,6 @@ import (
 const (
 	// breakFor is how long it stays open; then one attempt tries.
 	breakFor = 15 * time.Second
-	// Patience is how long a single delivery waits for a place: long enough beside a group's, which are under way for
-	// milliseconds, and not so long that those to a partner that hangs take the worker's slots.
-	Patience = 250 * time.Millisecond
-	// GroupPatience is how long a delivery of a group waits for its place at the integration: as long as an attempt may
-	// take. It takes up no worker meanwhile.
-	GroupPatience = 20 * time.Second
 	// lineFor is how many deliveries of groups are prepared, for each that may be under way to an integration.
 	lineFor = 4
 	// GateDelay is how long a delivery waits at a gate that opens by itself.
@@ -37,6 +31,20 @@ const (
 	// longestAtGate bounds how long a delivery waits when very many do.
 	longestAtGate = 10 * time.Minute
 )
+
+// Patience is how long a delivery may wait for its place at an integration.
+type Patience time.Duration
+
+const (
+	// SinglePatience is long enough beside the deliveries of a group, which are under way for milliseconds, and not so long
+	// that those to a partner that hangs take the worker's slots.
+	SinglePatience = Patience(250 * time.Millisecond)
+	// GroupPatience is as long as an attempt may take. A delivery of a group takes up no worker meanwhile.
+	GroupPatience = Patience(20 * time.Second)
+)
+
+// LinesUp reports whether deliveries of this patience wait at an integration one behind the other.
+func (p Patience) LinesUp() bool { return p >= GroupPatience }
 
 // gates limit the attempts that are under way at once per integration, and stop them while the integration is down.
 type gates struct {
@@ -52,7 +60,7 @@ type gate struct {
 	inFlight int
 	places   *semaphore.Weighted
 	limit    *rate.Limiter       // of attempts
-	head     *semaphore.Weighted // the one of groups that is next when limit lets one through
+	head     *semaphore.Weighted // the one of those that line up that is next when limit lets one through
 	line     *semaphore.Weighted // of the deliveries of groups
 	breaker  atomic.Pointer[gobreaker.TwoStepCircuitBreaker[struct{}]]
 	opened   atomic.Pointer[time.Time] // when the breaker did last
@@ -73,7 +81,7 @@ var (
 // enter takes a place. Then done must be called with how the integration was found. Otherwise closed says why not, in a
 // fixed word, and backoff after which time to ask again. patience is how long to wait for a place. asked: somebody
 // asked for this attempt, and an open breaker lets it through; if the integration is found up, the breaker is closed.
-func (g *gates) enter(ctx context.Context, i *model.Integration, export int64, patience time.Duration,
+func (g *gates) enter(ctx context.Context, i *model.Integration, export int64, patience Patience,
 	asked bool) (done func(found error), closed string) {
 	g.mu.Lock()
 	one := g.of(i)
@@ -109,13 +117,13 @@ func (g *gates) enter(ctx context.Context, i *model.Integration, export int64, p
 const overRate = "over_rate"
 
 // take takes a place, once the rate allows one more attempt. Who waits for the rate holds no place, and who waits for a
-// place uses nothing of the rate, so that a partner that hung is not asked more often at once than its rate says. The
-// deliveries of groups, which are patient, wait for the rate one behind the other: a single one then competes with one of
-// them for its turn, not with all.
-func (one *gate) take(ctx context.Context, patience time.Duration, asked bool) (closed string) {
-	within, cancel := context.WithTimeout(ctx, patience)
+// place uses nothing of the rate, so that a partner that hung is not asked more often at once than its rate says. Those
+// that line up wait for the rate one behind the other: a single one then competes with one of them for its turn, not with
+// all.
+func (one *gate) take(ctx context.Context, patience Patience, asked bool) (closed string) {
+	within, cancel := context.WithTimeout(ctx, time.Duration(patience))
 	defer cancel()
-	if patience == GroupPatience && one.limit.Limit() != rate.Inf {
+	if patience.LinesUp() && one.limit.Limit() != rate.Inf {
 		if one.head.Acquire(within, 1) != nil {
 			return overRate
 		}
@@ -195,13 +203,13 @@ func (g *gates) crowded(tenant string, now time.Time) int {
 }
 
 // rateBackoff is backoff where the rate was the reason. Twice as many as it allows have their turn, so that it is used.
-// Of a group one delivery at a time comes back: it needs no turn. A delivery that began under another configuration may
+// Of those that line up one at a time comes back: it needs no turn. A delivery that began under another configuration may
 // know of no rate.
-func (g *gates) rateBackoff(i *model.Integration, patience time.Duration, now time.Time) time.Duration {
+func (g *gates) rateBackoff(i *model.Integration, patience Patience, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	one := g.of(i)
-	if patience == GroupPatience || i.Rate == nil {
+	if patience.LinesUp() || i.Rate == nil {
 		return wait.Jittered(max(GateDelay, one.untilAllowed()))
 	}
 	return one.turn(2*i.Rate.PerSecond, now)

@@ -84,7 +84,7 @@ func TestRateOfAnIntegration(t *testing.T) {
 	require.Greater(t, g.rateBackoff(i, GroupPatience, now), 7*time.Minute)
 
 	i.Rate = &model.Rate{PerSecond: 1000, Burst: 1} // with a reload
-	done, closed := g.enter(t.Context(), i, 1, time.Minute, false)
+	done, closed := g.enter(t.Context(), i, 1, Patience(time.Minute), false)
 	require.Empty(t, closed, "it waits for a millisecond")
 	done(nil)
 	i.Rate = nil

@@ -34,6 +34,7 @@ const (
 type Member struct {
 	Export   *model.Export
 	Delivery *model.Delivery
+	Patience Patience
 }
 
 // State is the state of a delivery after a step: when its next step is due and why not before, and what is to be
@@ -55,9 +56,9 @@ func (a *Attempter) WaitFor(class string, delay time.Duration) State {
 }
 
 // Step takes one delivery one step further: it makes the attempt that is due, unless a gate defers it, and stores
-// what came of it. patience is how long it may wait for a place at its integration. The error is that of the store.
-func (a *Attempter) Step(ctx context.Context, m Member, patience time.Duration) (State, error) {
-	next, err := a.step(ctx, m.Export, m.Delivery, patience)
+// what came of it. The error is that of the store.
+func (a *Attempter) Step(ctx context.Context, m Member) (State, error) {
+	next, err := a.step(ctx, m.Export, m.Delivery, m.Patience)
 	if errors.Is(err, store.ErrUnreadable) {
 		next, err = a.unreadable(m.Export, m.Delivery, err), nil
 	}
@@ -99,7 +100,7 @@ func TriedIn(former []*model.Delivery, integration string) (mode model.DocumentM
 
 // step leads a delivery through the gates and makes the attempt that is due. It stores nothing.
 func (a *Attempter) step(ctx context.Context, e *model.Export, d *model.Delivery,
-	patience time.Duration) (State, error) {
+	patience Patience) (State, error) {
 	if d.Outcome.Final() || d.Parked {
 		return State{}, nil
 	}
@@ -194,7 +195,7 @@ func (a *Attempter) step(ctx context.Context, e *model.Export, d *model.Delivery
 
 // enter takes a place at the gate of an integration, and room to send that many bytes. Then done must be called with
 // how the integration was found. Otherwise closed says why not, in a fixed word.
-func (a *Attempter) enter(ctx context.Context, i *model.Integration, export, size int64, patience time.Duration,
+func (a *Attempter) enter(ctx context.Context, i *model.Integration, export, size int64, patience Patience,
 	asked bool) (done func(found error), closed string) {
 	tell, closed := a.gates.enter(ctx, i, export, patience, asked)
 	if closed != "" {

@@ -93,9 +93,9 @@ type delivering struct {
 	a        *Activities
 	part     Part
 	many     bool
-	first    bool          // a run of First
-	began    time.Time     // when this run did
-	patience time.Duration // for a place at an integration
+	first    bool      // a run of First
+	began    time.Time // when this run did
+	patience delivery.Patience
 	look     time.Duration // how often a delivery looks for its documents
 
 	mu      sync.Mutex
@@ -109,7 +109,7 @@ type delivering struct {
 }
 
 func (a *Activities) delivering(part Part) *delivering {
-	return &delivering{a: a, part: part, many: len(part.Exports) > 1, began: a.Now(), patience: delivery.Patience,
+	return &delivering{a: a, part: part, many: len(part.Exports) > 1, began: a.Now(), patience: delivery.SinglePatience,
 		members: map[delivery.ID]delivery.Member{}, stepped: map[delivery.ID]time.Time{}, waits: map[delivery.ID]delivery.State{}}
 }
 
@@ -201,7 +201,7 @@ func (r *delivering) member(e *model.Export, d *model.Delivery, all []*model.Del
 	if d.Round > 0 && d.Documents == "" {
 		d.Documents = delivery.TriedIn(all, d.Integration)
 	}
-	return delivery.Member{Export: e, Delivery: d}
+	return delivery.Member{Export: e, Delivery: d, Patience: r.patience}
 }
 
 // released reports whether what held a delivery is over.
@@ -254,7 +254,7 @@ func (r *delivering) current(ctx context.Context, of delivery.ID) (delivery.Memb
 	r.mu.Unlock()
 	e, d := *m.Export, *m.Delivery
 	if read.After(stepped) && r.a.Now().Sub(read) < membersFresh {
-		return delivery.Member{Export: &e, Delivery: &d}, nil
+		return delivery.Member{Export: &e, Delivery: &d, Patience: m.Patience}, nil
 	}
 	now, err := r.a.Store.Export(ctx, of.Export)
 	if err != nil {
@@ -265,7 +265,7 @@ func (r *delivering) current(ctx context.Context, of delivery.ID) (delivery.Memb
 		return delivery.Member{}, err
 	}
 	stored.Till, stored.Documents = d.Till, cmp.Or(stored.Documents, d.Documents)
-	return delivery.Member{Export: now, Delivery: stored}, nil
+	return delivery.Member{Export: now, Delivery: stored, Patience: m.Patience}, nil
 }
 
 // lane is the integration of a delivery. Those that somebody asked for have their own: they pass an open breaker.
@@ -303,7 +303,7 @@ func (r *delivering) deliver(ctx context.Context, of delivery.ID) (delivery.Stat
 	if alone := r.began.Add(firstAlone); r.first && (!ok || !r.a.Prompt(i)) && r.a.Now().Before(alone) {
 		return delivery.State{Class: "not_prompt", Due: alone}, nil
 	}
-	if ok && r.many && !r.first {
+	if ok && m.Patience.LinesUp() {
 		// The agenda then begins nothing any more, and those to other integrations stand still until this one is through.
 		leave, ok := r.a.Queue(ctx, i, agendaRuns-r.a.Now().Sub(r.began))
 		if !ok {
@@ -321,7 +321,7 @@ func (r *delivering) deliver(ctx context.Context, of delivery.ID) (delivery.Stat
 	if next := r.a.Planned(m.Delivery); !next.Due.IsZero() {
 		return next, nil
 	}
-	return r.a.Step(ctx, m, r.patience)
+	return r.a.Step(ctx, m)
 }
 
 func (r *delivering) integration(of delivery.ID) (*model.Integration, bool) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/failpoint"
 )
 
@@ -14,7 +15,7 @@ const (
 	// for one that turns out not to be, and Deliver may not begin before it ends.
 	firstAlone = time.Second
 	// firstPatience is how long a delivery waits for its place at an integration.
-	firstPatience = time.Second
+	firstPatience = delivery.Patience(time.Second)
 	// firstsAtOnce is how many first runs are under way on a node. Each has a slot of the worker's thousand for the tasks of
 	// workflows: others have the rest.
 	firstsAtOnce = 256
