@@ -22,7 +22,9 @@ func TestSigningInAtTheCompany(t *testing.T) {
 	s := newSystemWith(t, setup{routes: fmt.Sprintf(`handle_path /signin/* {
 		signin {
 			key "a text of more than thirty-two characters"
-			upstream_oidc %s {
+			upstream_oidc initech {
+				issuer %s
+				domains example.com
 				name "Initech Staff"
 				client_id hiregate
 				client_secret %s
@@ -32,7 +34,7 @@ func TestSigningInAtTheCompany(t *testing.T) {
 	issuer := s.url("/signin")
 	company.post201("/oauth-clients", map[string]any{"id": "hiregate", "name": "hiregate", "secret": secret,
 		"algorithm": "ES256", "requirePkce": true,
-		"redirectUris": []string{issuer + "/oauth/upstream/callback"}})
+		"redirectUris": []string{issuer + "/oauth/upstream/initech/callback"}})
 	company.post201("/users", map[string]any{"email": "mallory@example.com", "name": "Mallory",
 		"password": "correct horse"})
 
@@ -47,9 +49,11 @@ func TestSigningInAtTheCompany(t *testing.T) {
 	c.as(looks[0])
 	begin := func() {
 		c.open(app.AuthCodeURL("s-1", oidc.Nonce("n-1")))
-		require.Equal(t, "Sign in with Initech Staff", c.text("form[action$=upstream] button"))
-		c.fits("sign-in-upstream")
-		c.click("form[action$=upstream] button")
+		c.fits("sign-in-address")
+		c.fill("#email", "ada@example.com\uE007")
+		c.awaitText(issuer+"/oauth/sign-in", "Sign in at Initech Staff")
+		c.fits("sign-in-at-company")
+		c.click("form[action$=upstream] button[value=sign-in]")
 		c.awaitText(company.issuer+"/oauth/authorize?", "hiregate")
 	}
 	begin()
@@ -81,13 +85,16 @@ func TestSigningInAtTheCompany(t *testing.T) {
 
 	c.open(app.AuthCodeURL("s-2"))
 	require.NotEmpty(t, c.landed(landing).Get("code"), "signed in here, nothing is asked")
+	c.open(issuer + "/sessions")
+	require.Equal(t, "You are signed in here alone", c.text("h1"))
+	c.fits("sessions")
 
 	c = startChromium(t, "--accept-lang=en") // of somebody else
 	c.as(looks[0])
 	begin()
 	c.fill("#email", "mallory@example.com")
 	c.fill("#password", "correct horse\uE007")
-	c.awaitText(issuer+"/oauth/upstream/callback", "We don’t know your account yet")
+	c.awaitText(issuer+"/oauth/upstream/initech/callback", "We don’t know your account yet")
 	c.fits("upstream-stranger")
 }
 

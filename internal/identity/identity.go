@@ -75,6 +75,8 @@ type Session struct {
 	SID        string // what applications know the session by (claim sid); set where it is inserted
 	SignedInAt time.Time
 	Till       time.Time
+	Address    string           // where it began
+	Browser    string           // such as Firefox, Linux; empty: unknown
 	GrantsTill time.Time        // the absolute end of what is granted in the session; zero: GrantLife after the grant
 	Upstream   *UpstreamSession // in which they signed in; nil: they did with a password. It is not read with the session
 }

@@ -31,6 +31,7 @@ type page struct {
 	Upstream  string // the provider where people may sign in instead; empty: none
 	Leave     *leaveForm
 	Denied    *deniedForm
+	Sessions  *sessionsForm
 	Who       string // the address of who is signed in; empty: it is not shown
 	Factor    *factorForm
 	Consent   *consentForm

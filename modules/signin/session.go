@@ -18,7 +18,7 @@ func (p *Provider) startSession(w http.ResponseWriter, r *http.Request, a *autho
 		session, grants = min(session, identity.UnconfirmedLife), min(grants, identity.UnconfirmedLife)
 	}
 	s := &identity.Session{Hash: hash, Issuer: p.Issuer, UserID: u.ID, SignedInAt: f.At,
-		Till: p.now().Add(session), GrantsTill: p.now().Add(grants)}
+		Till: p.now().Add(session), GrantsTill: p.now().Add(grants), Address: p.Address(r), Browser: browserOf(r.UserAgent())}
 	if f.Subject != "" {
 		s.Upstream = &identity.UpstreamSession{Hash: hash, Site: p.Issuer, Issuer: f.Issuer, Subject: f.Subject, SID: f.SID,
 			UserID: u.ID, AskedAt: p.now(), Till: s.GrantsTill}

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/language"
 )
 
-// texts holds the words of the pages in one language. {app} is the application's name, {service} ours, {seconds} a
-// number.
+// texts holds the words of the pages in one language. {app} is the application's name, {service} ours, {seconds} and
+// {number} a number.
 type texts struct {
 	Lang                                                string
 	SignInTitle, SignInFor, Email, Password             string
@@ -26,6 +26,9 @@ type texts struct {
 	ConsentProfile, ConsentEmail, ConsentOffline        string
 	ConsentGroups                                       string
 	DeniedTitle, Denied, SomebodyElse                   string
+	SessionsTitle, OneSessionTitle, Sessions, Since     string
+	SomeBrowser, ThisOne, EndIt, EndOthers              string
+	SessionsMore, NotInTitle, NotIn                     string
 	AskOutTitle, AskOut, SignOut                        string
 	AnswerTitle, Answer, Continue                       string
 	OutTitle, Out                                       string

@@ -31,12 +31,12 @@ func (tx *Tx) InsertSession(before identity.Hash, s *identity.Session, u *identi
 	if err := rows.DeleteExpired(tx.sql, "sessions", "hash", "till", rows.Sweep, s.SignedInAt); err != nil {
 		return err
 	}
-	if err := tx.sql.RunOr(ErrNotFound, `INSERT INTO sessions (hash, issuer, user_id, signed_in_at, till, grants_till, sid)
-		SELECT $1, $2, id, $3, $4, $8, $9 FROM users
+	if err := tx.sql.RunOr(ErrNotFound, `INSERT INTO sessions (hash, issuer, user_id, signed_in_at, till, grants_till, sid, address, browser)
+		SELECT $1, $2, id, $3, $4, $8, $9, $10, $11 FROM users
 		WHERE id = $5 AND disabled_at IS NULL AND password = $6 AND totp_required = $7 AND (NOT totp_required
 		OR totp IS NOT NULL)`,
 		s.Hash[:], s.Issuer, rows.Micros(s.SignedInAt), rows.Micros(s.Till), u.ID, u.Password, u.TOTPRequired,
-		rows.Micros(s.GrantsTill), s.SID); err != nil || s.Upstream == nil {
+		rows.Micros(s.GrantsTill), s.SID, s.Address, s.Browser); err != nil || s.Upstream == nil {
 		return err
 	}
 	return tx.insertUpstreamSession(s.Upstream)
