@@ -59,15 +59,22 @@ func (s *settings[T, I]) add(fl *pflag.FlagSet, in *I) {
 	}
 }
 
-// parsed is a flag whose value a function reads.
+// parsed is a flag whose value a function reads. It is given once: the last of two would win without a word.
 type parsed struct {
 	kind, text string
+	given      bool
 	read       func(string) error
 }
 
-func (p *parsed) Set(s string) error { p.text = s; return p.read(s) }
-func (p *parsed) String() string     { return p.text }
-func (p *parsed) Type() string       { return p.kind }
+func (p *parsed) Set(s string) error {
+	if p.given {
+		return errors.New("the flag stands there twice: give all of its value at once")
+	}
+	p.text, p.given = s, true
+	return p.read(s)
+}
+func (p *parsed) String() string { return p.text }
+func (p *parsed) Type() string   { return p.kind }
 
 // keep adds the stored settings at path to in, which has those of the flags. made reports that nothing is stored there: in
 // stays as it is then. With the header, a PUT is refused if the stored settings have changed meanwhile.

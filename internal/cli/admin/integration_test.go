@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/api"
@@ -40,4 +41,16 @@ func TestOptionsOfAnIntegrationHaveFlags(t *testing.T) {
 		reflect.ValueOf(&i.Options).Elem().FieldByIndex(field.Index).Set(reflect.ValueOf(kept.Options).FieldByIndex(field.Index))
 		require.NotEqual(t, none, integrations.fields(&i), "integration show leaves out %s", field.Name)
 	}
+}
+
+// Gaps that are given one by one would be the last of them alone.
+func TestRetryIsGivenOnce(t *testing.T) {
+	t.Parallel()
+	var in api.IntegrationInput
+	flags := pflag.NewFlagSet("set", pflag.ContinueOnError)
+	integrationSettings.add(flags, &in)
+	require.NoError(t, flags.Parse([]string{"--retry", "5s,30s"}))
+	require.Equal(t, []string{"5s", "30s"}, in.Retry.Words())
+	require.ErrorContains(t, flags.Parse([]string{"--retry", "1m"}), `"--retry" flag: the flag stands there twice`)
+	require.Equal(t, []string{"5s", "30s"}, in.Retry.Words())
 }
