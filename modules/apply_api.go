@@ -8,6 +8,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/modules/app"
 	"github.com/hiregate/hiregate/modules/apply"
@@ -24,8 +25,10 @@ type ApplyAPI struct {
 	api *apply.API
 }
 
-// guards outlive a configuration: a reload must not reset anybody's failures.
-var guards = apply.NewGuards(time.Now)
+// applyGuards returns the guards of a gateway's applications: a reload must not reset anybody's failures.
+func applyGuards(g *gateway.Gateway) *apply.Guards {
+	return gateway.Kept(g.Runtime, func() *apply.Guards { return apply.NewGuards(time.Now) })
+}
 
 // CaddyModule implements caddy.Module.
 func (ApplyAPI) CaddyModule() caddy.ModuleInfo {
@@ -50,7 +53,7 @@ func (h *ApplyAPI) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	h.api = apply.New(apply.API{Gateway: g, Tenant: h.Tenant, Rate: limit, Guards: guards, Address: clientAddress,
+	h.api = apply.New(apply.API{Gateway: g, Tenant: h.Tenant, Rate: limit, Guards: applyGuards(g), Address: clientAddress,
 		Log: ctx.Logger()})
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/modules/app"
 	"github.com/hiregate/hiregate/modules/apply"
@@ -40,9 +41,6 @@ type ApplyForm struct {
 	form *form.Form
 }
 
-// formGuards outlive a configuration.
-var formGuards = form.NewGuards()
-
 const (
 	maxLogo       = 100 << 10
 	defaultSource = "Career site"
@@ -72,9 +70,9 @@ func (h *ApplyForm) Provision(ctx caddy.Context) error {
 	if h.Source == "" {
 		h.Source = defaultSource
 	}
-	api := apply.New(apply.API{Gateway: g, Tenant: h.Tenant, Guards: guards, Address: clientAddress, Log: ctx.Logger()})
+	api := apply.New(apply.API{Gateway: g, Tenant: h.Tenant, Guards: applyGuards(g), Address: clientAddress, Log: ctx.Logger()})
 	h.form = form.New(form.Form{Applications: api, Gateway: g, Tenant: h.Tenant, Look: look, Origins: h.Origins, Privacy: h.Privacy,
-		Jobs: h.Jobs, Source: h.Source, Guards: formGuards, Address: clientAddress, Log: ctx.Logger()})
+		Jobs: h.Jobs, Source: h.Source, Guards: gateway.Kept(g.Runtime, form.NewGuards), Address: clientAddress, Log: ctx.Logger()})
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -110,6 +111,9 @@ type Runtime struct {
 	redeliveries *redelivery.Activities
 	arrivals     arrivals
 	loops        loop.Set
+
+	keptLock sync.Mutex
+	kept     map[reflect.Type]any // of handlers, see Kept
 
 	database *Database
 	files    *documents.Files
