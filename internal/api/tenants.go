@@ -20,6 +20,8 @@ type Tenant struct {
 	Deviations string      `json:"deviations" schema:"enum=accept|refuse|quarantine"`
 	Rate       *model.Rate `json:"rate,omitempty"` // absent: there is no limit
 	Zone       string      `json:"zone,omitempty"` // IANA name of the zone in which its days begin; absent: UTC
+	// words by which tenants are grouped: lists are filtered by them
+	Labels map[string]string `json:"labels,omitempty"`
 	// for how many days its job applications are kept after they ended, unless their job says otherwise; absent: until
 	// they are deleted
 	KeepApplications int `json:"keepApplications,omitzero" schema:"minimum=4"`
@@ -49,6 +51,8 @@ type TenantInput struct {
 	Deviations string      `json:"deviations,omitzero" schema:"enum=|accept|refuse|quarantine"`
 	Rate       *model.Rate `json:"rate,omitzero"` // null or left out: there is no limit
 	Zone       string      `json:"zone,omitzero"` // IANA name of the zone in which its days begin; empty or left out: UTC
+	// words by which tenants are grouped, such as "region": "north", ten at most; left out: there are none
+	Labels map[string]string `json:"labels,omitzero"`
 	// the tenant was removed before and gets back what is kept of it; without it, a new tenant whose name something is
 	// kept under is refused (409)
 	Restore bool `json:"restore,omitzero"`

@@ -247,7 +247,7 @@ func (r *Runtime) measured(ctx context.Context, c *config.Config, now time.Time)
 	}
 	tenants := map[string]metrics.Tenant{}
 	for t := range c.All() {
-		tenants[t.Name] = metrics.Tenant{LostDocuments: lost[t.Name], Faulty: faulty[t.Name].Count}
+		tenants[t.Name] = metrics.Tenant{LostDocuments: lost[t.Name], Faulty: faulty[t.Name].Count, Labels: t.Labels}
 	}
 	metrics.Integrations(integrations, model.Standings)
 	metrics.Tenants(tenants)

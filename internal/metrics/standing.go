@@ -24,7 +24,9 @@ var (
 	lostDocuments = collected(newStanding("hiregate_exports_with_lost_documents",
 		"Exports of the last 14.5 hours of which a document was lost.", "tenant"))
 	faultyExports = collected(newStanding("hiregate_faulty_exports", "Exports that go nowhere, each for a reason of its own.", "tenant"))
-	secretsUsed   = collected(newStanding("hiregate_secret_last_used_timestamp_seconds",
+	tenantLabels  = collected(newStanding("hiregate_tenant_label",
+		"1 for each label of a tenant, to be joined with: ten of a tenant at most.", "tenant", "name", "value"))
+	secretsUsed = collected(newStanding("hiregate_secret_last_used_timestamp_seconds",
 		"When an inbound secret was last used, by its number among those of the tenant. Absent: it was not.",
 		"tenant", "secret"))
 )
@@ -87,17 +89,26 @@ func SecretsUsed(all map[string][]time.Time) {
 }
 
 // Tenant has the gauges of a tenant.
-type Tenant struct{ LostDocuments, Faulty int64 }
+type Tenant struct {
+	LostDocuments, Faulty int64
+	Labels                model.Labels
+}
 
 // Tenants sets the gauges of all tenants. Their counters that an alert watches are there from then on.
 func Tenants(all map[string]Tenant) {
-	lost, faulty, labelOf := standings{}, standings{}, labelOf(len(all))
+	lost, faulty, labels, labelOf := standings{}, standings{}, standings{}, labelOf(len(all))
 	for name, one := range all {
 		tenant := labelOf(name)
 		begin(tenant)
 		lost[[3]string{tenant}] += float64(one.LostDocuments)
 		faulty[[3]string{tenant}] += float64(one.Faulty)
+		for label, value := range one.Labels {
+			if tenant != otherLabel {
+				labels[[3]string{tenant, label, value}] = 1
+			}
+		}
 	}
+	tenantLabels.set(labels)
 	lostDocuments.set(lost)
 	faultyExports.set(faulty)
 }

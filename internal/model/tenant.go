@@ -41,6 +41,7 @@ type Tenant struct {
 	Deviations   DeviationPolicy
 	Integrations []Integration
 	Zone         string // IANA name of the zone in which its days begin; empty: UTC
+	Labels       Labels
 	// KeepApplications is for how long job applications are kept, of a declared tenant; 0: for ever.
 	KeepApplications time.Duration
 	// OpenApplications is how many open job applications a candidate has at most that enter steps by themselves; 0: the

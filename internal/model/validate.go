@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,7 +33,7 @@ func (t *Tenant) Validate() error {
 			return err
 		}
 	}
-	if err := ValidateZone(t.Zone); err != nil {
+	if err := cmp.Or(ValidateZone(t.Zone), t.Labels.Validate()); err != nil {
 		return err
 	}
 	if t.ApplyUpstream != nil {

@@ -332,7 +332,7 @@ func TestDirectoryHoldsTenantsWithTheirIntegrations(t *testing.T) {
 	tables.Each(t, func(t *testing.T, db *store.DB) {
 		before, err := db.DirectoryVersion(t.Context())
 		require.NoError(t, err)
-		acme := &model.Tenant{Name: "acme", Title: "Acme", Zone: "Europe/Berlin", Secrets: []model.Secret{"one", "two"}, Quarantine: true,
+		acme := &model.Tenant{Name: "acme", Title: "Acme", Zone: "Europe/Berlin", Labels: model.Labels{"region": "north", "tier": "gold"}, Secrets: []model.Secret{"one", "two"}, Quarantine: true,
 			Deviations: model.RefuseDeviations, Rate: &model.Rate{PerSecond: 2.5, Burst: 7}}
 		hris := &model.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in/1", Secret: "s", Verify: true,
 			Options: modeltest.Options()}

@@ -28,11 +28,11 @@ func (tx *Tx) UpsertTenant(t *model.Tenant, now time.Time) error {
 	perSecond, burst := rateColumns(t.Rate)
 	return tx.upsertDirectory(&t.Row, now, `
 		INSERT INTO tenants (version, created_at, updated_at, name, title, secrets, quarantine, rate, burst,
-		deviations, zone) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`, `
+		deviations, zone, labels) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`, `
 		UPDATE tenants SET version = $1, created_at = $2, updated_at = $3, title = $5, secrets = $6, quarantine = $7,
-		rate = $8, burst = $9, deviations = $10, zone = $11
-		WHERE name = $4 AND created_at = $2 AND version = $12`,
-		t.Name, t.Title, kept, t.Quarantine, perSecond, burst, string(t.Deviations), t.Zone)
+		rate = $8, burst = $9, deviations = $10, zone = $11, labels = $12
+		WHERE name = $4 AND created_at = $2 AND version = $13`,
+		t.Name, t.Title, kept, t.Quarantine, perSecond, burst, string(t.Deviations), t.Zone, strings.Join(t.Labels.Words(), " "))
 }
 
 // UpsertIntegration writes an integration of a stored tenant, as UpsertTenant does. An insertion raises the tenant's
@@ -164,7 +164,7 @@ func listTenants(ctx context.Context, db rows.Reader, o opener) ([]*model.Tenant
 	of := map[string]*model.Tenant{}
 	err := rows.EachPage(ctx, db, scanTenant, func(last tenantRow) []any { return []any{last.Name} }, MaxPage,
 		`SELECT name, title, secrets, quarantine, deviations, rate, burst, zone,
-		version, created_at, updated_at FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`,
+		labels, version, created_at, updated_at FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`,
 		func(page []tenantRow) error {
 			for _, kept := range page {
 				t, err := kept.open(o)
@@ -234,13 +234,17 @@ func rateColumns(r *model.Rate) (perSecond, burst any) {
 func scanTenant(r row) (one tenantRow, err error) {
 	t := &one.Tenant
 	var limit rateRow
+	labels := ""
 	if err := r.Scan(&t.Name, &t.Title, &one.kept, &t.Quarantine, &t.Deviations, &limit.perSecond, &limit.burst,
-		&t.Zone, &t.Row.Version, rows.Time(&t.Row.CreatedAt), rows.Time(&t.Row.UpdatedAt)); err != nil {
+		&t.Zone, &labels, &t.Row.Version, rows.Time(&t.Row.CreatedAt), rows.Time(&t.Row.UpdatedAt)); err != nil {
 		return one, err
 	}
 	t.Rate = limit.rate()
 	t.Row.Tenant = t.Name
-	return one, nil
+	if labels != "" {
+		t.Labels, err = model.ParseLabels(strings.Fields(labels))
+	}
+	return one, err
 }
 
 // opened is the tenant with its secrets.

@@ -76,6 +76,15 @@ func (p *parser) tenantLine(t *Tenant) (err error) {
 			return err
 		}
 		return p.noBlock("zone")
+	case "labels":
+		t.Labels = append(t.Labels, p.RemainingArgs()...)
+		if len(t.Labels) == 0 {
+			return p.Err("labels takes words such as `labels region=north`")
+		}
+		if _, err := model.ParseLabels(t.Labels); err != nil {
+			return p.WrapErr(err)
+		}
+		return p.noBlock("labels")
 	case "notify":
 		return p.notify(&t.Notify)
 	case "integration":
@@ -83,7 +92,7 @@ func (p *parser) tenantLine(t *Tenant) (err error) {
 	case "apply_upstream":
 		return p.applyUpstream(t)
 	}
-	return p.unknown("secret, rate, invalid, deviations, open_applications, retention, zone, notify, integration or apply_upstream")
+	return p.unknown("secret, rate, invalid, deviations, open_applications, retention, zone, labels, notify, integration or apply_upstream")
 }
 
 func (p *parser) integration(t *Tenant) (err error) {

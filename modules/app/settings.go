@@ -62,6 +62,8 @@ type Tenant struct {
 	RetentionApplications string `json:"retention_applications,omitempty"`
 	// Zone is the IANA name of the time zone in which the tenant's days begin. Default: UTC.
 	Zone string `json:"zone,omitempty"`
+	// Labels are words by which tenants are grouped, such as region=north. Default: none.
+	Labels []string `json:"labels,omitempty"`
 	// Notify lists the addresses that are notified of events of this tenant's integrations and exports.
 	Notify       []Notify      `json:"notify,omitempty"`
 	Integrations []Integration `json:"integrations,omitempty"`
@@ -321,6 +323,11 @@ func (t Tenant) build(resolve resolve, dev bool, c *config.Config) (*model.Tenan
 		Source: t.Source}
 	if t.RetentionApplications != "" {
 		if tenant.KeepApplications, err = retention.ParseApplications(t.RetentionApplications); err != nil {
+			return nil, err
+		}
+	}
+	if len(t.Labels) > 0 {
+		if tenant.Labels, err = model.ParseLabels(t.Labels); err != nil {
 			return nil, err
 		}
 	}

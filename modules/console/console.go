@@ -127,6 +127,7 @@ var routes = []route{
 	{"POST /tenants/{tenant}/integrations/{name}/retry", operates, actOnIntegration("retry")},
 	{"POST /tenants/{tenant}/integrations/{name}/test", administers, testIntegration},
 	{"POST /tenants/{tenant}/zone", administers, saveZone},
+	{"POST /tenants/{tenant}/labels", administers, saveLabels},
 	{"POST /tenants/{tenant}/secrets", administers, addSecret},
 	{"POST /tenants/{tenant}/secrets/{number}/end", administers, endSecret},
 	{"POST /tenants/{tenant}/keys/{id}/revoke", administers, revokeKey},

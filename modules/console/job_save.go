@@ -93,19 +93,3 @@ func closingTime(text string, zone *time.Location) (time.Time, *failure) {
 	}
 	return moment.UTC(), nil
 }
-
-// saveZone sets the zone in which a tenant's days begin, and leaves the rest of the tenant.
-func saveZone(v *visitor) error {
-	path := at("tenants", v.PathValue("tenant"))
-	var t api.Tenant
-	if err := v.get(path, nil, &t); err != nil {
-		return err
-	}
-	v.version = v.etag
-	in := api.TenantInput{Name: t.Name, Invalid: t.Invalid, Deviations: t.Deviations, Rate: t.Rate,
-		Zone: strings.TrimSpace(v.PostFormValue("zone"))}
-	if err := v.call(http.MethodPut, path, nil, in, nil); err != nil {
-		return err
-	}
-	return v.toTenant("zone")
-}

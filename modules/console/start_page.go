@@ -141,7 +141,7 @@ func showStart(v *visitor) error {
 	of := v.URL.Query().Get("tenant")
 	within := func(tenant string) bool { return of == "" || tenant == "" || tenant == of }
 	query := url.Values{"hours": {"24"}, "limit": {needsOfPage}, "grouped": {"true"}}
-	for _, name := range []string{"tenant", "from"} {
+	for _, name := range []string{"tenant", "from", "label"} {
 		if value := v.URL.Query().Get(name); value != "" {
 			query.Set(name, value)
 		}
@@ -150,7 +150,7 @@ func showStart(v *visitor) error {
 	if err := v.get("/v1/status", query, &status); err != nil {
 		return err
 	}
-	if of == "" {
+	if of == "" && !query.Has("label") {
 		v.console.count(v.person.Tenant, &status)
 	}
 	shown := startPage{Count: status.AllNeeds(), All: status.AllIntegrations(), Quiet: status.Quiet, Integrations: status.Integrations,
@@ -158,8 +158,10 @@ func showStart(v *visitor) error {
 	from, _ := strconv.Atoi(query.Get("from"))
 	if shown.Last = from + len(status.Needs); shown.Last < shown.Count {
 		shown.More = url.Values{"from": {strconv.Itoa(shown.Last)}}
-		if of != "" {
-			shown.More.Set("tenant", of)
+		for _, name := range []string{"tenant", "label"} {
+			if value := query.Get(name); value != "" {
+				shown.More.Set(name, value)
+			}
 		}
 	}
 	shown.From = from + 1
@@ -175,6 +177,9 @@ func showStart(v *visitor) error {
 		}
 	}
 	shown.Integrations = shown.Integrations[:min(mostStrips, len(shown.Integrations))]
+	if query.Has("label") { // the rest is of one tenant, or of all
+		return v.page(http.StatusOK, "start", "Attention", &shown)
+	}
 	var failed api.List[failures]
 	if err := v.get("/v1/failures", nil, &failed); err != nil {
 		return err

@@ -16,7 +16,11 @@ func listTenants(v *visitor) (err error) {
 		api.List[api.Tenant]
 		More string
 	}
-	if shown.More, err = pageOf(v, "/v1/tenants", url.Values{}, &shown.List); err != nil {
+	query := url.Values{}
+	if label := v.URL.Query().Get("label"); label != "" {
+		query.Set("label", label)
+	}
+	if shown.More, err = pageOf(v, "/v1/tenants", query, &shown.List, "label"); err != nil {
 		return err
 	}
 	return v.page(http.StatusOK, "tenants", "Tenants", &shown)
@@ -135,7 +139,7 @@ const integrationsOfPage = "50"
 // listIntegrations shows how all integrations do, by tenant.
 func listIntegrations(v *visitor) error {
 	query := url.Values{"hours": {"24"}, "limit": {integrationsOfPage}, "order": {"name"}}
-	for _, name := range []string{"tenant", "from"} {
+	for _, name := range []string{"tenant", "from", "label"} {
 		if value := v.URL.Query().Get(name); value != "" {
 			query.Set(name, value)
 		}
@@ -152,8 +156,10 @@ func listIntegrations(v *visitor) error {
 	from, _ := strconv.Atoi(query.Get("from"))
 	if last := from + len(all.Integrations); last < shown.All {
 		shown.More = url.Values{"from": {strconv.Itoa(last)}}
-		if of := query.Get("tenant"); of != "" {
-			shown.More.Set("tenant", of)
+		for _, name := range []string{"tenant", "label"} {
+			if value := query.Get(name); value != "" {
+				shown.More.Set(name, value)
+			}
 		}
 	}
 	for _, one := range all.Integrations {

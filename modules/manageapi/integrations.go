@@ -68,8 +68,14 @@ var (
 		Add: addIntegration, Repeat: integrationAddedBefore, Put: putIntegration,
 	}
 	allIntegrations = rest.Resource[*placed]{
-		Path: "/v1/integrations", Kind: "integration", Reader: model.Viewer, View: placedView,
-		List: func(r *rest.Request) ([]*placed, string, error) { return integrationsOf(r, visibleTenants(r)) },
+		Path: "/v1/integrations", Kind: "integration", Reader: model.Viewer, View: placedView, Filters: []string{"label"},
+		List: func(r *rest.Request) ([]*placed, string, error) {
+			labelled, err := labelledTenants(r)
+			if err != nil {
+				return nil, "", err
+			}
+			return integrationsOf(r, labelled)
+		},
 	}
 )
 

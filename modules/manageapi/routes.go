@@ -80,7 +80,7 @@ func actions() []rest.Route {
 		{Method: get, Path: anIntegration + "/causes", Role: model.Viewer, Status: ok, Serve: showCauses,
 			Query: []string{"since"}, Personal: true},
 		{Method: get, Path: "/v1/status", Role: model.Viewer, Status: ok, Serve: showStatus,
-			Query: []string{"hours", "limit", "from", "order", "tenant", "grouped"}},
+			Query: []string{"hours", "limit", "from", "order", "tenant", "grouped", "label"}},
 		{Method: put, Path: aCause + "/acknowledgement", Role: model.Operator, Action: "acknowledge", Status: ok, Serve: acknowledge},
 		{Method: del, Path: aCause + "/acknowledgement", Role: model.Operator, Action: "remove", Status: nothing,
 			Serve: unacknowledge},

@@ -26,7 +26,19 @@ type statusAsked struct {
 	hours, limit, from int
 	byName             bool   // the integrations, and not the worst first
 	grouped            bool   // needs of the same cause are one
+	labelled           bool   // of the tenants that have a label
 	tenant             string // empty: all that the caller sees
+}
+
+// comesTo reports whether a status is about a tenant: the one that was asked for, one of those with the label, or any.
+func (a statusAsked) comesTo(some []*model.Tenant, tenant string) bool {
+	switch {
+	case a.tenant != "":
+		return tenant == a.tenant
+	case !a.labelled:
+		return true
+	}
+	return slices.ContainsFunc(some, func(t *model.Tenant) bool { return t.Name == tenant })
 }
 
 func statusAskedOf(r *rest.Request) (a statusAsked, err error) {
@@ -39,7 +51,7 @@ func statusAskedOf(r *rest.Request) (a statusAsked, err error) {
 			return a, err
 		}
 	}
-	a.limit, a.tenant = cmp.Or(a.limit, maxStatus), r.Query.Get("tenant")
+	a.limit, a.tenant, a.labelled = cmp.Or(a.limit, maxStatus), r.Query.Get("tenant"), r.Query.Has("label")
 	if a.grouped = r.Query.Get("grouped") == "true"; r.Query.Has("grouped") && !a.grouped {
 		return a, problem.New(http.StatusBadRequest, "grouped can only be true: leave it out for a need of each integration")
 	}
@@ -61,7 +73,10 @@ func showStatus(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	tenants := visibleTenants(r)
+	tenants, err := labelledTenants(r)
+	if err != nil {
+		return nil, err
+	}
 	if asked.tenant != "" {
 		tenants = slices.DeleteFunc(tenants, func(t *model.Tenant) bool { return t.Name != asked.tenant })
 	}
@@ -87,7 +102,7 @@ func showStatus(r *rest.Request) (any, error) {
 		countIn(&shown, &integrations[n])
 	}
 	slices.SortStableFunc(integrations, worseFirst)
-	first, err := addNeeds(r, &shown, asked, integrations)
+	first, err := addNeeds(r, &shown, asked, tenants, integrations)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +128,7 @@ func showStatus(r *rest.Request) (any, error) {
 	}
 	deviations, err := r.DB.ListRemarks(r.Context(), model.DeviationAccepted, asked.tenant, now)
 	for _, m := range deviations {
-		if r.Caller.Sees(m.Tenant) && len(shown.Deviations) < maxStatus {
+		if r.Caller.Sees(m.Tenant) && asked.comesTo(tenants, m.Tenant) && len(shown.Deviations) < maxStatus {
 			shown.Deviations = append(shown.Deviations, remarkOf(m))
 		}
 	}
@@ -136,7 +151,8 @@ func countIn(shown *api.GatewayStatus, i *api.StatusIntegration) {
 
 // addNeeds adds what needs a person: first what concerns all tenants, then the integrations, the worst first, and the rest. It
 // returns how many come before those of integrations, and orders these as their needs are.
-func addNeeds(r *rest.Request, shown *api.GatewayStatus, asked statusAsked, integrations []api.StatusIntegration) (first int, err error) {
+func addNeeds(r *rest.Request, shown *api.GatewayStatus, asked statusAsked, tenants []*model.Tenant,
+	integrations []api.StatusIntegration) (first int, err error) {
 	others, err := r.Gateway.Runtime.Needs(r.Context(), r.Now())
 	if err != nil {
 		return 0, err
@@ -144,7 +160,7 @@ func addNeeds(r *rest.Request, shown *api.GatewayStatus, asked statusAsked, inte
 	var needs, later []model.Need
 	for _, need := range others {
 		switch {
-		case !r.Caller.Sees(need.Tenant) || asked.tenant != "" && need.Tenant != "" && need.Tenant != asked.tenant:
+		case !r.Caller.Sees(need.Tenant) || need.Tenant != "" && !asked.comesTo(tenants, need.Tenant):
 		case need.Tenant == "":
 			needs = append(needs, need)
 		default:

@@ -31,7 +31,7 @@ func addressOf(r *rest.Request, t *model.Tenant) addressed {
 func tenantOf(t addressed) api.Tenant {
 	shown := api.Tenant{
 		InboundURL: t.inbound, Source: t.Source, ID: t.Name, Name: t.Title, Declared: t.Row.Version == 0, Secrets: len(t.Secrets), Invalid: api.RefuseInvalid,
-		Deviations: t.Deviations.Word(), Zone: t.Zone, KeepApplications: int(t.KeepApplications / (24 * time.Hour)),
+		Deviations: t.Deviations.Word(), Zone: t.Zone, Labels: t.Labels, KeepApplications: int(t.KeepApplications / (24 * time.Hour)),
 		Version: t.Row.Version, CreatedAt: t.Row.CreatedAt, UpdatedAt: t.Row.UpdatedAt,
 	}
 	if t.Quarantine {
@@ -59,8 +59,13 @@ func visibleTenants(r *rest.Request) []*model.Tenant {
 // tenants serves the tenants of the Caddyfile and of the database.
 var tenants = rest.Resource[addressed]{
 	Path: "/v1/tenants", ID: "tenant", Kind: "tenant", Scope: rest.Removed, Reader: model.Viewer, Writer: model.Admin,
+	Filters: []string{"label"},
 	List: func(r *rest.Request) (all []addressed, next string, err error) {
-		rows, next := rest.PageOf(r.Page, visibleTenants(r), func(t *model.Tenant) string { return t.Name })
+		labelled, err := labelledTenants(r)
+		if err != nil {
+			return nil, "", err
+		}
+		rows, next := rest.PageOf(r.Page, labelled, func(t *model.Tenant) string { return t.Name })
 		for _, t := range rows {
 			all = append(all, addressOf(r, t))
 		}
@@ -87,7 +92,7 @@ func withRetention(r *rest.Request, t *model.Tenant) *model.Tenant {
 // describedTenant returns the tenant that a request describes. Secrets that it leaves out stay. The error says which
 // rule the tenant breaks.
 func describedTenant(in *api.TenantInput, name string, before *model.Tenant) (t *model.Tenant, err error) {
-	t = &model.Tenant{Name: name, Title: in.Name, Zone: in.Zone}
+	t = &model.Tenant{Name: name, Title: in.Name, Zone: in.Zone, Labels: in.Labels}
 	if before != nil {
 		t.Row, t.Secrets = before.Row, before.Secrets
 	}

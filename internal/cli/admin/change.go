@@ -46,6 +46,13 @@ func (s *settings[T, I]) add(fl *pflag.FlagSet, in *I) {
 				}
 				return err
 			}}, f.flag, f.help)
+		case *map[string]string:
+			fl.Var(&parsed{kind: "strings", read: func(s string) (err error) {
+				if *to = nil; s != "" {
+					*to, err = model.ParseLabels(strings.Split(s, ","))
+				}
+				return err
+			}}, f.flag, f.help)
 		case *model.Schedule:
 			fl.Var(&parsed{kind: "strings", read: func(s string) (err error) {
 				if *to = nil; s != "" {

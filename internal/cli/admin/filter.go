@@ -21,6 +21,9 @@ type filter struct {
 	follows    bool   // it goes with a list of what comes from now on
 }
 
+// labelFilter chooses the tenants that have a label.
+var labelFilter = filter{flag: "label", help: "of tenants that have this label, such as region=north"}
+
 func (f *filter) add(fl *pflag.FlagSet) {
 	if f.boolean {
 		fl.Bool(f.flag, false, f.help)

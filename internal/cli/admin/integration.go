@@ -42,6 +42,7 @@ var integrations = noun[api.IntegrationHours]{
 	kind: kind{command: "integration", at: "integrations", all: true, arg: "TENANT/NAME", example: "acme/hris", id: "name",
 		valid: model.ValidateIntegrationName},
 	listHelp: help{short: "Lists the integrations of a tenant, or of all tenants, and whether they are configured"},
+	filters:  []filter{labelFilter},
 	columns:  []string{"integration", "state", "since", "waiting", "oldest waiting", "last success", "url", "reason"},
 	fields: func(i *api.IntegrationHours) []field {
 		breaker := i.Breaker.State

@@ -39,7 +39,8 @@ type shownTenant struct {
 var tenants = noun[shownTenant]{
 	kind:     kind{command: "tenant", at: "/v1/tenants", arg: "TENANT", example: "initech", valid: model.ValidateTenantName},
 	listHelp: help{short: "Lists the tenants"},
-	columns:  []string{"tenant", "name", "kept in", "secrets", "invalid exports", "updated"},
+	columns:  []string{"tenant", "name", "kept in", "secrets", "invalid exports", "labels", "updated"},
+	filters:  []filter{labelFilter},
 	fields: func(t *shownTenant) []field {
 		keptIn := "database"
 		if t.Declared {
@@ -53,6 +54,7 @@ var tenants = noun[shownTenant]{
 			{"invalid exports", t.Invalid},
 			{"deviations", t.Deviations},
 			{"zone", t.Zone},
+			{"labels", strings.Join(model.Labels(t.Labels).Words(), " ")},
 			{"applications kept", daysOf(t.KeepApplications)},
 			{"rate", rateOf(t.Rate)},
 			{"integrations", strings.Join(t.Integrations, ", ")},
@@ -123,7 +125,8 @@ Uses are stored once a minute. A rotation can end when the old secret is used no
 
 var tenantSettings = settings[api.Tenant, api.TenantInput]{
 	kept: func(t *api.Tenant) api.TenantInput {
-		return api.TenantInput{Name: t.Name, Invalid: t.Invalid, Deviations: t.Deviations, Rate: t.Rate, Zone: t.Zone}
+		return api.TenantInput{Name: t.Name, Invalid: t.Invalid, Deviations: t.Deviations, Rate: t.Rate, Zone: t.Zone,
+			Labels: t.Labels}
 	},
 	flags: []setting[api.TenantInput]{
 		{"name", func(t *api.TenantInput) any { return &t.Name }, "name for people"},
@@ -133,6 +136,8 @@ var tenantSettings = settings[api.Tenant, api.TenantInput]{
 			"time zone in which the tenant's days begin, such as America/Los_Angeles (default: UTC)"},
 		{"deviations", func(t *api.TenantInput) any { return &t.Deviations },
 			"what becomes of exports with listed deviations from the schema only: accept (default), refuse or quarantine"},
+		{"label", func(t *api.TenantInput) any { return &t.Labels },
+			"labels of the tenant, such as region=north,tier=gold; empty: none"},
 		{"restore", func(t *api.TenantInput) any { return &t.Restore },
 			"bring a removed tenant back, with what is kept of it"},
 	},

@@ -1,0 +1,31 @@
+package manageapi
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/modules/manageapi/rest"
+)
+
+// labelledTenants returns the tenants that the caller sees, by name: those that have the label that the query names, if it
+// does.
+func labelledTenants(r *rest.Request) ([]*model.Tenant, error) {
+	all := visibleTenants(r)
+	if !r.Query.Has("label") {
+		return all, nil
+	}
+	asked, err := model.ParseLabels([]string{r.Query.Get("label")})
+	if err != nil {
+		return nil, problem.New(http.StatusBadRequest, err.Error())
+	}
+	return slices.DeleteFunc(all, func(t *model.Tenant) bool {
+		for name, value := range asked {
+			if t.Labels[name] != value {
+				return true
+			}
+		}
+		return false
+	}), nil
+}

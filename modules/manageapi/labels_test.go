@@ -1,0 +1,53 @@
+package manageapi_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/model"
+)
+
+// Tenants have labels, wherever they are kept, and lists are filtered by them. A change of something else leaves them.
+func TestTenantsHaveLabels(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.many(2)
+	b.Reconfigure(func(c *config.Config) { c.Tenants["t-0001"].Labels = model.Labels{"region": "north"} })
+	names := func(query string) (names []string) {
+		for _, one := range get[api.List[api.Tenant]](b, "/v1/tenants"+query).Items {
+			names = append(names, one.ID)
+		}
+		return names
+	}
+	b.must(http.StatusUnprocessableEntity, http.MethodPut, "/v1/tenants/initech", `{"labels":{"Region":"north"}}`)
+	b.must(http.StatusUnprocessableEntity, http.MethodPut, "/v1/tenants/initech", `{"labels":{"region":"two words"}}`)
+	_, _, err := b.cli("tenant", "set", "initech", "--no-secret", "--label", "region=north,tier=gold")
+	require.NoError(t, err)
+	_, _, err = b.cli("tenant", "set", "initech", "--name", "Initech")
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"region": "north", "tier": "gold"}, get[api.Tenant](b, "/v1/tenants/initech").Labels)
+	require.Equal(t, []string{"initech", "t-0001"}, names("?label=region=north"))
+	require.Equal(t, []string{"initech"}, names("?label=tier=gold"))
+	require.Empty(t, names("?label=region=south"))
+	out, _, err := b.cli("tenant", "list", "--label", "tier=gold")
+	require.NoError(t, err)
+	require.Contains(t, out, "region=north tier=gold")
+	require.NotContains(t, out, "t-0001")
+	b.must(http.StatusBadRequest, http.MethodGet, "/v1/tenants?label=region", "")
+
+	integrations := get[api.List[api.IntegrationHealth]](b, "/v1/integrations?label=region=north").Items
+	require.Len(t, integrations, 1)
+	require.Equal(t, "t-0001", integrations[0].Tenant)
+	status := get[api.GatewayStatus](b, "/v1/status?label=region=north")
+	require.Len(t, status.Integrations, 1)
+	for _, need := range status.Needs {
+		require.Contains(t, []string{"", "t-0001"}, need.Tenant)
+	}
+	_, _, err = b.cli("tenant", "set", "initech", "--label", "")
+	require.NoError(t, err)
+	require.Empty(t, get[api.Tenant](b, "/v1/tenants/initech").Labels)
+}
