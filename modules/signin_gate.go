@@ -13,25 +13,24 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/oidcclient"
+	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/modules/app"
 	"github.com/hiregate/hiregate/modules/gate"
 )
 
 // SignInGate is the directive signin_gate: people sign in at an OpenID provider before they reach what comes after it.
 type SignInGate struct {
-	Provider *GateProvider `json:"provider,omitempty"`
+	// Providers are where people sign in; the first one whose Hosts and Paths a request has counts.
+	Providers []*GateProvider `json:"providers,omitempty"`
 	// Keys are placeholders of the keys that seal cookies and sessions: the first seals, the others open what was sealed
 	// before. Required.
 	Keys []string `json:"keys,omitempty"`
-	// Anyone lets everyone in whom the provider signs in. This, Emails or Groups is required.
-	Anyone bool `json:"anyone,omitempty"`
-	// Emails lists addresses that may come in, and *@example.com for all of a domain.
-	Emails []string `json:"emails,omitempty"`
-	// Groups lists groups at the provider (claim groups) that may come in.
-	Groups []string `json:"groups,omitempty"`
+	// GateAllow says who may come in, of providers that don't say it themselves.
+	GateAllow
 	// Public lists paths that everyone may use: whole ones, and begins such as /assets/*. Default: none.
 	Public []string `json:"public,omitempty"`
 	// Prefix is where the gate's own addresses are. Default: /oauth2.
@@ -43,7 +42,17 @@ type SignInGate struct {
 	// SessionEnd is how long a session lasts. Default: 12 hours.
 	SessionEnd caddy.Duration `json:"session_end,omitempty"`
 
-	gate *gate.Gate
+	gates []matchedGate // of the providers
+}
+
+// GateAllow says who may come in.
+type GateAllow struct {
+	// Anyone lets everyone in whom the provider signs in. This, Emails or Groups is required.
+	Anyone bool `json:"anyone,omitempty"`
+	// Emails lists addresses that may come in, and *@example.com for all of a domain.
+	Emails []string `json:"emails,omitempty"`
+	// Groups lists groups at the provider (claim groups) that may come in.
+	Groups []string `json:"groups,omitempty"`
 }
 
 // GateProvider is an OpenID provider, and the registration of the application there. The redirect URI there is
@@ -64,6 +73,12 @@ type GateProvider struct {
 	CA string `json:"ca,omitempty"`
 	// TrustEmail are domains whose addresses count as verified where the provider does not say whether they are.
 	TrustEmail []string `json:"trust_email,omitempty"`
+	// Hosts whose people sign in here. Default: all.
+	Hosts caddyhttp.MatchHost `json:"hosts,omitempty"`
+	// Path is where they do: all below one, such as /acme/*. The gate's own addresses for them are there as well, and the
+	// redirect URI is https://<host>/acme/oauth2/callback. Default: everywhere.
+	Path string `json:"path,omitempty"`
+	GateAllow
 }
 
 // CaddyModule implements caddy.Module.
@@ -96,22 +111,21 @@ var (
 
 // validate reports what is missing or wrong.
 func (h *SignInGate) validate(dev bool) error {
-	some := len(h.Emails)+len(h.Groups) > 0
 	switch {
-	case h.Provider == nil:
+	case len(h.Providers) == 0:
 		return errGateProvider
 	case len(h.Keys) == 0:
 		return errGateKey
-	case !h.Anyone && !some:
-		return errGateAllow
-	case h.Anyone && some:
-		return errGateAny
 	case h.SessionEnd != 0 && (time.Duration(h.SessionEnd) < leastSessionEnd || time.Duration(h.SessionEnd) > mostSessionEnd):
 		return errGateSessionEnd
 	}
-	for _, one := range h.Emails {
-		if err := gate.ValidateEmail(one); err != nil {
-			return fmt.Errorf("signin_gate: allow email: %w", err)
+	for n, p := range h.Providers {
+		if n > 0 && len(h.Providers[n-1].Hosts) == 0 && h.Providers[n-1].Path == "" {
+			return fmt.Errorf("signin_gate: provider %s is for all addresses, so that nobody would come to %s: give the first a "+
+				"host or a path, or put it last", h.Providers[n-1].Address, p.Address)
+		}
+		if err := cmp.Or(h.allowAt(p).validate(), p.validate(dev)); err != nil {
+			return err
 		}
 	}
 	for _, one := range h.Public {
@@ -124,7 +138,32 @@ func (h *SignInGate) validate(dev bool) error {
 			return fmt.Errorf("signin_gate: prefix %q: write a path without a slash at the end, such as %s", h.Prefix, defaultPrefix)
 		}
 	}
-	return h.Provider.validate(dev)
+	return nil
+}
+
+// allowAt returns who of a provider may come in.
+func (h *SignInGate) allowAt(p *GateProvider) *GateAllow {
+	if p.given() {
+		return &p.GateAllow
+	}
+	return &h.GateAllow
+}
+
+func (a *GateAllow) given() bool { return a.Anyone || len(a.Emails)+len(a.Groups) > 0 }
+
+func (a *GateAllow) validate() error {
+	switch {
+	case !a.given():
+		return errGateAllow
+	case a.Anyone && len(a.Emails)+len(a.Groups) > 0:
+		return errGateAny
+	}
+	for _, one := range a.Emails {
+		if err := gate.ValidateEmail(one); err != nil {
+			return fmt.Errorf("signin_gate: allow email: %w", err)
+		}
+	}
+	return nil
 }
 
 func (p *GateProvider) validate(dev bool) error {
@@ -150,6 +189,8 @@ func (p *GateProvider) validate(dev bool) error {
 	case p.Issuer != "" && p.Keys == "":
 		return errors.New("signin_gate: provider has issuer, but not keys: write both for a provider without metadata, and " +
 			"neither for one with metadata")
+	case p.Path != "" && (!strings.HasSuffix(p.Path, "/*") || gate.ValidatePublic(p.Path) != nil):
+		return fmt.Errorf("signin_gate: provider: path %q: write the begin of paths, such as /acme/*", p.Path)
 	}
 	return app.ValidateClientSecret("signin_gate: client", p.ClientSecret, dev)
 }
@@ -163,40 +204,100 @@ func (h *SignInGate) Provision(ctx caddy.Context) error {
 	if err := h.validate(g.Config.Dev); err != nil {
 		return err
 	}
-	if err := app.CheckPlaceholders(ctx, append(slices.Clone(h.Keys), h.Provider.ClientSecret)...); err != nil {
+	needed := slices.Clone(h.Keys)
+	for _, p := range h.Providers {
+		needed = append(needed, p.ClientSecret)
+	}
+	if err := app.CheckPlaceholders(ctx, needed...); err != nil {
 		return fmt.Errorf("signin_gate: %w", err)
 	}
-	replacer := caddy.NewReplacer()
-	resolve := func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) }
-	sealing, err := gateKey.Vault(h.Keys, g.Config.Dev, resolve)
+	sealing, err := gateKey.Vault(h.Keys, g.Config.Dev, resolveAll)
 	if err != nil {
 		return err
 	}
-	secret, err := resolve(h.Provider.ClientSecret)
-	if err != nil {
-		return app.Unset("signin_gate: client", err)
+	for _, p := range h.Providers {
+		provider, err := p.provision(ctx, g)
+		if err != nil {
+			return err
+		}
+		allow := h.allowAt(p)
+		provider.WantsGroups = len(allow.Groups) > 0
+		h.gates = append(h.gates, matchedGate{p, &gate.Gate{Gateway: g, Provider: provider, Vault: sealing,
+			Allow:  gate.Allow{Anyone: allow.Anyone, Emails: allow.Emails, Groups: allow.Groups},
+			Public: h.Public, Prefix: strings.TrimSuffix(p.Path, "/*") + cmp.Or(h.Prefix, defaultPrefix),
+			Life:  cmp.Or(time.Duration(h.SessionEnd), defaultSessionEnd),
+			Title: h.Title, Contact: h.Contact, Returns: returns, Watch: gate.WatchEvery, Address: clientAddress, Origin: origin,
+			Sent: sentTo, Log: ctx.Logger()}})
 	}
-	client, err := g.Config.Egress.ClientFor(h.Provider.CA)
+	return nil
+}
+
+func resolveAll(s string) (string, error) { return caddy.NewReplacer().ReplaceOrErr(s, true, true) }
+
+func (p *GateProvider) provision(ctx caddy.Context, g *gateway.Gateway) (*oidcclient.Provider, error) {
+	secret, err := resolveAll(p.ClientSecret)
 	if err != nil {
-		return fmt.Errorf("signin_gate: %w", err)
+		return nil, app.Unset("signin_gate: client", err)
 	}
-	p := h.Provider
+	client, err := g.Config.Egress.ClientFor(p.CA)
+	if err == nil {
+		err = p.Hosts.Provision(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("signin_gate: %w", err)
+	}
 	provider := &oidcclient.Provider{Name: p.Name, Issuer: cmp.Or(p.Issuer, p.Address), ClientID: p.ClientID,
 		Secret: strings.TrimSpace(secret), Client: client, Now: g.Now, TrustEmail: p.TrustEmail,
-		Keys: p.Keys, Base: strings.TrimRight(p.Address, "/"), WantsGroups: len(h.Groups) > 0}
+		Keys: p.Keys, Base: strings.TrimRight(p.Address, "/")}
 	metrics.OpenIDProvider(provider.Issuer)
-	h.gate = &gate.Gate{Gateway: g, Provider: provider, Vault: sealing,
-		Allow:  gate.Allow{Anyone: h.Anyone, Emails: h.Emails, Groups: h.Groups},
-		Public: h.Public, Prefix: cmp.Or(h.Prefix, defaultPrefix),
-		Life:  cmp.Or(time.Duration(h.SessionEnd), defaultSessionEnd),
-		Title: h.Title, Contact: h.Contact, Returns: returns, Watch: gate.WatchEvery, Address: clientAddress, Origin: origin, Sent: sentTo,
-		Log: ctx.Logger()}
+	return provider, nil
+}
+
+// matchedGate is the gate of the people of a provider.
+type matchedGate struct {
+	*GateProvider
+	gate *gate.Gate
+}
+
+// hasHost reports whether a request came to one of the provider's hosts.
+func (m *matchedGate) hasHost(r *http.Request) bool {
+	if len(m.Hosts) == 0 {
+		return true
+	}
+	reached, err := url.Parse(origin(r))
+	if err != nil {
+		return false
+	}
+	at := *r
+	at.Host = reached.Host
+	ok, err := m.Hosts.MatchWithError(&at)
+	return ok && err == nil
+}
+
+// gateOf returns the gate of a request; nil: no provider is for its address. A path that servers read in several ways is
+// for none, if it matters.
+func (h *SignInGate) gateOf(r *http.Request) *gate.Gate {
+	for n := range h.gates {
+		m := &h.gates[n]
+		switch {
+		case !m.hasHost(r):
+		case m.Path != "" && !gate.Plain(r.URL):
+			return nil
+		case strings.HasPrefix(r.URL.Path, strings.TrimSuffix(m.Path, "*")):
+			return m.gate
+		}
+	}
 	return nil
 }
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler.
 func (h *SignInGate) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) (err error) {
-	h.gate.ServeHTTP(w, r, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { err = next.ServeHTTP(w, r) }))
+	g := h.gateOf(r)
+	if g == nil {
+		problem.New(http.StatusForbidden, "nobody can sign in at this address: ask those who run the application").Write(w)
+		return nil
+	}
+	g.ServeHTTP(w, r, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { err = next.ServeHTTP(w, r) }))
 	return err
 }
 

@@ -22,6 +22,9 @@ import (
 //			name        <text>
 //			ca          <file>
 //			trust_email <domain...>
+//			host        <host...>
+//			path        <path>/*
+//			allow       any | email <address...> | group <name...>
 //		}
 //		key         <placeholder> [<former placeholder>...]
 //		allow       any | email <address...> | group <name...>
@@ -73,7 +76,7 @@ func parseSignInGate(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error
 			handler.SessionEnd = caddy.Duration(d / time.Second * time.Second)
 		}
 		return nil
-	}, "allow", "public")
+	}, "provider", "allow", "public")
 	if err == nil {
 		if err = handler.validate(dev); err != nil {
 			err = head.WrapErr(err)
@@ -82,7 +85,7 @@ func parseSignInGate(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error
 	return handler, err
 }
 
-func (h *SignInGate) allow(args []string) error {
+func (h *GateAllow) allow(args []string) error {
 	switch {
 	case len(args) == 1 && args[0] == "any":
 		h.Anyone = true
@@ -107,7 +110,7 @@ func (h *SignInGate) provider(d httpcaddyfile.Helper, args []string, dev bool) e
 	}
 	head := *d.Dispenser
 	p := &GateProvider{Address: args[0]}
-	texts := map[string]*string{"issuer": &p.Issuer, "keys": &p.Keys, "name": &p.Name, "ca": &p.CA}
+	texts := map[string]*string{"issuer": &p.Issuer, "keys": &p.Keys, "name": &p.Name, "ca": &p.CA, "path": &p.Path}
 	for d.NextBlock(1) {
 		option, args := d.Val(), d.RemainingArgs()
 		target, known := texts[option]
@@ -117,10 +120,16 @@ func (h *SignInGate) provider(d httpcaddyfile.Helper, args []string, dev bool) e
 		case option == "client":
 			return fmt.Errorf("client takes an id and a placeholder of the secret: write, for example, " +
 				"`client acme {env.ACME_CLIENT_SECRET}`")
+		case option == "host" && len(args) > 0:
+			p.Hosts = append(p.Hosts, args...)
+		case option == "allow":
+			if err := p.allow(args); err != nil {
+				return err
+			}
 		case option == "trust_email" && len(args) > 0:
 			p.TrustEmail = append(p.TrustEmail, args...)
 		case !known:
-			return fmt.Errorf("%s is unknown here: write client, issuer, keys, name, ca or trust_email", option)
+			return fmt.Errorf("%s is unknown here: write client, issuer, keys, name, ca, trust_email, host, path or allow", option)
 		case *target != "":
 			return fmt.Errorf("%s is there twice: keep one of them", option)
 		case len(args) != 1 || args[0] == "":
@@ -129,7 +138,7 @@ func (h *SignInGate) provider(d httpcaddyfile.Helper, args []string, dev bool) e
 			*target = args[0]
 		}
 	}
-	h.Provider = p
+	h.Providers = append(h.Providers, p)
 	if err := p.validate(dev); err != nil {
 		return head.WrapErr(err)
 	}

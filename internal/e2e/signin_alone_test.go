@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,18 +15,13 @@ import (
 )
 
 // alone is a gateway that has a database, and neither documents nor Temporal.
-type alone struct {
-	t           *testing.T
-	dir         string
-	http, admin int
-	gateway     *process
-}
+type alone struct{ *system }
 
 // newAlone starts a gateway with sites. PORT in them stands for its port.
 func newAlone(t *testing.T, sites string) *alone {
 	t.Helper()
 	ports := freePorts(t, 2)
-	a := &alone{t: t, dir: t.TempDir(), http: ports[0], admin: ports[1]}
+	a := &alone{&system{t: t, dir: t.TempDir(), http: ports[0], admin: ports[1]}}
 	a.write(sites)
 	a.gateway = start(t, a.env(), hiregate(t), "run", "--config", a.caddyfile(), "--adapter", "caddyfile")
 	require.Eventually(t, func() bool { return a.gateway.hasEnded() || !isFree(a.http) }, patience, 20*time.Millisecond)
@@ -35,7 +29,6 @@ func newAlone(t *testing.T, sites string) *alone {
 	return a
 }
 
-func (a *alone) caddyfile() string { return filepath.Join(a.dir, "Caddyfile") }
 func (a *alone) env() []string {
 	return []string{"XDG_CONFIG_HOME=" + a.dir, "XDG_DATA_HOME=" + a.dir, "HIREGATE_ADMIN=" + loopback(a.admin)}
 }
@@ -59,6 +52,14 @@ func (a *alone) write(sites string) {
 func (a *alone) run(args ...string) (out string, code int) {
 	a.t.Helper()
 	return run(a.t, a.env(), hiregate(a.t), args...)
+}
+
+// addAda adds the application acme with redirect URIs, and ada@example.com, whose password is correct horse.
+func (a *alone) addAda(redirects ...string) {
+	a.t.Helper()
+	a.post201("/oauth-clients", map[string]any{"id": "acme", "name": "Acme", "secret": "what-the-application-is-known-by",
+		"redirectUris": redirects})
+	a.post201("/users", map[string]any{"email": "ada@example.com", "emailVerified": true, "name": "Ada", "password": "correct horse"})
 }
 
 // A gateway that signs people in, and does nothing else, needs a database alone: neither documents nor Temporal.

@@ -49,7 +49,7 @@ func ValidatePublic(s string) error {
 	switch {
 	case s == "/*":
 		return errors.New("public /* would let everyone use everything: leave the gate out instead")
-	case !strings.HasPrefix(s, "/") || strings.Contains(whole, "*") || !plain(&url.URL{Path: whole}) && !(below && whole == ""):
+	case !strings.HasPrefix(s, "/") || strings.Contains(whole, "*") || !Plain(&url.URL{Path: whole}) && !(below && whole == ""):
 		return fmt.Errorf("public %q: write a path, such as /healthz, or the begin of one, such as /assets/*, without "+
 			"%%, #, ?, ;, .. and //", s)
 	}
@@ -59,7 +59,7 @@ func ValidatePublic(s string) error {
 // has reports whether a path is public. Only a path that each server reads alike can be: what is decoded twice, has another
 // separator or leads elsewhere by dots is none.
 func (p Public) has(u *url.URL) bool {
-	return plain(u) && slices.ContainsFunc(p, func(one string) bool {
+	return Plain(u) && slices.ContainsFunc(p, func(one string) bool {
 		if begin, ok := strings.CutSuffix(one, "*"); ok {
 			return strings.HasPrefix(u.Path, begin)
 		}
@@ -67,8 +67,8 @@ func (p Public) has(u *url.URL) bool {
 	})
 }
 
-// plain reports whether a path, which was decoded once, has one meaning.
-func plain(u *url.URL) bool {
+// Plain reports whether a path, which was decoded once, has one meaning.
+func Plain(u *url.URL) bool {
 	odd := func(c rune) bool {
 		return strings.ContainsRune(`\%#?;`, c) || unicode.IsControl(c) || c == unicode.ReplacementChar
 	}
