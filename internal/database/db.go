@@ -119,6 +119,7 @@ func (db *DB) Acquire() (release func(), ok bool) { return db.holders.acquire() 
 // Query calls each for every row of a read that returns at most a page of rows, until it returns an error. With a context
 // that can't be cancelled SQLite's driver starts no goroutine, which is a third of the cost of a short read.
 func (db *DB) Query(ctx context.Context, each func(Row) error, q string, args ...any) error {
+	watch(q)
 	bounded, cancel := db.dialect.bound(ctx)
 	defer cancel()
 	if db.dialect.shared() { // only those are cut off

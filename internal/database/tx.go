@@ -148,6 +148,7 @@ func (tx *Tx) call(fn func(*Tx) error) (err error) {
 
 // do runs a statement.
 func (tx *Tx) do(s *statement) error {
+	watch(s.text)
 	s.args = tx.dialect.arguments(s.args)
 	if tx.handOver == nil {
 		_ = tx.run(s)
@@ -175,6 +176,7 @@ func (tx *Tx) Exec(q string, args ...any) (int64, error) {
 // result is needed, and when it fails, so does the closure after it returned.
 func (tx *Tx) Run(q string, args ...any) error {
 	if tx.dialect.shared() {
+		watch(q)
 		args = tx.dialect.arguments(slices.Clone(args))
 		tx.later = append(tx.later, &statement{text: q, args: args, of: tx.of})
 		return nil
