@@ -173,6 +173,9 @@ func TestSignInPages(t *testing.T) {
 	c.fill("#password", "correct horse\uE007")
 	c.find("button[value=allow]")
 	c.fits("consent")
+	c.open(issuer + "/password")
+	c.find("#current")
+	c.fits("password")
 	c.open(issuer + "/oauth/logout")
 	c.fits("sign-out")
 

@@ -88,6 +88,8 @@ func TestSigningInAtTheCompany(t *testing.T) {
 	c.open(issuer + "/sessions")
 	require.Equal(t, "You are signed in here alone", c.text("h1"))
 	c.fits("sessions")
+	c.open(issuer + "/password")
+	require.Equal(t, "You have no password here", c.text("h1"))
 
 	c = startChromium(t, "--accept-lang=en") // of somebody else
 	c.as(looks[0])

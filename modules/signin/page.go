@@ -32,6 +32,7 @@ type page struct {
 	Leave     *leaveForm
 	Denied    *deniedForm
 	Sessions  *sessionsForm
+	Password  *passwordForm
 	Who       string // the address of who is signed in; empty: it is not shown
 	Factor    *factorForm
 	Consent   *consentForm

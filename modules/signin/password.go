@@ -140,6 +140,11 @@ func (p *Provider) userWith(r *http.Request, attempt *password.Attempt, email, p
 func throttle(w http.ResponseWriter, a *authorization, text string, wait time.Duration) string {
 	metrics.SignIn(a.client.ID, "sign-in", "throttled")
 	w.Header().Set("Retry-After", problem.Seconds(wait))
+	return fillSeconds(text, wait)
+}
+
+// fillSeconds puts a number of seconds into a text.
+func fillSeconds(text string, wait time.Duration) string {
 	return strings.ReplaceAll(text, "{seconds}", problem.Seconds(wait))
 }
 

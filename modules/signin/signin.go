@@ -71,6 +71,8 @@ func New(p Provider) *Provider {
 	p.handle("/oauth/factor", post, p.ownForm(p.factor))
 	p.handle("/oauth/denied", post, p.ownForm(p.denied))
 	p.handle("/oauth/consent", post, p.ownForm(p.consent))
+	p.handle(passwordPath, get, gateway.IdleHead(p.ownPassword))
+	p.handle(passwordPath+"/change", post, p.ownForm(p.changePassword))
 	p.handle(sessionsPath, get, gateway.IdleHead(p.sessions))
 	p.handle(sessionsPath+"/end", post, p.ownForm(p.endSessions))
 	p.handle("/oauth/logout", both, gateway.IdleHead(p.logout))

@@ -29,6 +29,9 @@ type texts struct {
 	SessionsTitle, OneSessionTitle, Sessions, Since     string
 	SomeBrowser, ThisOne, EndIt, EndOthers              string
 	SessionsMore, NotInTitle, NotIn                     string
+	OwnPasswordTitle, OwnPassword, Current, New, Change string
+	BadPassword, WrongCurrent, ChangedTitle, Changed    string
+	NoOwnPasswordTitle, NoOwnPassword                   string
 	AskOutTitle, AskOut, SignOut                        string
 	AnswerTitle, Answer, Continue                       string
 	OutTitle, Out                                       string

@@ -38,17 +38,30 @@ func (tx *Tx) EndSessionOf(user, issuer, sid string, now time.Time) (bool, error
 	return true, tx.endWithGrants(hash, now)
 }
 
-// EndOtherSessions ends all sessions of a user at an issuer but one, and what was granted in them, and returns how many.
+// EndOtherSessions ends all sessions of a user but one, at an issuer (empty: at all), and what was granted in them, and
+// returns how many.
 func (tx *Tx) EndOtherSessions(user, issuer string, but identity.Hash, now time.Time) (int, error) {
 	others, err := rows.QueryTx(tx.sql, func(r row) (h identity.Hash, err error) {
 		return h, r.Scan(hashed{&h})
-	}, `SELECT hash FROM sessions WHERE user_id = $1 AND issuer = $2 AND hash <> $3`, user, issuer, but[:])
+	}, `SELECT hash FROM sessions WHERE user_id = $1 AND ($2 = '' OR issuer = $2) AND hash <> $3`, user, issuer, but[:])
 	for _, hash := range others {
 		if err == nil {
 			err = tx.endWithGrants(hash, now)
 		}
 	}
 	return len(others), err
+}
+
+// ChangePassword sets the password that a user chose in a session, and ends all others. It reports false when the password
+// before is not theirs any more, or they are disabled.
+func (tx *Tx) ChangePassword(user, before, after string, session identity.Hash, now time.Time) (bool, error) {
+	ok, err := tx.sql.Changed(`UPDATE users SET password = $1 WHERE id = $2 AND password = $3 AND disabled_at IS NULL`,
+		after, user, before)
+	if err != nil || !ok {
+		return false, err
+	}
+	_, err = tx.EndOtherSessions(user, "", session, now)
+	return true, err
 }
 
 // endWithGrants ends a session, and what was granted in it.
