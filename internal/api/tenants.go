@@ -58,6 +58,32 @@ type TenantInput struct {
 	Restore bool `json:"restore,omitzero"`
 }
 
+// ApplyUpstream is the Apply API of the service that a tenant's applications are relayed to, without its password.
+type ApplyUpstream struct {
+	URL    string `json:"url" schema:"format=uri"` // that v2/authentication is below
+	User   string `json:"user"`
+	Source string `json:"source,omitempty"` // of applications that name none
+	// for how many seconds a partner's site waits for the service's own answer
+	Wait int `json:"waitSeconds" schema:"minimum=0 maximum=30"`
+	// for how many hours an application is sent again while the service is away
+	TryFor int        `json:"tryForHours" schema:"minimum=1 maximum=336"`
+	Keep   int        `json:"keepDays" schema:"minimum=0 maximum=90"` // what an applicant sent, after it was delivered
+	Rate   model.Rate `json:"rate"`                                   // of what each gateway sends to the service
+}
+
+// ApplyUpstreamInput has a tenant's applications relayed to the Apply API of a service.
+type ApplyUpstreamInput struct {
+	URL  string `json:"url" schema:"format=uri"` // that v2/authentication is below
+	User string `json:"user"`
+	// left out: it stays, as no answer shows it; not where the address or the user is another
+	Password string      `json:"password,omitzero"`
+	Source   string      `json:"source,omitzero" schema:"maxLength=255"`              // of applications that name none
+	Wait     *int        `json:"waitSeconds,omitzero" schema:"minimum=0 maximum=30"`  // left out: 5
+	TryFor   *int        `json:"tryForHours,omitzero" schema:"minimum=1 maximum=336"` // left out: 168
+	Keep     *int        `json:"keepDays,omitzero" schema:"minimum=0 maximum=90"`     // left out: 7
+	Rate     *model.Rate `json:"rate,omitzero"`                                       // null or left out: 5/s burst 10
+}
+
 // TenantSecretInput gives a tenant another inbound secret.
 type TenantSecretInput struct {
 	Secret string `json:"secret,omitzero"` // that the service has; empty or left out: one is made

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -34,6 +35,34 @@ const (
 
 // DefaultUpstreamRate limits what is sent to a service.
 var DefaultUpstreamRate = Rate{PerSecond: 5, Burst: 10}
+
+// storedUpstream is an upstream with its password, as it is stored.
+type storedUpstream struct {
+	*ApplyUpstream
+	Password string
+}
+
+// Format returns the upstream with its password, as it is stored and sealed.
+func (u *ApplyUpstream) Format() []byte {
+	raw, _ := json.Marshal(storedUpstream{u, u.Password.Reveal()}) // of strings and numbers: can't fail
+	return raw
+}
+
+// ParseApplyUpstream reads what Format wrote.
+func ParseApplyUpstream(raw []byte) (*ApplyUpstream, error) {
+	kept := storedUpstream{ApplyUpstream: new(ApplyUpstream)}
+	err := json.Unmarshal(raw, &kept)
+	kept.ApplyUpstream.Password = Secret(kept.Password)
+	return kept.ApplyUpstream, err
+}
+
+// DamagedUpstream stands for an upstream whose row was damaged: what is for it waits until it is set again.
+func DamagedUpstream() *ApplyUpstream {
+	return &ApplyUpstream{TryFor: DefaultTryFor, Keep: DefaultKeep, Rate: DefaultUpstreamRate}
+}
+
+// Damaged reports whether nobody knows any more where the service is.
+func (u *ApplyUpstream) Damaged() bool { return u.URL == "" }
 
 // Validate says which rule of an upstream is broken, as Tenant.Validate does. Whether its URL may be called is up to
 // egress.

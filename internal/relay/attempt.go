@@ -116,8 +116,11 @@ type Attempt struct {
 // Errors are those of the store: nothing was sent.
 func (r *Relay) Make(ctx context.Context, s *model.Submission, c *model.SubmissionContent) (Attempt, error) {
 	u := r.Upstream(s.Tenant)
-	if u == nil {
+	switch {
+	case u == nil:
 		return r.undecided(s, "its tenant has no apply_upstream any more: add it again, or resolve the submission", false), nil
+	case u.Damaged():
+		return r.undecided(s, "what is stored of its tenant's apply_upstream is damaged: set it again", false), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()

@@ -146,3 +146,28 @@ func TestDamagedSubmissionIsUnreadable(t *testing.T) {
 		require.ErrorIs(t, read(func(*model.Submission) {}), ErrUnreadable)
 	})
 }
+
+// A tenant whose upstream was damaged is relayed to nobody, and not taken for one that is not relayed; saved meanwhile, it
+// stays so.
+func TestDamagedUpstreamHasNoAddress(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		db, err := Open(t.Context(), address, Options{})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		write := func(tenant *model.Tenant) {
+			require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { return tx.UpsertTenant(tenant, secretsNoon) }))
+		}
+		write(&model.Tenant{Name: "acme", ApplyUpstream: secretUpstream("acme")})
+		read := func() *model.Tenant {
+			all, err := db.ListTenants(t.Context())
+			require.NoError(t, err)
+			return all[0]
+		}
+		require.Equal(t, secretUpstream("acme"), read().ApplyUpstream)
+		damage(t, db, `UPDATE tenants SET apply_upstream = $1`, wrapBody([]byte(`{"URL":"https://hr.example.org/apply"}`)))
+		require.True(t, read().ApplyUpstream.Damaged())
+		write(read())
+		require.True(t, read().ApplyUpstream.Damaged())
+	})
+}

@@ -32,6 +32,11 @@ var (
 		`SELECT name, '', secrets FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`,
 		`UPDATE tenants SET secrets = $1 WHERE secrets = $2 AND name = $3`, 1, false,
 	}
+	tenantUpstreams = secretTable{
+		"hiregate upstreams of tenants", "the apply_upstream of tenant %s",
+		`SELECT name, '', apply_upstream FROM tenants WHERE apply_upstream IS NOT NULL AND name > $1 ORDER BY name LIMIT $2`,
+		`UPDATE tenants SET apply_upstream = $1 WHERE apply_upstream = $2 AND name = $3`, 1, false,
+	}
 	integrationSecrets = secretTable{
 		"hiregate secrets of integrations", "the secret of tenant %s's integration %s",
 		`SELECT tenant, name, secret FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
@@ -59,7 +64,7 @@ var (
 		`SELECT id, '', sealed FROM data_keys WHERE id > $1 ORDER BY id LIMIT $2`,
 		`UPDATE data_keys SET sealed = $1 WHERE sealed = $2 AND id = $3`, 1, true,
 	}
-	secretTables = []secretTable{tenantSecrets, integrationSecrets, integrationFormerSecrets,
+	secretTables = []secretTable{tenantSecrets, tenantUpstreams, integrationSecrets, integrationFormerSecrets,
 		integrationAuthentications, integrationURLs, dataKeySecrets}
 )
 

@@ -59,7 +59,8 @@ func putSecrets(t *testing.T, db *DB, names ...string) {
 	t.Helper()
 	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
 		for _, name := range names {
-			if err := tx.UpsertTenant(&model.Tenant{Name: name, Secrets: []model.Secret{model.Secret(name + "-hunter2")}}, secretsNoon); err != nil {
+			if err := tx.UpsertTenant(&model.Tenant{Name: name, Secrets: []model.Secret{model.Secret(name + "-hunter2")},
+				ApplyUpstream: secretUpstream(name)}, secretsNoon); err != nil {
 				return err
 			}
 			i := &model.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in/" + name,
@@ -74,6 +75,12 @@ func putSecrets(t *testing.T, db *DB, names ...string) {
 	}))
 }
 
+// secretUpstream is the service of a tenant of putSecrets.
+func secretUpstream(tenant string) *model.ApplyUpstream {
+	return &model.ApplyUpstream{URL: "https://hr.example/apply", User: "partner", Password: model.Secret(tenant + "-hunter6"),
+		Wait: time.Second, TryFor: time.Hour, Rate: model.DefaultUpstreamRate}
+}
+
 // requireSecrets reads all secrets, which are those of putSecrets.
 func requireSecrets(t *testing.T, db *DB, tenants int) {
 	t.Helper()
@@ -82,6 +89,7 @@ func requireSecrets(t *testing.T, db *DB, tenants int) {
 	require.Len(t, all, tenants)
 	for _, one := range all {
 		require.Equal(t, []string{one.Name + "-hunter2"}, one.SigningKeys())
+		require.Equal(t, secretUpstream(one.Name), one.ApplyUpstream)
 		require.Len(t, one.Integrations, 1)
 		require.Equal(t, one.Name+"-hunter3", one.Integrations[0].Secret.Reveal())
 		require.Equal(t, one.Name+"-hunter4", one.Integrations[0].FormerSecret.Reveal())
@@ -122,7 +130,7 @@ func TestSecretsAreSealed(t *testing.T) {
 		putSecrets(t, db, "acme", "globex")
 		requireSecrets(t, db, 2)
 		rows := secretRows(t, db)
-		require.Len(t, rows, 10)
+		require.Len(t, rows, 12)
 		for _, one := range rows {
 			require.True(t, one.sealed())
 			require.NotRegexp(t, "hunter|hr.example", string(one.kept))
@@ -196,7 +204,7 @@ func TestResealing(t *testing.T) {
 			requireSecrets(t, db, n)
 			resealed, err := db.Reencrypt(t.Context(), v)
 			require.NoError(t, err)
-			require.Equal(t, 5*n, resealed)
+			require.Equal(t, 6*n, resealed)
 			require.NoError(t, db.CheckSecrets(t.Context(), v.Newest()))
 			rows := secretRows(t, db)
 			db.Work()
@@ -265,7 +273,7 @@ func TestResealingGoesOn(t *testing.T) {
 		requireSecrets(t, db, n)
 		resealed, err = db.Reencrypt(t.Context(), v)
 		require.NoError(t, err)
-		require.Equal(t, 5*n, resealed)
+		require.Equal(t, 6*n, resealed)
 		require.NoError(t, db.CheckSecrets(t.Context(), v.Newest()))
 	})
 }
@@ -334,7 +342,7 @@ func TestAllIntegrationsOfATenantAreSealed(t *testing.T) {
 		require.NoError(t, db.CheckSecrets(t.Context(), none))
 		resealed, err := db.Reencrypt(t.Context(), swap(t, db, formerKey))
 		require.NoError(t, err)
-		require.Equal(t, 2*(n+2)+2+2+2, resealed)
+		require.Equal(t, 2*(n+2)+2+2+2+2, resealed)
 	})
 }
 
@@ -359,7 +367,7 @@ func TestResealingPassesOverWhatItCantOpen(t *testing.T) {
 		third := swap(t, db, "a third text of more than thirty-two characters", newestKey)
 		resealed, err = db.Reencrypt(t.Context(), third)
 		require.ErrorIs(t, err, ErrSealed)
-		require.Equal(t, 6, resealed)
+		require.Equal(t, 7, resealed)
 	})
 }
 
@@ -383,7 +391,8 @@ func TestTwoNodesChangeTheKey(t *testing.T) {
 		for _, name := range tenantNames(n) {
 			row := model.Row{Version: 2, CreatedAt: secretsNoon} // of a tenant that got an integration
 			if err := behind.Write(t.Context(), func(tx *Tx) error {
-				next := model.Tenant{Row: row, Name: name, Title: "changed", Secrets: []model.Secret{model.Secret(name + "-hunter2")}}
+				next := model.Tenant{Row: row, Name: name, Title: "changed", Secrets: []model.Secret{model.Secret(name + "-hunter2")},
+					ApplyUpstream: secretUpstream(name)}
 				return tx.UpsertTenant(&next, secretsNoon)
 			}); err != nil {
 				done <- err
@@ -429,7 +438,7 @@ func TestSecretsOfALostKeyCanBeRemoved(t *testing.T) {
 			return tx.UpsertSubscription(&model.EventSubscription{Row: model.Row{Tenant: "acme"}, ID: "mirror"}, secretsNoon)
 		}))
 		for statement := range strings.Lines(block) {
-			if !db.Exclusive() && strings.HasPrefix(statement, "UPDATE tenants") {
+			if !db.Exclusive() && strings.HasPrefix(statement, "UPDATE tenants SET secrets") {
 				statement = `UPDATE tenants SET secrets = '\x015b5d'`
 				require.Contains(t, section, statement)
 			}

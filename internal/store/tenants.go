@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,15 +26,31 @@ func (tx *Tx) UpsertTenant(t *model.Tenant, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("sealing the secrets of a tenant: %w", err)
 	}
+	var upstream []byte
+	if u := t.ApplyUpstream; u != nil {
+		body := wrapBody(nil) // is read as damaged again
+		if !u.Damaged() {
+			raw := u.Format()
+			body = wrapBody(append(checksum(upstreamParts(t.Name, raw)), raw...))
+		}
+		if upstream, err = (secretRow{tenant: t.Name}).seal(tenantUpstreams, tx.db.vaults, body); err != nil {
+			return fmt.Errorf("sealing the apply_upstream of a tenant: %w", err)
+		}
+	}
 	perSecond, burst := rateColumns(t.Rate)
 	return tx.upsertDirectory(&t.Row, now, `
 		INSERT INTO tenants (version, created_at, updated_at, name, title, secrets, quarantine, rate, burst,
-		deviations, zone, labels) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`, `
+		deviations, zone, labels, apply_upstream) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+		ON CONFLICT DO NOTHING`, `
 		UPDATE tenants SET version = $1, created_at = $2, updated_at = $3, title = $5, secrets = $6, quarantine = $7,
-		rate = $8, burst = $9, deviations = $10, zone = $11, labels = $12
-		WHERE name = $4 AND created_at = $2 AND version = $13`,
-		t.Name, t.Title, kept, t.Quarantine, perSecond, burst, string(t.Deviations), t.Zone, strings.Join(t.Labels.Words(), " "))
+		rate = $8, burst = $9, deviations = $10, zone = $11, labels = $12, apply_upstream = $13
+		WHERE name = $4 AND created_at = $2 AND version = $14`,
+		t.Name, t.Title, kept, t.Quarantine, perSecond, burst, string(t.Deviations), t.Zone,
+		strings.Join(t.Labels.Words(), " "), upstream)
 }
+
+// upstreamParts are whose upstream it is, and the upstream as it is stored.
+func upstreamParts(tenant string, raw []byte) []string { return []string{tenant, string(raw)} }
 
 // UpsertIntegration writes an integration of a stored tenant, as UpsertTenant does. An insertion raises the tenant's
 // version, too. Its status is written with UpsertIntegrationStatus.
@@ -163,7 +180,7 @@ func listTenants(ctx context.Context, db rows.Reader, o opener) ([]*model.Tenant
 	var all []*model.Tenant
 	of := map[string]*model.Tenant{}
 	err := rows.EachPage(ctx, db, scanTenant, func(last tenantRow) []any { return []any{last.Name} }, MaxPage,
-		`SELECT name, title, secrets, quarantine, deviations, rate, burst, zone,
+		`SELECT name, title, secrets, apply_upstream, quarantine, deviations, rate, burst, zone,
 		labels, version, created_at, updated_at FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`,
 		func(page []tenantRow) error {
 			for _, kept := range page {
@@ -201,7 +218,7 @@ func listTenants(ctx context.Context, db rows.Reader, o opener) ([]*model.Tenant
 type (
 	tenantRow struct {
 		model.Tenant
-		kept []byte
+		kept, upstream []byte
 	}
 	integrationRow struct {
 		model.Integration
@@ -235,7 +252,7 @@ func scanTenant(r row) (one tenantRow, err error) {
 	t := &one.Tenant
 	var limit rateRow
 	labels := ""
-	if err := r.Scan(&t.Name, &t.Title, &one.kept, &t.Quarantine, &t.Deviations, &limit.perSecond, &limit.burst,
+	if err := r.Scan(&t.Name, &t.Title, &one.kept, &one.upstream, &t.Quarantine, &t.Deviations, &limit.perSecond, &limit.burst,
 		&t.Zone, &labels, &t.Row.Version, rows.Time(&t.Row.CreatedAt), rows.Time(&t.Row.UpdatedAt)); err != nil {
 		return one, err
 	}
@@ -260,7 +277,29 @@ func (k tenantRow) open(o opener) (*model.Tenant, error) {
 	for _, key := range keys {
 		k.Secrets = append(k.Secrets, model.Secret(key))
 	}
-	return &k.Tenant, nil
+	if k.upstream != nil {
+		if k.ApplyUpstream, err = k.openUpstream(o); errors.Is(err, ErrUnreadable) {
+			k.ApplyUpstream, err = model.DamagedUpstream(), nil
+		}
+	}
+	return &k.Tenant, err
+}
+
+// openUpstream returns the service that a tenant's applications are relayed to; ErrUnreadable when its row was damaged:
+// applicants must not go to somebody else's address.
+func (k tenantRow) openUpstream(o opener) (*model.ApplyUpstream, error) {
+	raw, err := secretRow{tenant: k.Name, kept: k.upstream}.openSecret(tenantUpstreams, o)
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) < sha256.Size {
+		return nil, errChanged
+	}
+	sum, raw := raw[:sha256.Size], raw[sha256.Size:]
+	if err := compare(sum, upstreamParts(k.Name, raw)); err != nil {
+		return nil, err
+	}
+	return model.ParseApplyUpstream(raw)
 }
 
 func scanIntegration(r row) (one integrationRow, err error) {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/relay"
 )
 
 // ApplyUpstream is the Apply API of a service.
@@ -64,7 +64,7 @@ func (u *ApplyUpstream) build(resolve resolve, dev bool, guard *egress.Guard) (*
 			return nil, Unset(one.option, err)
 		}
 	}
-	if err := checkApplyURL(built.URL, guard); err != nil {
+	if err := relay.ValidateURL(built.URL, guard); err != nil {
 		return nil, err
 	}
 	var err error
@@ -72,14 +72,6 @@ func (u *ApplyUpstream) build(resolve resolve, dev bool, guard *egress.Guard) (*
 		return nil, fmt.Errorf("password: %w", err)
 	}
 	return built, nil
-}
-
-// checkApplyURL checks the address of an Apply API.
-func checkApplyURL(raw string, guard *egress.Guard) error {
-	if strings.Contains(raw, "?") {
-		return errors.New("the URL has a query: name the address that /v2/authentication is below, such as " + exampleApplyURL)
-	}
-	return guard.ValidateURL(strings.TrimRight(raw, "/") + "/v2/authentication") // whose path is the identifier it asks for
 }
 
 // applyUpstream reads the option of a tenant. Syntax:
@@ -101,7 +93,7 @@ func (p *parser) applyUpstream(t *Tenant) (err error) {
 			if err != nil {
 				return err
 			}
-			return checkApplyURL(s, egress.New(policy))
+			return relay.ValidateURL(s, egress.New(policy))
 		})
 		return nil
 	}); err != nil {

@@ -110,7 +110,7 @@ func TestReadsOfPeopleAreLogged(t *testing.T) {
 	}
 	require.Equal(t, map[string]bool{
 		"/v1/tenants/{tenant}/submissions": true, "/v1/tenants/{tenant}/submissions/{id}": true,
-		"/v1/overview": true, "/v1/export-counts": true, "/v1/tenants/{tenant}/export-counts": true,
+		"/v1/tenants/{tenant}/apply-upstream": true, "/v1/overview": true, "/v1/export-counts": true, "/v1/tenants/{tenant}/export-counts": true,
 		"/v1/failures": true, "/v1/strays": true, "/v1/tenants/{tenant}/exports/{uuid}/structure": true,
 		"/v1/api-keys": true, "/v1/erasure-key": true, "/v1/api-keys/{id}": true, "/v1/tenants": true, "/v1/tenants/{tenant}": true,
 		"/v1/integrations": true, "/v1/tenants/{tenant}/integrations": true, "/v1/tenants/{tenant}/integrations/{name}": true,

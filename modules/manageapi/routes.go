@@ -16,6 +16,7 @@ const (
 	aJob          = inTenant + "/jobs/{id}"
 	anApplication = inTenant + "/job-applications/{id}"
 	aDocument     = anApplication + "/documents/{document}"
+	anUpstream    = inTenant + "/apply-upstream"
 	aHelper       = inTenant + "/steps/{step}/helper"
 	anExport      = inTenant + "/exports/{uuid}"
 	aSubmission   = inTenant + "/submissions/{id}"
@@ -70,6 +71,9 @@ func actions() []rest.Route {
 			}},
 		{Method: del, Path: inTenant + "/secrets/{number}", Role: model.Admin, Action: "remove", Status: nothing,
 			Serve: deleteTenantSecret},
+		{Method: get, Path: anUpstream, Role: model.Viewer, Status: ok, Serve: showUpstream},
+		{Method: put, Path: anUpstream, Role: model.Admin, Action: "set", Status: ok, Serve: putUpstream},
+		{Method: del, Path: anUpstream, Role: model.Admin, Action: "remove", Status: nothing, Serve: deleteUpstream},
 		{Method: post, Path: inTenant + "/sample", Role: model.Admin, Action: model.ActionExport, Status: ok,
 			Serve: sendSample, Bodiless: true},
 		{Method: get, Path: anIntegration + "/retry", Role: model.Viewer, Status: ok, Serve: showRetry},

@@ -25,7 +25,7 @@ kept in its database. Tenants of the Caddyfile are changed there.`,
 		Example: `  hiregate tenant list
   hiregate tenant set initech --name "Initech" --secret-file initech.secret
   hiregate tenant remove initech`,
-	}, tenants.list, tenantShow, tenantSet, tenantRemove, tenantPortal)
+	}, tenants.list, tenantShow, tenantSet, tenantRemove, tenantRelay, tenantPortal)
 }
 
 // shownTenant is a tenant with the signatures of its requests and what was remarkable about them, which have addresses
