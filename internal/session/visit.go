@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -150,11 +149,15 @@ func Redirect(w http.ResponseWriter, r *http.Request, to string) {
 // //elsewhere, what leads out by dots, and what browsers read like that.
 func OwnPath(to string) string {
 	u, err := url.Parse(to)
-	if err != nil || len(to) > MaxReturn || !strings.HasPrefix(to, "/") || u.Host != "" || u.Fragment != "" ||
-		path.Clean(u.Path) != u.Path || path.Clean(u.EscapedPath()) != u.EscapedPath() ||
-		strings.ContainsFunc(to, unicode.IsControl) ||
-		strings.ContainsFunc(u.Path, func(c rune) bool { return c == '\\' || unicode.IsControl(c) }) {
+	odd := func(c rune) bool { return c == '\\' || unicode.IsControl(c) }
+	dots := func(segment string) bool { return segment == "." || segment == ".." }
+	if err != nil || len(to) > MaxReturn || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") ||
+		strings.ContainsFunc(to+u.Path, odd) || slices.ContainsFunc(strings.Split(u.Path, "/"), dots) {
 		return "/"
 	}
-	return u.RequestURI()
+	own := u.RequestURI()
+	if u.Fragment != "" {
+		own += "#" + u.EscapedFragment()
+	}
+	return own
 }

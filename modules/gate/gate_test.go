@@ -248,10 +248,12 @@ func TestReturnAddresses(t *testing.T) {
 	u.enter(here+"/", ada)
 	for rd, want := range map[string]string{
 		"/x?y=1": here + "/x?y=1", here + "/x": here + "/x", "": here + "/", "/a//b/": here + "/a//b/",
+		"/x/#/route": here + "/x/#/route", "/x/%2e%2e/..": here + "/", "/x/..%2fy": here + "/", here + "//evil.example": here + "/",
+		here + here + "/x": here + "/", "/x%5cevil.example": here + "/", "/a/../../b": here + "/",
 		"https://evil.example/": here + "/", "//evil.example": here + "/", "///evil.example": here + "/",
 		`/\evil.example`: here + "/", `\\evil.example`: here + "/", "https:evil.example": here + "/",
 		"https:/evil.example": here + "/", "https:///evil.example": here + "/", "/\r\nLocation: https://evil.example": here + "/",
-		"/%0d%0aX:y": here + "/%0d%0aX:y", "/x\n": here + "/", "/\tevil": here + "/", " //evil.example": here + "/",
+		"/%0d%0aX:y": here + "/", "/x\n": here + "/", "/\tevil": here + "/", " //evil.example": here + "/",
 		"http://app.acme.example/": here + "/", "https://app.acme.example@evil.example/": here + "/",
 		"https://app.acme.example.evil.example/": here + "/", "https://u:p@app.acme.example/": here + "/",
 		"javascript:alert(1)": here + "/", "x": here + "/",

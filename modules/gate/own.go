@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode"
 
 	"go.uber.org/zap"
 
@@ -73,18 +72,10 @@ func (v *visitor) leave(to, mark string) {
 // home is the application's start page.
 func (v *visitor) home() string { return v.origin + v.mount + "/" }
 
-// returnTo returns the address that rd names, if it is one of the application's; else the one of its start page. Browsers
-// read more as another host than url.Parse does.
+// returnTo returns the address that rd names, if it is one of the application's; else the one of its start page.
 func (v *visitor) returnTo(rd string) string {
-	u, err := url.Parse(rd)
-	switch {
-	case err != nil || rd == "" || u.User != nil || u.Opaque != "" ||
-		strings.ContainsFunc(rd, func(c rune) bool { return c == '\\' || unicode.IsControl(c) || unicode.IsSpace(c) }):
-		return v.home()
-	case u.Scheme == "" && u.Host == "" && strings.HasPrefix(rd, "/") && !strings.HasPrefix(rd, "//"):
-		return v.origin + rd
-	case u.Scheme+"://"+u.Host == v.origin && u.Host != "":
-		return rd
+	if own := session.OwnPath(strings.TrimPrefix(rd, v.origin)); own != "/" {
+		return v.origin + own
 	}
 	return v.home()
 }
