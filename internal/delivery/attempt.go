@@ -77,7 +77,7 @@ func (a *Attempter) attempted(e *model.Export, d *model.Delivery, i *model.Integ
 	attempt := judge(answer, failure)
 	attempt.Manual = !d.AskedAt.IsZero()
 	planned := d.NextAt
-	d.Attempted(attempt.Fault, attempt.Error)
+	d.Attempted(attempt.Status, attempt.Fault, attempt.Error)
 	if attempt.Manual && d.Attempts > 1 { // the first one is as any
 		manual++
 	}

@@ -154,8 +154,8 @@ func addAttempt(tx *store.Tx, d *model.Delivery, attempt *model.Attempt) error {
 	if err := tx.InsertAttempt(attempt); err != nil || attempt.Number == d.Attempts {
 		return err
 	}
-	d.Attempts = attempt.Number // another node made one at the same time
-	return tx.UpdateAttempts(d.ID, d.Attempts)
+	d.Attempts, d.Status = attempt.Number, attempt.Status // another node made one at the same time
+	return tx.UpdateAttempts(d)
 }
 
 // nextDue returns when the next step is due of a delivery that another node changed.

@@ -61,6 +61,7 @@ type Delivery struct {
 	Fault       Class  // of a failed delivery, or of the last failed attempt; empty: there is none
 	Reason      string // a sentence for people; never a candidate's data
 	Attempts    int
+	Status      int          // HTTP status of the last attempt; 0: no answer came, or none was made
 	Documents   DocumentMode // of its attempts: the mode of the integration at the first one; empty: none was made
 	Parked      bool         // held, and its workflow has ended: a release starts the next round
 	HeldSince   time.Time
@@ -103,11 +104,12 @@ func (d *Delivery) Due() time.Time {
 	return d.NextAt
 }
 
-// Attempted counts an attempt, and clears what was before it. fault is who has to look at its failure, reason says what
+// Attempted counts an attempt, and clears what was before it. status is what answered, 0 without an answer. fault is who has to look at its failure, reason says what
 // failed; both are empty when the integration received the export. Deliver, Retry, Hold or Expire then decides how the
 // delivery goes on.
-func (d *Delivery) Attempted(fault Class, reason string) {
+func (d *Delivery) Attempted(status int, fault Class, reason string) {
 	d.Attempts++
+	d.Status = status
 	d.settle(Retrying, fault, reason)
 }
 

@@ -31,7 +31,7 @@ func TestTransitionsSetAllThatBelongsTogether(t *testing.T) {
 	}{
 		"attempted": {
 			[]model.Delivery{retrying, held, parked},
-			func(d *model.Delivery) { d.Attempted(model.ClassPartnerFault, "answered 500") },
+			func(d *model.Delivery) { d.Attempted(500, model.ClassPartnerFault, "answered 500") },
 			model.Delivery{Outcome: model.Retrying, Fault: model.ClassPartnerFault, Reason: "answered 500", Attempts: 3},
 		},
 		"delivered": {
@@ -111,7 +111,7 @@ func TestTransitionsSetAllThatBelongsTogether(t *testing.T) {
 func TestHoldAfterAnAttemptBegins(t *testing.T) {
 	t.Parallel()
 	d := model.Delivery{Outcome: model.Held, Reason: "disabled", HeldSince: begun}
-	d.Attempted(model.ClassPartnerFault, "answered 410")
+	d.Attempted(410, model.ClassPartnerFault, "answered 410")
 	require.True(t, d.Hold("disabled", later))
 	require.Equal(t, model.Delivery{Outcome: model.Held, Fault: model.ClassPartnerFault, Reason: "disabled",
 		Attempts: 1, HeldSince: later}, d)

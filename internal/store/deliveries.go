@@ -35,30 +35,30 @@ func (tx *Tx) UpsertDelivery(d *model.Delivery) error {
 func (tx *Tx) insertDelivery(d *model.Delivery) (bool, error) {
 	return tx.sql.Scan([]any{&d.ID}, `
 		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
-		held_since, next_at, created_at, updated_at, documents, asked_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+		held_since, next_at, created_at, updated_at, documents, asked_at, status)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 		ON CONFLICT (export_id, integration, round) DO UPDATE
 		SET outcome = excluded.outcome, fault = excluded.fault, reason = excluded.reason,
 			attempts = excluded.attempts, parked = excluded.parked, held_since = excluded.held_since,
 			next_at = excluded.next_at, updated_at = excluded.updated_at,
-			documents = excluded.documents, asked_at = excluded.asked_at
+			documents = excluded.documents, asked_at = excluded.asked_at, status = excluded.status
 			WHERE excluded.outcome = 'delivered' AND deliveries.outcome <> 'delivered'
 				OR deliveries.outcome = 'pending' AND deliveries.attempts = 0
 		RETURNING id`,
 		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), string(d.Fault), d.Reason, d.Attempts,
 		d.Parked,
 		rows.Micros(d.HeldSince), rows.Micros(d.NextAt), rows.Micros(d.CreatedAt), rows.Micros(d.UpdatedAt), string(d.Documents),
-		rows.Micros(d.AskedAt))
+		rows.Micros(d.AskedAt), d.Status)
 }
 
 func (tx *Tx) updateDelivery(d *model.Delivery) (bool, error) {
 	return tx.sql.Changed(`
 		UPDATE deliveries SET outcome = $1, fault = $2, reason = $3, attempts = $4, parked = $5, held_since = $6,
-		next_at = $7, updated_at = $8, documents = $9, asked_at = $10
-		WHERE id = $11 AND (round = $12 AND updated_at = $13 AND outcome IN ('pending', 'retrying', 'held')
+		next_at = $7, updated_at = $8, documents = $9, asked_at = $10, status = $11
+		WHERE id = $12 AND (round = $13 AND updated_at = $14 AND outcome IN ('pending', 'retrying', 'held')
 			OR $1 = 'delivered' AND outcome <> 'delivered')`,
 		string(d.Outcome), string(d.Fault), d.Reason, d.Attempts, d.Parked, rows.Micros(d.HeldSince), rows.Micros(d.NextAt),
-		rows.Micros(d.UpdatedAt), string(d.Documents), rows.Micros(d.AskedAt),
+		rows.Micros(d.UpdatedAt), string(d.Documents), rows.Micros(d.AskedAt), d.Status,
 		d.ID, d.Round, rows.Micros(d.Read))
 }
 
@@ -97,9 +97,9 @@ func (db *DB) CountManualAttempts(ctx context.Context, deliveryID int64) (int, e
 		`SELECT count(*) FROM attempts WHERE delivery_id = $1 AND number > 1 AND manual`, deliveryID)
 }
 
-// UpdateAttempts sets a delivery's number of attempts, after two were made at once.
-func (tx *Tx) UpdateAttempts(deliveryID int64, attempts int) error {
-	return tx.sql.Run(`UPDATE deliveries SET attempts = $1 WHERE id = $2`, attempts, deliveryID)
+// UpdateAttempts sets a delivery's number of attempts and its status, after two were made at once.
+func (tx *Tx) UpdateAttempts(d *model.Delivery) error {
+	return tx.sql.Run(`UPDATE deliveries SET attempts = $1, status = $2 WHERE id = $3`, d.Attempts, d.Status, d.ID)
 }
 
 // InsertAttempt inserts an attempt of a delivery, which the transaction has written or locked before, and sets its
@@ -168,7 +168,7 @@ func answerRow(a *model.Attempt) string {
 }
 
 const deliveryColumns = `id, export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
-	held_since, next_at, created_at, updated_at, documents, asked_at, begun_by, coalesce(redelivery, '')`
+	held_since, next_at, created_at, updated_at, documents, asked_at, begun_by, coalesce(redelivery, ''), status`
 
 func scanDelivery(r row) (*model.Delivery, error) {
 	var d model.Delivery
@@ -182,7 +182,7 @@ func fields(d *model.Delivery) []any {
 	return []any{&d.ID, &d.ExportID, &d.Tenant, &d.Integration, &d.Round, &d.Outcome, &d.Fault, &d.Reason, &d.Attempts,
 		&d.Parked,
 		rows.Time(&d.HeldSince), rows.Time(&d.NextAt), rows.Time(&d.CreatedAt), rows.Time(&d.UpdatedAt), &d.Documents,
-		rows.Time(&d.AskedAt), &d.BegunBy, &d.Redelivery}
+		rows.Time(&d.AskedAt), &d.BegunBy, &d.Redelivery, &d.Status}
 }
 
 // Delivery reads the delivery of an export to an integration in a round.

@@ -16,12 +16,15 @@ type ExportFilter struct {
 	Tenant        string
 	Integration   string
 	Outcome       model.Outcome
-	Class         model.Class // with such a fault of the last attempt; Outcome must be named as well
+	Class         model.Class        // with such a fault of the last attempt; Outcome must be named as well
+	Status        model.StatusChoice // of the last attempt, which had a fault; as the two that follow
+	Attempts      int                // of a delivery, at least
 	Candidate     string
 	Prefix        string    // whose key begins so; with Tenant and Limit alone, and in no order
 	Quarantined   bool      // those in quarantine only
 	Undelivered   bool      // those not delivered yet only, to Integration if that is named
 	LostDocuments bool      // those of which a document was given up only; those that were erased are not among them
+	LateDocuments bool      // those of which a document was tried in vain, and is tried again
 	Since, Until  time.Time // received at or after, and before; zero: no bound
 	Oldest        bool      // the oldest first, not the newest
 	Cursor        int64     // the ID that the page before ended at
@@ -82,8 +85,11 @@ func (f ExportFilter) query(db *DB, columns string) (string, []any) {
 	}
 	var c conditions
 	ofDelivery := f.Integration != "" && !f.Undelivered || f.Outcome != ""
-	if f.LostDocuments { // few are, and they have an index
-		return f.lost(db, columns, ofDelivery)
+	if f.LostDocuments || f.LateDocuments { // few are, and they have an index
+		return f.missing(db, columns, ofDelivery || f.answered())
+	}
+	if f.answered() {
+		return f.byAnswer(db, columns)
 	}
 	// Exports with a rare outcome are found from the deliveries' side, by its index; those of one candidate, or in
 	// quarantine, are few anyway.
@@ -108,9 +114,15 @@ func (f ExportFilter) direction() string {
 	return "DESC"
 }
 
-// lost is query for exports with lost documents.
-func (f ExportFilter) lost(db *DB, columns string, ofDelivery bool) (string, []any) {
+// missing is query for exports with documents that are lost, or late.
+func (f ExportFilter) missing(db *DB, columns string, ofDelivery bool) (string, []any) {
 	c := conditions{where: []string{"o.state = 'given_up'", "e.erased_at IS NULL"}}
+	if f.LateDocuments {
+		c.where = []string{"o.state = 'fetching'", "o.tries > 0"}
+		if f.LostDocuments {
+			c.where = append(c.where, `EXISTS (SELECT 1 FROM documents l WHERE l.export_id = o.export_id AND l.state = 'given_up')`)
+		}
+	}
 	if f.Tenant != "" {
 		c.is("o.tenant =", f.Tenant)
 	}
@@ -151,15 +163,20 @@ func (f ExportFilter) ofDeliveries(c *conditions, open, end string) {
 	if f.Tenant != "" {
 		inner.is("d.tenant =", f.Tenant)
 	}
+	index := ""
+	if f.answered() {
+		index = " || ''" // keeps from the indexes of these: that of the status reads less
+	}
 	if f.Integration != "" {
-		inner.is("d.integration =", f.Integration)
+		inner.is("d.integration"+index+" =", f.Integration)
 	}
 	if f.Outcome != "" {
-		inner.is("d.outcome =", string(f.Outcome))
+		inner.is("d.outcome"+index+" =", string(f.Outcome))
 	}
 	if f.Class != "" {
 		inner.is("d.fault <> '' AND d.fault =", string(f.Class)) // the former names the index
 	}
+	f.ofAnswers(&inner)
 	c.args = inner.args
 	condition := strings.Join(inner.where, " AND ")
 	if open != "" {

@@ -27,7 +27,10 @@ func lists(ctx context.Context, db *DB) []error {
 		{Tenant: "t", Integration: "i"}, {Tenant: "t", Integration: "i", Outcome: model.Held}, {Tenant: "t", Candidate: "c", Outcome: model.Failed},
 		{Tenant: "t", Candidate: "c", Integration: "i"}, {Outcome: model.Failed, Class: model.ClassDataFault},
 		{Tenant: "t", Outcome: model.Failed, Class: model.ClassDataFault},
-		{LostDocuments: true}, {Tenant: "t", LostDocuments: true},
+		{LostDocuments: true}, {Tenant: "t", LostDocuments: true}, {LateDocuments: true}, {Tenant: "t", LateDocuments: true},
+		{Status: "503"}, {Tenant: "t", Status: "5xx"}, {Tenant: "t", Integration: "i", Status: "none"}, {Attempts: 3},
+		{Tenant: "t", Attempts: 3}, {Tenant: "t", Status: "5xx", Attempts: 3, Outcome: model.Retrying, Undelivered: true},
+		{Tenant: "t", Candidate: "c", Status: "503"},
 		{Prefix: "6f1c0f1e"}, {Tenant: "t", Prefix: "6f1c0f1e"},
 		{Tenant: "t", Integration: "i", LostDocuments: true, Outcome: model.Failed},
 		{Undelivered: true}, {Tenant: "t", Undelivered: true}, {Tenant: "t", Integration: "i", Undelivered: true},
@@ -239,7 +242,7 @@ var whole = regexp.MustCompile(`^SCAN [a-z]+( USING INDEX [a-z_]+)?$|USE TEMP B-
 
 // few are the indexes that hold, or are asked for, a few rows only: what needs attention, the deliveries of an export.
 var few = regexp.MustCompile(`deliveries_held|exports_undispatched|exports_unsettled_of_all|exports_quarantined|candidates_unworded|jobs_unworded|jobs_kept|` +
-	`deliveries_by_export \(export_id=\?\)|SCAN (page|waiting|failed|expired|ended|counted)$`)
+	`documents_late|deliveries_by_export \(export_id=\?\)|SCAN (page|waiting|failed|expired|ended|counted)$`)
 
 func TestListsUseIndexesOfSQLite(t *testing.T) {
 	t.Parallel()
@@ -284,7 +287,7 @@ func TestListsUseIndexesOfPostgreSQL(t *testing.T) {
 			limited = limited || strings.Contains(step, "Limit ")
 			require.NotContains(t, step, "Seq Scan", "%s\n%s", one.q, strings.Join(plan, "\n"))
 			if limited { // what is sorted below a limit is sorted as a whole, for a page of it
-				require.NotContains(t, step, "Sort ", "%s\n%s", one.q, strings.Join(plan, "\n"))
+				require.NotContains(t, step, "Sort  (", "%s\n%s", one.q, strings.Join(plan, "\n"))
 			}
 		}
 	}
@@ -305,6 +308,29 @@ func TestClassesAndOutcomesHaveAnIndex(t *testing.T) {
 			f := ExportFilter{Tenant: tenant, Outcome: model.Retrying, Class: model.ClassDataFault, Limit: 10}
 			q, args := f.query(db, "e.id")
 			require.Regexp(t, index+"( |$)", strings.Join(plan(t, db, q, args...), "\n"))
+		}
+	})
+}
+
+// A list by the status of the last attempt, or by their number, reads the index of statuses.
+func TestStatusesHaveAnIndex(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		if strings.HasPrefix(address, "postgres") { // where it has an index it takes that
+			options := url.Values{"options": {"-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off"}}
+			address += "&" + strings.ReplaceAll(options.Encode(), "+", "%20")
+		}
+		db, err := Open(t.Context(), address, Options{})
+		require.NoError(t, err)
+		defer db.Close()
+		for _, f := range []ExportFilter{{Status: "503"}, {Status: "5xx", Outcome: model.Retrying}, {Attempts: 3}, {Status: "none", Since: time.Now()},
+			{Status: "503", Undelivered: true}} {
+			f.Limit = 10
+			q, args := f.query(db, "e.id")
+			require.Regexp(t, `deliveries_at_status( |$)`, strings.Join(plan(t, db, q, args...), "\n"))
+			f.Tenant, f.Integration = "t", "i"
+			q, args = f.query(db, "e.id")
+			require.Regexp(t, `deliveries_at_status_of_tenant( |$)`, strings.Join(plan(t, db, q, args...), "\n"))
 		}
 	})
 }

@@ -59,6 +59,8 @@ func TestConnectAClient(t *testing.T) {
 	b.Clock.Advance(time.Minute)
 	b.Write(t, func(tx *store.Tx) error {
 		e := inbox.NewExport("larkfield", uuid(1), []byte(`{"candidate":{}}`), b.Clock.Now())
+		e.ID = model.FirstID(b.Clock.Now()) // another test may be ahead
+		e.Receipt = model.NewReceipt(e.ID)
 		if _, err := inbox.Insert(tx, e); err != nil {
 			return err
 		}

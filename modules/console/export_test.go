@@ -115,9 +115,34 @@ func TestARangeLeadsToItsRedelivery(t *testing.T) {
 	require.Contains(t, page, `<option value="failed" selected>`)
 	require.Contains(t, b.see(ops, list, http.StatusOK), "mode=all")
 	require.NotContains(t, b.see(viewer, list, http.StatusOK), matching)
-	for _, other := range []string{"/exports?tenant=acme", "/exports", list + "&undelivered=true"} {
+	text = b.see(ops, list+"&status=500", http.StatusOK)
+	require.Regexp(t, `/redeliveries\?[^"]*mode=failed[^"]*status=500`, text)
+	for _, other := range []string{"/exports?tenant=acme", "/exports", list + "&undelivered=true", list + "&status=5xx", list + "&attempts=2",
+		list + "&waitingLonger=1h"} {
 		require.NotContains(t, b.see(ops, other, http.StatusOK), matching)
 	}
+}
+
+// What is chosen by attempts is counted, keeps the frequent questions, and can be taken away.
+func TestExportsByTheirAttempts(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.export("acme", uuid(1), model.Failed)
+	b.export("acme", uuid(2), model.Retrying)
+	b.Clock.Advance(2 * time.Hour)
+	text := b.see(ops, "/exports?tenant=acme&status=5xx&attempts=1", http.StatusOK)
+	for _, want := range []string{uuid(1), uuid(2), ">All <b>2</b></a>", `attempts=1&amp;outcome=failed&amp;status=5xx&amp;tenant=acme">Failed <b>1</b></a>`,
+		`href="/console/exports?attempts=1&amp;tenant=acme"><bdi>answered 5xx</bdi>`, "<bdi>1 attempts or more</bdi>", `name="status" maxlength="4"`} {
+		require.Contains(t, text, want)
+	}
+	text = b.see(ops, "/exports?status=none", http.StatusOK)
+	require.Contains(t, text, "<bdi>no answer</bdi>")
+	require.NotContains(t, text, uuid(1))
+	text = b.see(ops, "/exports?waitingLonger=1h", http.StatusOK)
+	require.Contains(t, text, uuid(2))
+	require.NotContains(t, text, uuid(1))
+	require.NotContains(t, b.see(ops, "/exports?waitingLonger=3h", http.StatusOK), uuid(2))
+	require.Contains(t, b.see(ops, "/exports?lateDocuments=true", http.StatusOK), "<bdi>Document late</bdi>")
 }
 
 // The form with more filters adds to the question that is asked. Of two, each can be taken away.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -70,6 +71,9 @@ type listing struct {
 // questions are the filters of the frequent questions about exports. A chip asks one of them; the form adds to it.
 var questions = []string{"outcome", "class", "quarantined", "undelivered", "lostDocuments"}
 
+// attemptFilters are the parameters that choose by what became of attempts. What they choose is counted.
+var attemptFilters = []string{"status", "attempts", "waitingLonger", "lateDocuments"}
+
 // asked returns how many of the questions are asked.
 func (l *listing) asked() (n int) {
 	for _, name := range questions {
@@ -95,6 +99,10 @@ func (p view) Chips(l *listing) ([]chip, error) {
 	}
 	s := speaker{view: p}
 	others, asked := url.Values{}, l.asked()
+	var all *api.Count
+	if slices.ContainsFunc(attemptFilters, func(name string) bool { return l.Query[name] != "" }) {
+		all = &l.Counts.All
+	}
 	for name, value := range l.Query {
 		if value != "" && !slices.Contains(questions, name) {
 			others.Set(name, value)
@@ -105,7 +113,7 @@ func (p view) Chips(l *listing) ([]chip, error) {
 		text, name, value string
 		count             *api.Count
 	}{
-		{s.say("AllExports"), "", "", nil}, {s.say("Undelivered"), "undelivered", "true", &l.Counts.Undelivered},
+		{s.say("AllExports"), "", "", all}, {s.say("Undelivered"), "undelivered", "true", &l.Counts.Undelivered},
 		{s.say("FailedExports"), "outcome", "failed", &l.Counts.Failed},
 		{s.say("Quarantined"), "quarantined", "true", &l.Counts.Quarantined},
 		{s.say("DocumentLost"), "lostDocuments", "true", &l.Counts.LostDocuments},
@@ -115,6 +123,8 @@ func (p view) Chips(l *listing) ([]chip, error) {
 		if one.name != "" {
 			query.Set(one.name, one.value)
 			c.Current = asked == 1 && l.Query[one.name] == one.value
+		}
+		if one.count != nil {
 			c.Count = p.NumOrMore(one.count.Count, one.count.More)
 		}
 		c.To = p.Path("exports")
@@ -129,14 +139,15 @@ func (p view) Chips(l *listing) ([]chip, error) {
 // Chosen returns the other filters that are set, as links that remove them.
 func (p view) Chosen(l *listing) (chips []chip, err error) {
 	s, asked := speaker{view: p}, l.asked()
-	yes := map[string]string{"undelivered": "Undelivered", "quarantined": "Quarantined", "lostDocuments": "DocumentLost"}
-	for _, name := range []string{"integration", "candidate", "undelivered", "quarantined", "lostDocuments", "outcome", "class",
-		"since", "until"} {
+	yes := map[string]string{"undelivered": "Undelivered", "quarantined": "Quarantined", "lostDocuments": "DocumentLost",
+		"lateDocuments": "DocumentLate"}
+	for _, name := range []string{"integration", "candidate", "undelivered", "quarantined", "lostDocuments", "lateDocuments", "outcome",
+		"class", "status", "attempts", "waitingLonger", "since", "until"} {
 		value := l.Query[name]
 		text := value
 		switch {
 		case value != "" && yes[name] != "":
-			if asked == 1 {
+			if asked == 1 && slices.Contains(questions, name) {
 				continue // its chip is the current one
 			}
 			text = s.say(yes[name])
@@ -144,6 +155,10 @@ func (p view) Chosen(l *listing) (chips []chip, err error) {
 			continue
 		case name == "outcome" || name == "class":
 			text = s.Word(name, value)
+		case name == "status" && value == string(model.NoStatus):
+			text = s.say("NoAnswerCame")
+		case slices.Contains(attemptFilters, name):
+			text = s.say("Chosen_"+name, "value", value)
 		case name == "since" || name == "until":
 			text = s.say("Chosen_"+name) + " " + strings.Replace(strings.TrimSuffix(value, ":00Z"), "T", " ", 1)
 		}
@@ -204,22 +219,25 @@ func (v *visitor) countExports(shown *listing, tenant string, query url.Values) 
 }
 
 // rangeLike returns the query that asks for a redelivery of the exports of a list: of all from some time on, or of
-// those that failed. Empty: no redelivery has that range.
+// those that failed, with a class or a status. Empty: no redelivery has that range.
 func rangeLike(asked url.Values, tenant string) string {
-	for _, name := range []string{"candidate", "quarantined", "undelivered", "lostDocuments"} {
+	for _, name := range []string{"candidate", "quarantined", "undelivered", "lostDocuments", "lateDocuments", "attempts", "waitingLonger"} {
 		if asked.Get(name) != "" {
 			return ""
 		}
 	}
-	class, outcome := asked.Get("class"), asked.Get("outcome")
-	if class != "" {
+	class, outcome, status := asked.Get("class"), asked.Get("outcome"), asked.Get("status")
+	if _, err := strconv.Atoi(status); status != "" && err != nil {
+		return ""
+	}
+	if class != "" || status != "" {
 		outcome = cmp.Or(outcome, "failed")
 	}
 	mode := map[string]string{"": "all", "failed": "failed"}[outcome]
 	if mode == "" || tenant == "" || asked.Get("integration") == "" || asked.Get("since") == "" {
 		return ""
 	}
-	return url.Values{"tenant": {tenant}, "integration": {asked.Get("integration")}, "mode": {mode}, "class": {class},
+	return url.Values{"tenant": {tenant}, "integration": {asked.Get("integration")}, "mode": {mode}, "class": {class}, "status": {status},
 		"since": {asked.Get("since")}, "until": {asked.Get("until")}}.Encode()
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -103,11 +104,17 @@ func (b *fixture) see(who, path string, status int) string {
 	return content
 }
 
+// exportsMade counts the exports of all tests.
+var exportsMade atomic.Int64
+
 // export puts an export of a tenant into the store, with a delivery of an outcome.
 func (b *fixture) export(tenant, key string, outcome model.Outcome, change ...func(*model.Export)) {
 	b.t.Helper()
 	body := fmt.Sprintf(`{"candidate":{},"zoe@example.com":%q,"key":%q}`, hidden, key)
 	e := inbox.NewExport(tenant, key, []byte(body), b.Clock.Now())
+	// Ids rise within a process, and another test may be ahead: a list of some hours must find it at its time.
+	e.ID = model.FirstID(b.Clock.Now()) + exportsMade.Add(1)
+	e.Receipt = model.NewReceipt(e.ID)
 	for _, fn := range change {
 		fn(e)
 	}
@@ -126,7 +133,7 @@ func (b *fixture) attempt(e *model.Export, outcome model.Outcome, status int) {
 		if err := tx.MarkDispatched(e.ID, e.Round, b.Clock.Now(), "hris"); err != nil {
 			return err
 		}
-		d := &model.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: outcome, Attempts: 1,
+		d := &model.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: outcome, Attempts: 1, Status: status,
 			CreatedAt: b.Clock.Now(), UpdatedAt: b.Clock.Now().Add(161 * time.Second)}
 		if err == nil { // since the export was accepted
 			d.ID, d.Read = stored.ID, stored.Read
@@ -135,7 +142,7 @@ func (b *fixture) attempt(e *model.Export, outcome model.Outcome, status int) {
 		case model.Failed:
 			d.Fault, d.Reason = model.ClassPartnerFault, "answered 500; only 2xx means received"
 		case model.Retrying:
-			d.NextAt = b.Clock.Now().Add(5 * time.Minute)
+			d.Fault, d.NextAt = model.ClassPartnerFault, b.Clock.Now().Add(5*time.Minute)
 		}
 		if err := tx.UpsertDelivery(d); err != nil {
 			return err

@@ -24,6 +24,7 @@ type redeliveriesPage struct {
 	Modes   []model.RedeliveryMode
 	Classes []model.Class
 	Preview *api.RedeliveryPreview
+	Until   string   // up to when it counted: what is received later is not redelivered by it
 	Wrong   *failure // why nothing was previewed or started; nil: nothing was refused
 	More    string
 }
@@ -76,6 +77,10 @@ func (v *visitor) preview(asked url.Values, shown *redeliveriesPage) (*failure, 
 		return wrong, nil
 	}
 	body.Integration, body.DryRun = shown.Query["integration"], true
+	if body.Until.IsZero() {
+		body.Until = v.console.Gateway.Now().UTC()
+	}
+	shown.Until = body.Until.Format(time.RFC3339Nano)
 	var counted api.RedeliveryPreview
 	wrong, err := refusal(v.post(at("tenants", shown.Query["tenant"], "redeliveries"), body, &counted))
 	if wrong == nil && err == nil {

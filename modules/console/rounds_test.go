@@ -1,9 +1,11 @@
 package console
 
 import (
+	"html"
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"testing"
 	"time"
 
@@ -153,6 +155,28 @@ func TestARangeSaysWhatArrivesTwiceAndWhatIsLeftOut(t *testing.T) {
 	require.NotContains(t, text, "arrives twice")
 	require.Contains(t, text, "<li>1 received already: choose “all” to deliver them once more</li>")
 	require.NotContains(t, text, ">Redeliver it<")
+}
+
+// What is received after the preview of a range is not redelivered by it.
+func TestARangeReachesWhatWasCounted(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.export("acme", uuid(1), model.Failed)
+	b.Clock.Advance(time.Hour)
+	text := b.see(ops, "/redeliveries?preview=yes&to=acme/hris&mode=failed&since=2026-11-01T00:00", http.StatusOK)
+	asked := url.Values{}
+	for _, field := range regexp.MustCompile(`<input type="hidden" name="([a-z]+)" value="([^"]*)">`).FindAllStringSubmatch(text, -1) {
+		asked.Set(field[1], html.UnescapeString(field[2]))
+	}
+	require.NotEmpty(t, asked.Get("until"))
+	b.Clock.Advance(time.Minute)
+	b.export("acme", uuid(2), model.Failed)
+	w := b.send(ops, http.MethodPost, "/redeliveries", asked)
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+	of, _, err := b.Runtime.Store().ListRedeliveries(t.Context(), "acme", store.Page{})
+	require.NoError(t, err)
+	require.Len(t, of, 1)
+	require.EqualValues(t, 1, of[0].Total)
 }
 
 // A form for a range that is refused has what was typed, and why it is refused.

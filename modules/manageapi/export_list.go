@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/model"
@@ -135,7 +136,7 @@ func queriedExports(r *rest.Request) (f store.ExportFilter, err error) {
 		return f, problem.Newf(http.StatusBadRequest, "there is no such outcome; exports are found by %s", joined(model.Outcomes))
 	}
 	for name, flag := range map[string]*bool{"quarantined": &f.Quarantined, "undelivered": &f.Undelivered,
-		"lostDocuments": &f.LostDocuments} {
+		"lostDocuments": &f.LostDocuments, "lateDocuments": &f.LateDocuments} {
 		if *flag = q.Get(name) == "true"; q.Has(name) && !*flag {
 			return f, problem.Newf(http.StatusBadRequest, "%s can only be true: leave it out for all exports", name)
 		}
@@ -144,9 +145,40 @@ func queriedExports(r *rest.Request) (f store.ExportFilter, err error) {
 		f.Until, err = rest.Instant(q, "until")
 	}
 	if err == nil {
+		err = queriedAttempts(r, &f)
+	}
+	if err == nil {
 		f.Cursor, err = r.Page.Number()
 	}
 	return f, err
+}
+
+// maxAttempts bounds the number of attempts that exports are found by.
+const maxAttempts = 100_000
+
+// queriedAttempts reads which last attempt is asked for, and how long an export waits.
+func queriedAttempts(r *rest.Request, f *store.ExportFilter) (err error) {
+	if f.Attempts, err = rest.Number(r.Query, "attempts", maxAttempts); err != nil {
+		return err
+	}
+	if r.Query.Has("status") {
+		f.Status = model.StatusChoice(r.Query.Get("status"))
+		if err := f.Status.Validate(); err != nil {
+			return problem.New(http.StatusBadRequest, err.Error())
+		}
+	}
+	if !r.Query.Has("waitingLonger") {
+		return nil
+	}
+	longer, err := time.ParseDuration(r.Query.Get("waitingLonger"))
+	if err != nil || longer <= 0 {
+		return problem.New(http.StatusBadRequest, "waitingLonger must be a duration such as 90m or 24h")
+	}
+	f.Undelivered = true
+	if before := r.Now().Add(-longer); f.Until.IsZero() || before.Before(f.Until) {
+		f.Until = before
+	}
+	return nil
 }
 
 // minUUID is the shortest begin of a UUID, in characters, that exports are found by.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -222,6 +223,27 @@ func TestPendingIsFound(t *testing.T) {
 		acme + "/exports?outcome=pending&integration=hris": {"u-1"}, acme + "/exports?outcome=pending&integration=own": {},
 		acme + "/exports?integration=crm": {"u-1"}, "/v1/exports?undelivered=true": {"u-1"}} {
 		require.Equal(t, want, ids(b, query), query)
+	}
+}
+
+// Exports are found by the last attempt, by how many there were, and by how long they wait.
+func TestExportsByTheirAttempts(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.delivery(b.export("acme", "u-1"), "hris", model.Failed, 422)
+	b.delivery(b.export("acme", "u-2"), "hris", model.Retrying, 503)
+	b.delivery(b.export("acme", "u-3"), "hris", model.Delivered, 200)
+	b.Clock.Advance(2 * time.Hour)
+	b.delivery(b.export("acme", "u-4", func(e *model.Export) { e.ID = model.FirstID(b.Clock.Now()) }), "hris", model.Retrying, 503)
+	for query, want := range map[string][]string{"status=503": {"u-4", "u-2"}, "status=4xx": {"u-1"}, "status=none": {}, "attempts=1": {"u-4", "u-2", "u-1"},
+		"attempts=9": {}, "status=503&order=oldest": {"u-2", "u-4"}, "waitingLonger=1h": {"u-2"}, "waitingLonger=1h&status=503": {"u-2"},
+		"waitingLonger=1h&status=422": {}, "lateDocuments=true": {}, "status=5xx&outcome=failed": {}} {
+		require.Equal(t, want, ids(b, acme+"/exports?"+query), query)
+		require.EqualValues(t, len(want), get[api.ExportCounts](b, acme+"/export-counts?"+strings.TrimSuffix(query, "&order=oldest")).All.Count, query)
+	}
+	for query, want := range map[string]string{"status=": "5xx", "status=600": "5xx", "status=5": "5xx", "attempts=0": "attempts", "waitingLonger=1": "90m",
+		"waitingLonger=-1h": "90m", "lateDocuments=yes": "true"} {
+		require.Contains(t, b.problem(http.MethodGet, acme+"/exports?"+query, "", http.StatusBadRequest), want, query)
 	}
 }
 

@@ -26,7 +26,7 @@ func TestEachIntegrationHasACurrentDelivery(t *testing.T) {
 		b.must(http.StatusAccepted, http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", `{"integrations":["hris"]}`)
 		again, err := b.Runtime.Store().Delivery(t.Context(), e.ID, "hris", 1)
 		require.NoError(t, err)
-		again.Attempted("", "")
+		again.Attempted(http.StatusOK, "", "")
 		again.Deliver()
 		again.UpdatedAt = gatewaytest.Noon.Add(30 * time.Minute)
 		b.Write(t, func(tx *store.Tx) error { return tx.UpsertDelivery(again) })

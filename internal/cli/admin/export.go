@@ -42,6 +42,13 @@ var exports = noun[api.ExportDetail]{
 		{flag: "quarantined", boolean: true, follows: true, help: "exports in quarantine only: they break the schema"},
 		{flag: "lost-documents", parameter: "lostDocuments", boolean: true,
 			help: "exports that lack a document only, because it could not be fetched"},
+		{flag: "late-documents", parameter: "lateDocuments", boolean: true,
+			help: "exports with a document only that could not be fetched, and is tried again"},
+		{flag: "status", help: "exports whose last attempt failed so only: an HTTP status such as 503, a class such as 5xx, or none for " +
+			"no answer"},
+		{flag: "attempts", help: "exports whose last attempt failed only, after at least so many"},
+		{flag: "waiting-longer", parameter: "waitingLonger", help: "exports only that are not delivered yet, and were received longer " +
+			"ago than this, such as 24h"},
 		{flag: "undelivered", boolean: true, help: "exports that are not delivered yet only: pending, retrying, held, or " +
 			"waiting for documents or Temporal"},
 		{flag: "since", time: true, follows: true, help: "exports received since then only: a time such as 2026-11-20T12:00:00Z, or how " +

@@ -48,11 +48,17 @@ func (b *Fixture) Delivery(
 	t.Helper()
 	d := &model.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: integration, Outcome: outcome,
 		Attempts: len(statuses), CreatedAt: Noon, UpdatedAt: Noon.Add(2 * time.Second)}
+	if len(statuses) > 0 {
+		d.Status = statuses[len(statuses)-1]
+	}
 	switch outcome {
 	case model.Failed:
 		d.Fault, d.Reason = model.ClassPartnerFault, "answered 500; only 2xx means received"
 	case model.Retrying:
 		d.NextAt = Noon.Add(time.Minute)
+		if len(statuses) > 0 {
+			d.Fault = model.ClassPartnerFault
+		}
 	case model.Held:
 		d.HeldSince = Noon
 		d.Reason = fmt.Sprintf("integration %[1]s is disabled: it answered 410; hiregate integration enable %[2]s/%[1]s "+
