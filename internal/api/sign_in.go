@@ -12,6 +12,8 @@ type User struct {
 	DisabledAt time.Time `json:"disabledAt,omitzero"` // absent: the user is enabled
 	// the second factor, a one-time password of an authenticator app; pending: the user sets it up at the next sign-in
 	TOTP string `json:"totp" schema:"enum=off|pending|on"`
+	// the user chooses another password at the next sign-in with the one that they have
+	MustChange bool `json:"mustChange"`
 	// of the company's provider, as <provider>/<group>, since the user last signed in there
 	UpstreamGroups []string `json:"upstreamGroups"`
 }
@@ -30,7 +32,14 @@ type UserProfile struct {
 // UserInput makes a user.
 type UserInput struct {
 	UserProfile
+	UserPasswordInput
+}
+
+// UserPasswordInput sets the password of a user.
+type UserPasswordInput struct {
 	PasswordInput
+	// the user chooses another one at the next sign-in with it
+	MustChange bool `json:"mustChange" schema:"optional"`
 }
 
 // UpstreamAccount is an account of a user at another provider.

@@ -18,6 +18,7 @@ type User struct {
 	GivenName     string
 	FamilyName    string
 	Password      string // its hash; see package password
+	MustChange    bool   // they choose another password at the next sign-in with this one
 	CreatedAt     time.Time
 	DisabledAt    time.Time // zero: not disabled
 	TOTPRequired  bool      // they need a second factor: a time-based one-time password (RFC 6238)

@@ -336,3 +336,24 @@ func TestGroupsOfUsers(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, out, "staff, payroll, acme/recruiters")
 }
+
+// An administrator may have people choose another password than the one that they are given.
+func TestPasswordsToChange(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	type user struct {
+		ID         string
+		MustChange bool
+	}
+	made := parsed[user](b, b.must(http.StatusCreated, http.MethodPost, "/v1/users", `{"email":"ada@example.com","mustChange":true}`))
+	require.True(t, made.MustChange)
+	shown := func() bool {
+		return parsed[user](b, b.must(http.StatusOK, http.MethodGet, "/v1/users/"+made.ID, "")).MustChange
+	}
+	require.True(t, shown())
+	b.must(http.StatusOK, http.MethodPost, "/v1/users/"+made.ID+"/reset", "")
+	require.False(t, shown())
+	_, _, err := b.cli("user", "set", "ada@example.com", "--new-password", "--change")
+	require.NoError(t, err)
+	require.True(t, shown())
+}

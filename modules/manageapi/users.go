@@ -23,7 +23,7 @@ func userOf(u *identity.User) api.User {
 	case u.TOTPRequired:
 		totp = "on"
 	}
-	return api.User{ID: u.ID, CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt, TOTP: totp,
+	return api.User{ID: u.ID, CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt, TOTP: totp, MustChange: u.MustChange,
 		UserProfile: api.UserProfile{Email: u.Email, EmailVerified: u.EmailVerified, Name: u.Name,
 			GivenName: u.GivenName, FamilyName: u.FamilyName, Groups: listed(u.Groups)}, UpstreamGroups: listed(u.UpstreamGroups)}
 }
@@ -98,11 +98,23 @@ func addUser(r *rest.Request) (any, error) {
 		if err := addressTaken(tx.InsertUser(u)); err != nil {
 			return err
 		}
+		if err := mustChange(tx, u, in.UserPasswordInput); err != nil {
+			return err
+		}
 		return r.Note(tx, r.Location)
 	})
 	shown := userOf(u)
 	shown.Password = made
 	return shown, err
+}
+
+// mustChange has a user choose another password at the next sign-in, if the request says so.
+func mustChange(tx *store.Tx, u *identity.User, in api.UserPasswordInput) error {
+	u.MustChange = in.MustChange
+	if !in.MustChange {
+		return nil
+	}
+	return tx.RequirePasswordChange(u.ID)
 }
 
 // putUser changes a user's address and names. What they are signed in to goes on: applications know them by their id.
@@ -151,12 +163,19 @@ func resetUser(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := sentOrMadePassword(r, &u.Password)
+	in, err := rest.DecodeAny[api.UserPasswordInput](r)
+	if err != nil {
+		return nil, err
+	}
+	made, err := hashPassword(r, in.Password, &u.Password)
 	if err != nil {
 		return nil, err
 	}
 	err = r.Update(func(tx *store.Tx) error {
 		if _, err := tx.ResetUser(u.ID, u.Password, r.Gateway.Now()); err != nil {
+			return err
+		}
+		if err := mustChange(tx, u, in); err != nil {
 			return err
 		}
 		return r.Note(tx, rest.PathOf("/v1/users", u.ID))

@@ -9,9 +9,13 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// startSession starts a session under a new id for a user who was authenticated, and asks for their consent.
+// startSession starts a session under a new id for a user who was authenticated, and asks for their consent. Whoever was
+// given their password chooses another one first.
 func (p *Provider) startSession(w http.ResponseWriter, r *http.Request, a *authorization, u *identity.User,
 	f firstFactor) error {
+	if f.Subject == "" && u.MustChange {
+		return p.choosePage(w, r, http.StatusOK, a, u, f, "")
+	}
 	cookie, hash := identity.NewSecret()
 	session, grants := p.SessionEnd, p.GrantEnd
 	if f.Subject != "" && f.Refresh == "" { // dismissed at their company, nobody would tell us

@@ -69,6 +69,7 @@ func New(p Provider) *Provider {
 	p.handle("/oauth/authorize", both, gateway.IdleHead(p.authorize))
 	p.handle("/oauth/sign-in", post, p.ownForm(p.signIn))
 	p.handle("/oauth/factor", post, p.ownForm(p.factor))
+	p.handle("/oauth/choose", post, p.ownForm(p.choose))
 	p.handle("/oauth/denied", post, p.ownForm(p.denied))
 	p.handle("/oauth/consent", post, p.ownForm(p.consent))
 	p.handle(passwordPath, get, gateway.IdleHead(p.ownPassword))

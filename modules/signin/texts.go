@@ -32,6 +32,7 @@ type texts struct {
 	OwnPasswordTitle, OwnPassword, Current, New, Change string
 	BadPassword, WrongCurrent, ChangedTitle, Changed    string
 	NoOwnPasswordTitle, NoOwnPassword                   string
+	ChooseTitle, Choose, SamePassword                   string
 	AskOutTitle, AskOut, SignOut                        string
 	AnswerTitle, Answer, Continue                       string
 	OutTitle, Out                                       string

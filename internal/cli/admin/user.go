@@ -46,6 +46,7 @@ know their id; user set --new-password lets them in again.`},
 			{"e-mail", terminal.ID(u.Email)},
 			{"verified", yesOrNo(u.EmailVerified)},
 			{"name", u.Name},
+			{"changes password", yesOrNo(u.MustChange)},
 			{"groups", strings.Join(slices.Concat(u.Groups, u.UpstreamGroups), ", ")},
 			{"totp", u.TOTP},
 			{"created", u.CreatedAt},
@@ -81,7 +82,7 @@ signed in to ends, and one who was disabled may sign in again.`,
 				return err
 			}
 			if path != "" {
-				return userMade(ctx, cmd, a, path+"/reset", in.PasswordInput)
+				return userMade(ctx, cmd, a, path+"/reset", in.UserPasswordInput)
 			}
 			in.Email = args[0]
 			if in.Name == "" {
@@ -95,6 +96,7 @@ signed in to ends, and one who was disabled may sign in again.`,
 	fl.StringVar(&in.GivenName, "given-name", "", "given name")
 	fl.StringVar(&in.FamilyName, "family-name", "", "family name")
 	fl.BoolVar(&in.EmailVerified, "verified", false, "the e-mail address is known to be theirs")
+	fl.BoolVar(&in.MustChange, "change", false, "they choose another password at the next sign-in with it")
 	password.add(cmd)
 	return cmd
 }

@@ -49,7 +49,8 @@ func (s *seeding) signIn(home string) func(context.Context) error {
 		}
 		for _, one := range people {
 			one.EmailVerified = true
-			in := api.UserInput{UserProfile: one, PasswordInput: api.PasswordInput{Password: demoPassword}}
+			in := api.UserInput{UserProfile: one, UserPasswordInput: api.UserPasswordInput{
+				PasswordInput: api.PasswordInput{Password: demoPassword}}}
 			if err := unless(http.StatusConflict, s.Call(ctx, http.MethodPost, "/v1/users", in, nil)); err != nil {
 				return err
 			}

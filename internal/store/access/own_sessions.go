@@ -52,10 +52,10 @@ func (tx *Tx) EndOtherSessions(user, issuer string, but identity.Hash, now time.
 	return len(others), err
 }
 
-// ChangePassword sets the password that a user chose in a session, and ends all others. It reports false when the password
+// ChangePassword sets the password that a user chose, and ends all their sessions but one (none, if it is zero). It reports false when the password
 // before is not theirs any more, or they are disabled.
 func (tx *Tx) ChangePassword(user, before, after string, session identity.Hash, now time.Time) (bool, error) {
-	ok, err := tx.sql.Changed(`UPDATE users SET password = $1 WHERE id = $2 AND password = $3 AND disabled_at IS NULL`,
+	ok, err := tx.sql.Changed(`UPDATE users SET password = $1, must_change = FALSE WHERE id = $2 AND password = $3 AND disabled_at IS NULL`,
 		after, user, before)
 	if err != nil || !ok {
 		return false, err

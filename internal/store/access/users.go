@@ -57,11 +57,16 @@ func (tx *Tx) DisableUser(id string, now time.Time) (bool, error) {
 // ResetUser sets another password, enables a disabled user, and ends their sessions and grants. It reports false when
 // there is no such user.
 func (tx *Tx) ResetUser(id, password string, now time.Time) (bool, error) {
-	ok, err := tx.sql.Changed(`UPDATE users SET password = $1, disabled_at = NULL WHERE id = $2`, password, id)
+	ok, err := tx.sql.Changed(`UPDATE users SET password = $1, disabled_at = NULL, must_change = FALSE WHERE id = $2`, password, id)
 	if err != nil || !ok {
 		return false, err
 	}
 	return true, tx.endSessions(id, now)
+}
+
+// RequirePasswordChange has a user choose another password at the next sign-in with the one that they have.
+func (tx *Tx) RequirePasswordChange(id string) error {
+	return tx.sql.Run(`UPDATE users SET must_change = TRUE WHERE id = $1`, id)
 }
 
 // lockUser locks a user's row until the transaction ends, by writing it. Whatever ends their sessions writes the row
@@ -99,11 +104,11 @@ func (tx *Tx) endSessions(id string, now time.Time) error {
 var users = rows.Table[identity.User]{
 	Name: "users",
 	Columns: `id, email, email_verified, name, given_name, family_name, password, created_at, disabled_at,
-		totp_required, totp, totp_step, in_groups, upstream_groups`,
+		totp_required, totp, totp_step, in_groups, upstream_groups, must_change`,
 	Fields: func(u *identity.User) []any {
 		return []any{&u.ID, &u.Email, &u.EmailVerified, &u.Name, &u.GivenName, &u.FamilyName, &u.Password,
 			rows.Time(&u.CreatedAt), rows.Time(&u.DisabledAt), &u.TOTPRequired, &u.TOTP, &u.TOTPStep,
-			lines{&u.Groups}, lines{&u.UpstreamGroups}}
+			lines{&u.Groups}, lines{&u.UpstreamGroups}, &u.MustChange}
 	},
 }
 
