@@ -137,9 +137,16 @@ func (w *world) redeliver(n *node, s step) error {
 		return nil
 	}
 	w.ask(e, "hris", "crm")
+	before, err := n.db.ExportByKey(n.ctx, e.tenant, e.uuid)
+	if err != nil {
+		return later(err)
+	}
 	begun, err := n.redeliverer.Redeliver(n.ctx, e.tenant, e.uuid, nil, func(*store.Tx, rounds.Redelivery) error { return nil })
 	w.mu.Lock()
 	e.round = max(e.round, begun.Round)
+	if len(begun.Started) > 0 && !before.DispatchedAt.IsZero() && begun.Round <= before.Round {
+		w.violated("%s was on its way in round %d, and a redelivery began round %d", e.uuid, before.Round, begun.Round)
+	}
 	w.mu.Unlock()
 	return later(err)
 }
