@@ -234,7 +234,7 @@ func TestSavedDuringAReload(t *testing.T) {
 		requireSecrets(t, db, 1)
 		resealed, err := db.Reencrypt(t.Context(), v)
 		require.NoError(t, err)
-		require.Equal(t, 5, resealed)
+		require.Equal(t, 6, resealed)
 		require.ErrorIs(t, db.CheckSecrets(t.Context(), none), ErrSealed)
 
 		next := vaultOf(t, newestKey, formerKey)

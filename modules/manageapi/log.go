@@ -15,6 +15,7 @@ var things = map[string]string{
 	"users": "user", "totp": "second factor", "upstream-accounts": "upstream account", "sessions": "session", "sign-ins": "sign-in",
 	"tenants": "tenant", "apply-upstream": "upstream", "portal": "portal link", "sample": "sample export", "secrets": "inbound secret",
 	"receiver-tests": "receiver", "integrations": "integration",
+	"causes": "cause", "acknowledgement": "acknowledgement of a cause",
 	"candidates": "candidate", "compliance-report": "compliance report",
 	"jobs": "job", "questions": "question", "check": "answers", "steps": "step", "helper": "workflow helper",
 	"job-applications": "job application", "documents": "document", "content": "document content",

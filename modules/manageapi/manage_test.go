@@ -121,7 +121,7 @@ func TestQueryIsChecked(t *testing.T) {
 		"/v1/exports?candidate=%zz":                    "the query can't be read",
 		"/v1/tenants/acme/exports?tenant=globex":       `"tenant" is unknown here`,
 		"/v1/tenants/acme/exports/u-1?deliveries=none": "takes no query parameters",
-		"/v1/integrations?tenant=acme":                 `"tenant" is unknown here; known are cursor, limit`,
+		"/v1/integrations?tenant=acme":                 `"tenant" is unknown here; known are label, cursor, limit`,
 		"/v1/exports?since=yesterday":                  "since must be a time such as",
 		"/v1/exports?until=2026-11-20T12:00:00+00:00":  "percent-encode a +",
 	} {
