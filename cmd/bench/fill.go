@@ -72,11 +72,14 @@ func (f filling) insertBatch(ctx context.Context, db *store.DB, from int, first 
 			case of < f.waiting && n%3 == 0:
 				continue
 			case of < f.waiting && n%3 == 1:
-				d.Outcome, d.HeldSince = model.Held, at
+				d.Outcome, d.HeldSince, d.Fault, d.Attempts, d.Status = model.Held, at, model.ClassPartnerFault, 1, 503
 			case of < f.waiting:
 				d.Outcome, d.Fault, d.Attempts, d.NextAt = model.Retrying, model.ClassPartnerFault, 3, time.Now().Add(time.Hour)
+				if d.Status = 503; n < f.exports/100 {
+					d.Status, d.Attempts = 507, 9 // they are the oldest, and few
+				}
 			case n%1000 == 93: // of t-3
-				d.Outcome, d.Fault = model.Failed, model.ClassPartnerFault
+				d.Outcome, d.Fault, d.Attempts, d.Status = model.Failed, model.ClassPartnerFault, 1, 422
 			}
 			if err := tx.UpsertDelivery(d); err != nil {
 				return err

@@ -46,6 +46,17 @@ func (b *bench) waits() error {
 	return nil
 }
 
+// listed reads a page of exports, and counts them.
+func listed(ctx context.Context, db *store.DB, f store.ExportFilter) func() error {
+	return func() error {
+		if _, _, err := db.ListExports(ctx, f); err != nil {
+			return err
+		}
+		_, _, err := db.CountExports(ctx, f)
+		return err
+	}
+}
+
 // askStore measures the questions themselves.
 func (b *bench) askStore(address string) error {
 	ctx := context.Background()
@@ -69,6 +80,13 @@ func (b *bench) askStore(address string) error {
 			_, err := db.ListOverdue(ctx, model.Retrying, time.Now(), time.Hour, 0, 200)
 			return err
 		}},
+		{"exports that 503 answered, a page and counted", listed(ctx, db, store.ExportFilter{Status: "503"})},
+		{"of a tenant, few of many that 5xx answered", listed(ctx, db, store.ExportFilter{Tenant: at.Tenant, Status: "507"})},
+		{"few of many that 5xx answered", listed(ctx, db, store.ExportFilter{Status: "507"})},
+		{"few of many, after nine attempts", listed(ctx, db, store.ExportFilter{Attempts: 9})},
+		{"undelivered, and 5xx answered", listed(ctx, db, store.ExportFilter{Undelivered: true, Status: "5xx"})},
+		{"none that fits, of an integration", listed(ctx, db, store.ExportFilter{Tenant: at.Tenant, Integration: at.Integration,
+			Status: "599", Outcome: model.Retrying})},
 		{"exports without a delivery, a page", func() error { _, _, err := db.ListUnfinished(ctx, 0, time.Now()); return err }},
 	} {
 		if err := b.timed("waits, "+one.name, readsOfWaiting, one.ask); err != nil {
