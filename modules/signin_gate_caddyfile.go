@@ -85,19 +85,19 @@ func parseSignInGate(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error
 	return handler, err
 }
 
-func (h *GateAllow) allow(args []string) error {
+func (a *GateAllow) allow(args []string) error {
 	switch {
 	case len(args) == 1 && args[0] == "any":
-		h.Anyone = true
+		a.Anyone = true
 	case len(args) > 1 && args[0] == "email":
-		h.Emails = append(h.Emails, args[1:]...)
+		a.Emails = append(a.Emails, args[1:]...)
 		for _, one := range args[1:] {
 			if err := gate.ValidateEmail(one); err != nil {
 				return err
 			}
 		}
 	case len(args) > 1 && args[0] == "group":
-		h.Groups = append(h.Groups, args[1:]...)
+		a.Groups = append(a.Groups, args[1:]...)
 	default:
 		return fmt.Errorf("allow says who may come in: write `allow email *@acme.example`, `allow group staff` or `allow any`")
 	}
