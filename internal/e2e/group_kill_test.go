@@ -146,7 +146,7 @@ func (k groupKillTest) run(t *testing.T, temporal int, ports []int) {
 	}
 	require.Len(t, groups, 1, "they are not in one group")
 	for group := range groups { // it runs once more before it completes, where it did not hear of its end
-		require.Regexp(t, `^exports/\d+$`, group)
+		require.Regexp(t, `^exports/acme/\S+/\d+$`, group)
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		require.NoError(t, heir.temporalClientOf(temporal, k.name()).GetWorkflow(ctx, group, "").Get(ctx, nil))

@@ -104,9 +104,9 @@ func (d *Delivery) Due() time.Time {
 	return d.NextAt
 }
 
-// Attempted counts an attempt, and clears what was before it. status is what answered, 0 without an answer. fault is who has to look at its failure, reason says what
-// failed; both are empty when the integration received the export. Deliver, Retry, Hold or Expire then decides how the
-// delivery goes on.
+// Attempted counts an attempt, and clears what was before it. status is that of the answer; 0: none came. fault is who has to
+// look at its failure, reason says what failed; both are empty when the integration received the export. Deliver, Retry,
+// Hold or Expire then decides how the delivery goes on.
 func (d *Delivery) Attempted(status int, fault Class, reason string) {
 	d.Attempts++
 	d.Status = status

@@ -32,7 +32,7 @@ func TestTransitionsSetAllThatBelongsTogether(t *testing.T) {
 		"attempted": {
 			[]model.Delivery{retrying, held, parked},
 			func(d *model.Delivery) { d.Attempted(500, model.ClassPartnerFault, "answered 500") },
-			model.Delivery{Outcome: model.Retrying, Fault: model.ClassPartnerFault, Reason: "answered 500", Attempts: 3},
+			model.Delivery{Outcome: model.Retrying, Fault: model.ClassPartnerFault, Reason: "answered 500", Attempts: 3, Status: 500},
 		},
 		"delivered": {
 			[]model.Delivery{retrying, held, parked},
@@ -114,7 +114,7 @@ func TestHoldAfterAnAttemptBegins(t *testing.T) {
 	d.Attempted(410, model.ClassPartnerFault, "answered 410")
 	require.True(t, d.Hold("disabled", later))
 	require.Equal(t, model.Delivery{Outcome: model.Held, Fault: model.ClassPartnerFault, Reason: "disabled",
-		Attempts: 1, HeldSince: later}, d)
+		Attempts: 1, Status: 410, HeldSince: later}, d)
 }
 
 func TestNewDeliveryIsPending(t *testing.T) {
