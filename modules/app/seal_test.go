@@ -203,7 +203,7 @@ func TestSealKeySealsWhatIsHeldOfPeople(t *testing.T) {
 	}
 	require.Equal(t, 1, plain())
 	s.load(s.sealing(firstSeal))
-	require.Eventually(t, func() bool { return plain() == 0 }, 10*time.Second, 10*time.Millisecond,
+	require.Eventually(t, func() bool { return plain() == 0 }, time.Minute, 10*time.Millisecond,
 		"nothing is sealed after a reload that brings the key")
 	s.load(s.sealing(nextSeal, firstSeal))
 	s.sealed(nextSeal)
