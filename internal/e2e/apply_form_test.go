@@ -1,9 +1,6 @@
 package e2e
 
 import (
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +10,7 @@ import (
 )
 
 // Somebody applies on the form, in a browser without script: what is wrong is shown at its field and stays there, the resume
-// is kept, and the application is a candidate at the service that the tenant is relayed to. Frames of other sites stay empty.
+// is kept, and the application is a candidate at the service that the tenant is relayed to.
 func TestApplicationForm(t *testing.T) {
 	t.Parallel()
 	ports := newDevPorts(t)
@@ -79,15 +76,4 @@ func TestApplicationForm(t *testing.T) {
 	c.click("form button")
 	c.find(".summary")
 	c.accessible("the form with errors")
-
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, `<!doctype html><html lang="en"><title>Jobs</title><iframe title="Apply" height="400" src="%s"></iframe>`, address)
-	}))
-	t.Cleanup(site.Close)
-	c.open(site.URL)
-	var shown bool
-	c.call(http.MethodPost, "/frame", map[string]any{"id": 0}, nil)
-	c.evaluate(`document.querySelector("form") != null`, &shown)
-	require.False(t, shown, "no site may frame it")
 }

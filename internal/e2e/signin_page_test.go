@@ -239,11 +239,14 @@ func (c *chromium) focus() (focus string) {
 	return focus
 }
 
-// press presses a key in whatever has the focus.
-func (c *chromium) press(key string) {
+// press presses keys, one after another, in whatever has the focus.
+func (c *chromium) press(keys string) {
 	c.t.Helper()
-	c.call(http.MethodPost, "/actions", map[string]any{"actions": []any{map[string]any{"type": "key", "id": "keyboard",
-		"actions": []any{
-			map[string]any{"type": "keyDown", "value": key}, map[string]any{"type": "keyUp", "value": key},
-		}}}}, nil)
+	var actions []any
+	for _, key := range keys {
+		actions = append(actions, map[string]any{"type": "keyDown", "value": string(key)},
+			map[string]any{"type": "keyUp", "value": string(key)})
+	}
+	c.call(http.MethodPost, "/actions",
+		map[string]any{"actions": []any{map[string]any{"type": "key", "id": "keyboard", "actions": actions}}}, nil)
 }

@@ -201,6 +201,38 @@ func TestWrongFilesAreErrorsAtTheirField(t *testing.T) {
 	}
 }
 
+// An answer of each format that is not valid: what is wrong is said at its field, in both languages, and what was typed stays.
+func TestEachFormatSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	b := setupForm(t)
+	wrong := []struct{ field, value, english, german string }{
+		{"a.firstName", "Ada\u202e", "First name: Take out the characters that can't be seen", "Nehmen Sie die Zeichen heraus"},
+		{"a.lastName", strings.Repeat("x", 65), "Last name: Shorten this to 64 characters", "Kürzen Sie dies auf 64 Zeichen"},
+		{"a.email", "ada@", "E-mail: Write one whole e-mail address", "Schreiben Sie eine ganze E-Mail-Adresse"},
+		{"a.phone", "12 34", "Phone: Write at least 7 digits", "Schreiben Sie mindestens 7 Ziffern"},
+		{"a.startDate", "2027-02-30", "Earliest start date: Write a day that exists", "Schreiben Sie einen Tag, den es gibt"},
+		{"a.citizenWorkStatus", "authorized", "Work authorization: Choose one of the answers", "Wählen Sie eine der Antworten"},
+		{"a.1000123", "Day\x00Noon", "Shifts you can work: Choose from the answers", "Wählen Sie aus den Antworten"},
+		{"a.1000124", "3,5", "Years of experience: Write a number in digits", "Schreiben Sie eine Zahl in Ziffern"},
+		{"a.1000125", strings.Repeat("x", 2001), "Why this job?: Shorten this to 2000 characters", "Kürzen Sie dies auf 2000 Zeichen"},
+		{"a.eeocDisabilitySignatureDate", without, "Today's date: Please answer this", "Today's date: Bitte antworten Sie hier"},
+	}
+	sent, english := filled(), []string{"Resume: Choose a PDF, Word"}
+	german := []string{"Resume: Wählen Sie PDF, Word"}
+	for _, one := range wrong {
+		sent = but(sent, one.field, one.value)
+		english, german = append(english, one.english), append(german, one.german)
+	}
+	for lang, sentences := range map[string][]string{"en": english, "de": german} {
+		page := b.requireWrong(b.post("/NURSE-1?lang="+lang, sent, []attached{{"a.resume", "a.exe", "MZ\x90\x00\x03" + strings.Repeat("\x00", 100)}}), sentences...)
+		require.Equal(t, len(sentences), strings.Count(page, `<p class="error" id="`), "each is at its field, too")
+		for _, typed := range []string{`value="12 34"`, `value="3,5"`, strings.Repeat("x", 2001), `value="Day" checked`} {
+			require.Contains(t, page, typed)
+		}
+	}
+	require.Empty(t, b.applications("acme"))
+}
+
 func TestTheSameFormGivesTheSameReceipt(t *testing.T) {
 	t.Parallel()
 	b := setupForm(t)
