@@ -14,6 +14,7 @@ clamd            clamav-daemon    documents are scanned by it
 systemd-analyze  systemd          the unit for systemd is checked
 prometheus       prometheus       alert rules and the dashboard are checked, with promtool, too
 apache2          apache2          people sign in at an application served by Apache
+nginx            nginx            the gate says whom nginx lets in
 chromium         chromium         they do so with a real browser
 chromedriver     chromium-driver  the browser is driven by the tests
 python3          python3          receivers of docs/receivers.md are run, in Python

@@ -22,8 +22,8 @@ type visitor struct {
 
 func newVisitor(t *testing.T) *visitor { return &visitor{t, map[string]map[string]string{}} }
 
-// ask sends a request, a form if there is one, as a browser does that shows a page.
-func (v *visitor) ask(method, address string, form url.Values) (*http.Response, string) {
+// ask sends a request, a form if there is one, as a browser does that shows a page. change may give it other headers.
+func (v *visitor) ask(method, address string, form url.Values, change ...func(http.Header)) (*http.Response, string) {
 	v.t.Helper()
 	r, err := http.NewRequestWithContext(v.t.Context(), method, address, strings.NewReader(form.Encode()))
 	require.NoError(v.t, err)
@@ -31,6 +31,9 @@ func (v *visitor) ask(method, address string, form url.Values) (*http.Response, 
 	r.Header.Set("Sec-Fetch-Mode", "navigate")
 	for name, value := range v.cookies[r.URL.Host] {
 		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	for _, fn := range change {
+		fn(r.Header)
 	}
 	res, err := http.DefaultTransport.RoundTrip(r)
 	require.NoError(v.t, err)
@@ -67,10 +70,15 @@ var requestOfForm = regexp.MustCompile(`name="request" value="([^"]*)"`)
 // enter signs ada in, on the page of a sign-in, and returns where that ends.
 func (v *visitor) enter(issuer, page string) (at, body string) {
 	v.t.Helper()
+	return v.enterAs("ada@example.com", issuer, page)
+}
+
+func (v *visitor) enterAs(email, issuer, page string) (at, body string) {
+	v.t.Helper()
 	found := requestOfForm.FindStringSubmatch(page)
 	require.NotNil(v.t, found, page)
 	res, body := v.ask(http.MethodPost, issuer+"/oauth/sign-in", url.Values{"request": {html.UnescapeString(found[1])},
-		"email": {"ada@example.com"}, "password": {"correct horse"}, "action": {"sign-in"}})
+		"email": {email}, "password": {"correct horse"}, "action": {"sign-in"}})
 	require.Equal(v.t, http.StatusSeeOther, res.StatusCode, body)
 	return v.open(res.Header.Get("Location"))
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -23,10 +22,16 @@ func newAlone(t *testing.T, sites string) *alone {
 	ports := freePorts(t, 2)
 	a := &alone{&system{t: t, dir: t.TempDir(), http: ports[0], admin: ports[1]}}
 	a.write(sites)
-	a.gateway = start(t, a.env(), hiregate(t), "run", "--config", a.caddyfile(), "--adapter", "caddyfile")
-	require.Eventually(t, func() bool { return a.gateway.hasEnded() || !isFree(a.http) }, patience, 20*time.Millisecond)
-	require.False(t, a.gateway.hasEnded(), "the gateway ended:\n%s", a.gateway.out.String())
+	a.gateway = startCaddy(t, a.caddyfile(), a.env()...)
 	return a
+}
+
+// startCaddy starts a gateway, or no more than a Caddy, and waits until it serves a Caddyfile.
+func startCaddy(t *testing.T, caddyfile string, env ...string) *process {
+	t.Helper()
+	p := start(t, env, hiregate(t), "run", "--config", caddyfile, "--adapter", "caddyfile")
+	p.line("serving initial configuration")
+	return p
 }
 
 func (a *alone) env() []string {
