@@ -105,27 +105,27 @@ func (a *Answer) encodeFile(w io.Writer) error {
 	}
 	defer in.Close()
 	encoder := base64.NewEncoder(base64.StdEncoding, w)
-	content := &noting{Reader: io.LimitReader(in, a.File.Size)}
+	content := &Source{Reader: io.LimitReader(in, a.File.Size)}
 	n, err := io.Copy(encoder, content)
 	switch {
-	case content.err != nil:
-		return &FileError{a.QuestionID, content.err}
+	case content.Err != nil:
+		return &FileError{a.QuestionID, content.Err}
 	case err == nil && n != a.File.Size:
 		return &FileError{a.QuestionID, ErrShorter}
 	}
 	return errors.Join(err, encoder.Close())
 }
 
-// noting keeps the error of a reader, which io.Copy does not tell from the writer's.
-type noting struct {
+// Source keeps the error of a reader, which io.Copy does not tell from the writer's.
+type Source struct {
 	io.Reader
-	err error
+	Err error
 }
 
-func (r *noting) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
+func (s *Source) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		r.err = err
+		s.Err = err
 	}
 	return n, err
 }

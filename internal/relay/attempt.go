@@ -163,12 +163,9 @@ func (r *Relay) Make(ctx context.Context, s *model.Submission, c *model.Submissi
 	return made, nil
 }
 
-// replayed is the header with which a service says that it had accepted an application before.
-const replayed = "Idempotency-Replayed"
-
 func (r *Relay) delivered(s *model.Submission, a *applyclient.Reply) Attempt {
 	s.State, s.Reason, s.NextAt, s.EndedAt = model.SubmissionDelivered, "", time.Time{}, r.Now()
-	if a.Header.Get(replayed) == "true" {
+	if a.Header.Get(webhook.Replayed) == "true" {
 		s.Uncertain = false
 	}
 	if a.Verdict() == applyclient.Deviating {

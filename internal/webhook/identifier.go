@@ -11,6 +11,9 @@ import (
 // by the signature.
 const HeaderBound = 1024
 
+// Replayed is the header of an answer that repeats the one to an earlier request with the same Idempotency-Key.
+const Replayed = "Idempotency-Replayed"
+
 // ValidUUID reports whether an export's key is 1 to 255 visible ASCII bytes (0x21–0x7E). Beyond that it is opaque.
 func ValidUUID[T string | []byte](key T) bool {
 	if len(key) < 1 || len(key) > 255 {

@@ -30,9 +30,6 @@ import (
 // applicationID is the header of a 204 that names the job application.
 const applicationID = "X-Application-Id"
 
-// replayed is the header of a 204 to a repeat of an application that was accepted before.
-const replayed = "Idempotency-Replayed"
-
 const (
 	leastCap    = 64 << 20 // bytes of a body
 	capOfFile   = 14 << 20
@@ -77,7 +74,7 @@ func (a *API) apply(w http.ResponseWriter, r *http.Request, c *caller) error {
 	}
 	w.Header().Set(applicationID, s.id)
 	if s.repeated {
-		w.Header().Set(replayed, "true")
+		w.Header().Set(webhook.Replayed, "true")
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil

@@ -242,15 +242,15 @@ func (in *reader) file(q *model.Question, part *multipart.Part) error {
 	if err != nil {
 		return ownError{err}
 	}
-	source := &watched{Reader: content}
+	source := &applyclient.Source{Reader: content}
 	stored, err := archive.Files.Put(in.ctx, blob, source, schemas.FileLimit(q)-1)
 	switch {
 	case errors.Is(err, documents.ErrTooLarge):
 		in.wrong[q.ID] = schemas.LargeFileMessage(q)
 		_, err := io.Copy(io.Discard, content)
 		return err
-	case source.err != nil:
-		return source.err
+	case source.Err != nil: // the connection's
+		return source.Err
 	case err != nil:
 		return ownError{err}
 	case !in.form.Guards.keep(in.address, stored.Size, in.form.Gateway.Now()):
@@ -258,20 +258,6 @@ func (in *reader) file(q *model.Question, part *multipart.Part) error {
 	}
 	in.files[q.ID] = &file{blob: blob, name: cmp.Or(name, q.ID), sum: hex.EncodeToString(stored.SHA256[:]), size: stored.Size}
 	return nil
-}
-
-// watched keeps the error of the connection that it reads from.
-type watched struct {
-	io.Reader
-	err error
-}
-
-func (s *watched) Read(p []byte) (int, error) {
-	n, err := s.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		s.err = err
-	}
-	return n, err
 }
 
 // kept takes a file that was sent before, unless another one is sent in its place.

@@ -63,7 +63,7 @@ func (r *Request) ExactlyOnce(
 		return nil, err
 	case location != "":
 		r.again = true
-		r.Writer.Header().Set("Idempotency-Replayed", "true")
+		r.Writer.Header().Set(webhook.Replayed, "true")
 		return repeat(r, location)
 	}
 	r.once = once
