@@ -98,6 +98,13 @@ http://localhost:%d {
 		append(moved, "app.acme.example {", caddy+" {\n\tbind 127.0.0.1")...).Replace(blocks[2][1])), 0o600))
 	startCaddy(t, front, "XDG_CONFIG_HOME="+a.dir, "XDG_DATA_HOME="+a.dir)
 
+	// Whatever host a browser asked the other server for, the gate answers, and leads back there.
+	res, body := newVisitor(t).ask(http.MethodGet, a.url("/"), nil, func(h http.Header) {
+		h.Set("X-Forwarded-Host", "app.acme.example")
+		h.Set("X-Forwarded-Proto", "https")
+	})
+	require.Contains(t, res.Header.Get("Location"), url.QueryEscape("https://app.acme.example/oauth2/callback"), body)
+
 	byNginx := asking{t, nginx, issuer}
 	byCaddy := asking{t, caddy, issuer}
 	bob, bobAtCaddy := byNginx.letsIn(), byCaddy.letsIn()
