@@ -17,6 +17,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/model"
 )
 
@@ -60,64 +63,103 @@ func receiver(t *testing.T, path string, status int, header ...string) (*httptes
 	return server, url.Values{"do": {"test"}, "name": {"hris"}, "url": {path}, "secret": {"a secret of the client"}}
 }
 
+// wrongReceivers returns the sentences about wrong receivers that docs/console.md has, by what is wrong. Words in braces
+// stand for what varies.
+func wrongReceivers(t *testing.T) map[string]string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/console.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(page), "\n### Wrong receivers\n")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n### ")
+	sentences := map[string]string{}
+	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \| ([^|]+) \|$`).FindAllStringSubmatch(table, -1)[1:] {
+		sentences[row[1]] = row[2]
+	}
+	return sentences
+}
+
 // Whoever connects a client sees in a sentence what is wrong with its system, before anything is saved: each way of getting
-// VERIFY wrong has one that says what to do. Tests are at most ten in a minute.
+// VERIFY wrong has one that says what to do, and docs/console.md has it. Tests are at most ten in a minute.
 func TestSentencesOfATest(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b, strict := newFixture(t), newFixture(t)
 	b.AllowLoopback(t)
 	b.initech()
-	valid, ended := time.Now().Add(time.Hour), time.Now().Add(-time.Hour)
-	none := time.Time{}
-	for _, row := range []struct {
-		sentence, path string
-		status         int
-		header         []string
-		till           time.Time // of the server's certificate; zero: it has none
-		name           string    // in it
-		known          bool      // its authority
-	}{
-		{"VERIFY was answered 204; it must be exactly 200", "/in", 204, nil, none, "", false},
-		{"VERIFY was answered 401: it asks for the authentication scheme Bearer", "/in", 401,
-			[]string{"WWW-Authenticate", `Bearer realm="hr"`}, none, "", false},
-		{"VERIFY was answered 403: it does not accept the signature or the credentials", "/in", 403, nil, none, "", false},
-		{"VERIFY was answered 404, and the URL’s path has a doubled slash: leave one of the two out", "/in//acme", 404, nil, none, "", false},
-		{"VERIFY was answered 302, which leads to https://login.example: redirects are not followed; often that is a login page", "/in", 302,
-			[]string{"Location", "https://login.example/sign-in?to=client=1"}, none, "", false},
-		{"is of an authority that is not known here", "/in", 200, nil, valid, "127.0.0.1", false},
-		{"is for other names (hr.example): write the URL with one that it has", "/in", 200, nil, valid, "hr.example", true},
-		{"ended on " + ended.UTC().Format(time.DateOnly) + ": have it renewed", "/in", 200, nil, ended, "127.0.0.1", true},
-		{"10.20.4.7:443 is not a public but a private address: use a public one, or let the operator write `egress allow 10.20.4.7 443`",
-			"https://10.20.4.7/in", 0, nil, none, "", false},
-		{"VERIFY was answered with exactly 200", "/in", 200, nil, none, "", false},
-	} {
-		server, form := receiver(t, row.path, row.status, row.header...)
-		switch {
-		case row.status == 0: // the address is in the row
-		case row.till.IsZero():
-			server.Start()
-			form.Set("url", server.URL+row.path)
-		default:
-			certificate, authority := certified(t, row.till, row.name)
-			server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
-			server.StartTLS()
-			form.Set("url", server.URL+row.path)
-			if row.known {
-				form.Set("ca", authority)
-			}
-		}
-		w := b.send(ops, http.MethodPost, "/connect/initech/2", form)
-		text := html.UnescapeString(w.Body.String())
-		require.Contains(t, text, strings.ReplaceAll(row.sentence, "’", "'"))
-		require.NotContains(t, w.Body.String(), "<script")
-		require.Equal(t, form.Get("url"), value(t, w.Body.String(), "url"), "what was typed is kept")
-		b.see(ops, "/tenants/initech/integrations/hris", http.StatusNotFound)
+	strict.initech()
+	allow := regexp.MustCompile(`<pre>egress allow (127\.0\.0\.1|::1) 443</pre>`)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { silent.Close() })
+	at := func(address string) url.Values {
+		_, form := receiver(t, address, 0)
+		return form
 	}
-	server, form := receiver(t, "", 200)
-	server.Start()
-	form.Set("url", server.URL+"/in")
-	require.Equal(t, http.StatusOK, b.send(ops, http.MethodPost, "/connect/initech/2", form).Code)
-	require.Contains(t, b.send(ops, http.MethodPost, "/connect/initech/2", form).Body.String(), "too many tests in a minute")
+	answers := func(path string, status int, header ...string) url.Values {
+		server, form := receiver(t, "", status, header...)
+		server.Start()
+		form.Set("url", server.URL+path)
+		return form
+	}
+	shows := func(till time.Time, name string, known bool) url.Values {
+		server, form := receiver(t, "", http.StatusOK)
+		certificate, authority := certified(t, till, name)
+		server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+		server.StartTLS()
+		form.Set("url", server.URL+"/in")
+		if known {
+			form.Set("ca", authority)
+		}
+		return form
+	}
+	valid, ended := time.Now().Add(time.Hour), time.Now().Add(-time.Hour)
+	sentences := wrongReceivers(t)
+	for _, row := range []struct {
+		wrong  string
+		form   url.Values
+		values []string // for words in braces, beside {host}
+	}{
+		{"unknown authority", shows(valid, "127.0.0.1", false), nil},
+		{"certificate for another name", shows(valid, "hr.example", true), []string{"{names}", "hr.example"}},
+		{"expired certificate", shows(ended, "127.0.0.1", true), []string{"{date}", ended.UTC().Format(time.DateOnly)}},
+		{"authentication scheme", answers("/in", 401, "WWW-Authenticate", `Bearer realm="hr"`),
+			[]string{"{status}", "401", "{scheme}", "Bearer"}},
+		{"signature or credentials", answers("/in", 403), []string{"{status}", "403"}},
+		{"doubled slash", answers("/in//acme", 404), []string{"{status}", "404"}},
+		{"redirect to a login page", answers("/in", 302, "Location", "https://login.example/sign-in?to=hr"),
+			[]string{"{status}", "302", "{site}", "https://login.example"}},
+		{"not exactly 200", answers("/in", 204), []string{"{status}", "204"}},
+		{"private address", at("https://10.20.4.7/in"), []string{"{address}", "10.20.4.7", "{port}", "443"}},
+		{"host name of a private address", at("https://localhost/in"), []string{"{kind}", "loopback"}},
+		{"no connection", at("http://" + gatewaytest.Nowhere + "/in"), []string{"{detail}", "connection refused"}},
+		{"no answer in time", at("https://" + silent.Addr().String() + "/in"), nil},
+		{"unknown host name", at("https://hr.invalid/in"), nil}, // {detail} is the resolver's
+	} {
+		sentence := sentences[row.wrong]
+		require.NotEmpty(t, sentence, "docs/console.md lacks %q", row.wrong)
+		delete(sentences, row.wrong)
+		host := mustParse(t, row.form.Get("url")).Host
+		sentence = strings.NewReplacer(append(row.values, "{host}", host)...).Replace(sentence)
+		asked := b
+		if host == "localhost" {
+			asked = strict
+		}
+		b.Clock.Advance(time.Minute)
+		shown := asked.send(ops, http.MethodPost, "/connect/initech/2", row.form).Body.String()
+		require.Equal(t, asked == strict, allow.MatchString(shown), "the line for the Caddyfile, below the sentence")
+		require.Regexp(t, strings.ReplaceAll(regexp.QuoteMeta(sentence), `\{detail\}`, ".+"), html.UnescapeString(shown))
+		require.NotContains(t, shown, "<script")
+		require.Equal(t, row.form.Get("url"), value(t, shown, "url"), "what was typed is kept")
+	}
+	require.Empty(t, sentences, "docs/console.md has more than is tested")
+
+	b.Clock.Advance(time.Minute)
+	good := answers("/in", http.StatusOK)
+	for range 10 {
+		require.Contains(t, b.post(ops, "/connect/initech/2", good, http.StatusOK), "VERIFY was answered with exactly 200")
+	}
+	require.Contains(t, b.send(ops, http.MethodPost, "/connect/initech/2", good).Body.String(), "too many tests in a minute")
+	b.see(ops, "/tenants/initech/integrations/hris", http.StatusNotFound)
 
 	theirs := &visitor{Request: httptest.NewRequestWithContext(context.Background(), http.MethodPost, "https://gate.example/", nil),
 		console: b.Console, person: model.Person{ID: "console:2", Role: model.Admin, Tenant: "initech"}}
