@@ -33,6 +33,12 @@ func (l *stepList) Gone(s model.Step) []string {
 	})
 }
 
+// Helped reports whether removing a step, by its place, changes what helpers export: it has one, or the next one has, which
+// job applications then begin in.
+func (l *stepList) Helped(n int) bool {
+	return l.Items[n].Helper != nil || n == 0 && len(l.Items) > 1 && l.Items[1].Helper != nil
+}
+
 // listSteps shows the steps of a tenant's workflow with their helpers.
 func listSteps(v *visitor) error {
 	shown := stepList{Tenant: v.PathValue("tenant")}
