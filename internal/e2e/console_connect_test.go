@@ -164,7 +164,8 @@ func (c *clicks) connect(with hand, ports devPorts, id, name string, look func(p
 	with.click(`form[action$="/earlier"] button`)
 	c.awaitText(steps+"/3", "What came before is being delivered.")
 	with.click(`form[action$="/3"] button`)
-	c.awaitText(steps+"/3", name+" is connected")
+	c.awaitText(steps+"/3?", "The way of the sample")
+	c.eventually(c.address(), func() bool { return c.text("h1") == name+" is connected" }) // it looks again by itself, every 5 s
 	require.LessOrEqual(c.t, c.n, 20)
 	look("connect-sample")
 	require.Eventually(c.t, func() bool { return exports.Load() >= 2 }, patience, 100*time.Millisecond,
