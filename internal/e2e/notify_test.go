@@ -58,7 +58,7 @@ func TestNotificationsSurviveKills(t *testing.T) {
 	s.cli("integration", "disable", "acme/hris")
 	heard("integration.disabled")
 	s.awaitMetric("hiregate_notifications_waiting", "", 0)
-	require.Equal(t, 1.0, s.metric("hiregate_notifications_total", `event="integration.disabled",result="sent"`))
+	s.awaitMetric("hiregate_notifications_total", `event="integration.disabled",result="sent"`, 1)
 
 	all := receivers[0].out.String() + receivers[1].out.String()
 	require.NotContains(t, all, "wrong signature")
