@@ -28,14 +28,7 @@ func (p *Provider) choosePage(w http.ResponseWriter, r *http.Request, status int
 
 // choose handles the form with the password that a user chose.
 func (p *Provider) choose(w http.ResponseWriter, r *http.Request) {
-	k := new(factorTicket)
-	if !p.Vault.OpenTicket(forChoice, p.Issuer, r.PostForm.Get("ticket"), k) {
-		p.untrustedPage(w, r)
-		return
-	}
-	p.run(w, r, k.Request, func(w http.ResponseWriter, r *http.Request, a *authorization) error {
-		return p.checkChoice(w, r, a, k)
-	})
+	p.runTicket(w, r, forChoice, p.checkChoice)
 }
 
 // checkChoice stores the password that a user chose. The session comes next.

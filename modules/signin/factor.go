@@ -90,13 +90,19 @@ func (p *Provider) factorPage(w http.ResponseWriter, r *http.Request, status int
 
 // factor handles the form with the one-time password.
 func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
+	p.runTicket(w, r, forFactor, p.checkFactor)
+}
+
+// runTicket goes on with the authorization request of the ticket that a form carries, for a purpose.
+func (p *Provider) runTicket(w http.ResponseWriter, r *http.Request, purpose string,
+	check func(http.ResponseWriter, *http.Request, *authorization, *factorTicket) error) {
 	k := new(factorTicket)
-	if !p.Vault.OpenTicket(forFactor, p.Issuer, r.PostForm.Get("ticket"), k) {
+	if !p.Vault.OpenTicket(purpose, p.Issuer, r.PostForm.Get("ticket"), k) {
 		p.untrustedPage(w, r)
 		return
 	}
 	p.run(w, r, k.Request, func(w http.ResponseWriter, r *http.Request, a *authorization) error {
-		return p.checkFactor(w, r, a, k)
+		return check(w, r, a, k)
 	})
 }
 
