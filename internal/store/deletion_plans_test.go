@@ -1,8 +1,6 @@
 package store
 
 import (
-	"net/url"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,11 +14,7 @@ import (
 func TestDeletionsReadNoTable(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
-		if strings.HasPrefix(address, "postgres") { // where it has an index it takes that
-			options := url.Values{"options": {"-c enable_seqscan=off"}}
-			address += "&" + strings.ReplaceAll(options.Encode(), "+", "%20")
-		}
-		db, err := Open(t.Context(), address, Options{})
+		db, err := Open(t.Context(), without(address, "seqscan"), Options{})
 		require.NoError(t, err)
 		defer db.Close()
 		now := rows.Micros(time.Now())

@@ -271,12 +271,25 @@ func TestListsUseIndexesOfSQLite(t *testing.T) {
 	}
 }
 
+// without is the address of a database with what PostgreSQL's planner is not to use, such as seqscan: where it has an index
+// instead, it takes that. The address of another database stays.
+func without(address string, off ...string) string {
+	if !strings.HasPrefix(address, "postgres") {
+		return address
+	}
+	settings := make([]string, len(off))
+	for n, one := range off {
+		settings[n] = "-c enable_" + one + "=off"
+	}
+	options := url.Values{"options": {strings.Join(settings, " ")}}
+	return address + "&" + strings.ReplaceAll(options.Encode(), "+", "%20")
+}
+
 // TestListsUseIndexesOfPostgreSQL forbids the planner to go through tables and to sort, wherever an index makes that
 // possible.
 func TestListsUseIndexesOfPostgreSQL(t *testing.T) {
 	t.Parallel()
-	options := url.Values{"options": {"-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off -c enable_hashagg=off"}}
-	db, err := Open(t.Context(), storetest.Postgres(t)+"&"+strings.ReplaceAll(options.Encode(), "+", "%20"), Options{})
+	db, err := Open(t.Context(), without(storetest.Postgres(t), "seqscan", "bitmapscan", "sort", "hashagg"), Options{})
 	require.NoError(t, err)
 	defer db.Close()
 	for _, one := range queriesOf(t, db) {
@@ -297,11 +310,7 @@ func TestListsUseIndexesOfPostgreSQL(t *testing.T) {
 func TestClassesAndOutcomesHaveAnIndex(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
-		if strings.HasPrefix(address, "postgres") { // where it has an index it takes that
-			options := url.Values{"options": {"-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off"}}
-			address += "&" + strings.ReplaceAll(options.Encode(), "+", "%20")
-		}
-		db, err := Open(t.Context(), address, Options{})
+		db, err := Open(t.Context(), without(address, "seqscan", "bitmapscan", "sort"), Options{})
 		require.NoError(t, err)
 		defer db.Close()
 		for tenant, index := range map[string]string{"": "deliveries_at_fault", "t": "deliveries_at_fault_of_tenant"} {
@@ -316,11 +325,7 @@ func TestClassesAndOutcomesHaveAnIndex(t *testing.T) {
 func TestStatusesHaveAnIndex(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
-		if strings.HasPrefix(address, "postgres") { // where it has an index it takes that
-			options := url.Values{"options": {"-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off"}}
-			address += "&" + strings.ReplaceAll(options.Encode(), "+", "%20")
-		}
-		db, err := Open(t.Context(), address, Options{})
+		db, err := Open(t.Context(), without(address, "seqscan", "bitmapscan", "sort"), Options{})
 		require.NoError(t, err)
 		defer db.Close()
 		for _, f := range []ExportFilter{{Status: "503"}, {Status: "5xx", Outcome: model.Retrying}, {Attempts: 3}, {Status: "none", Since: time.Now()},
