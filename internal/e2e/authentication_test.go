@@ -70,10 +70,17 @@ type tokenIssuer struct {
 func newTokenIssuer(t *testing.T) *tokenIssuer {
 	t.Helper()
 	port := freePorts(t, 1)[0]
-	script := filepath.Join("testdata", "oidc-provider", "token-endpoint.mjs")
-	require.DirExists(t, filepath.Join(filepath.Dir(script), "node_modules"), "oidc-provider is missing: run make deps")
-	start(t, []string{"GATE_SECRET=client-secret", "RECEIVER_SECRET=receiver-secret"}, "node", script, fmt.Sprint(port)).line("listening")
+	start(t, []string{"GATE_SECRET=client-secret", "RECEIVER_SECRET=receiver-secret"}, "node", oidcProvider(t, "token-endpoint.mjs"),
+		fmt.Sprint(port)).line("listening")
 	return &tokenIssuer{t, "http://" + loopback(port)}
+}
+
+// oidcProvider returns the path of a script that runs oidc-provider.
+func oidcProvider(t *testing.T, script string) string {
+	t.Helper()
+	dir := filepath.Join("testdata", "oidc-provider")
+	require.DirExists(t, filepath.Join(dir, "node_modules"), "oidc-provider is missing: run make deps")
+	return filepath.Join(dir, script)
 }
 
 // knows reports whether a token is good for exports (RFC 7662).

@@ -65,10 +65,10 @@ func TestRestoredDatabaseLearnsWhatWasDelivered(t *testing.T) {
 	require.Len(t, partner.of("CANDIDATE-EXPORT"), 1)
 }
 
-// change writes to the database of a gateway that was stopped.
+// change writes to the database, past the gateway.
 func (s *system) change(statements ...string) {
 	s.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.dir, "hiregate.db"))
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.dir, "hiregate.db")+"?_pragma=busy_timeout(10000)")
 	require.NoError(s.t, err)
 	defer db.Close()
 	for _, statement := range statements {
