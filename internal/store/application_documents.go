@@ -54,7 +54,7 @@ func (k *dataKeys) names(d *model.ApplicationDocument) (documentNames, error) {
 func (tx *Tx) DeleteApplicationDocument(tenant, application, id string, now time.Time) (bool, error) {
 	err := tx.sql.Run(`UPDATE documents SET state = $1, reason = $2, blob = '' WHERE state = 'scanning' AND scan_of =
 		(SELECT key FROM application_documents WHERE tenant = $3 AND application = $4 AND id = $5
-		AND scan = 'pending')`,
+		AND scan || '' = 'pending')`, // keeps from the index of all that are being scanned
 		string(model.GivenUp), deletedReason, tenant, application, id)
 	if err != nil {
 		return false, err

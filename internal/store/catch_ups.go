@@ -25,9 +25,9 @@ func (db *DB) CatchUp(ctx context.Context, at model.Place) (*model.CatchUp, erro
 }
 
 // waits is the condition on a delivery d that it waits for its next attempt at an integration, and was not attempted
-// since a time: $1, $2 and $3. Of an export in quarantine none does.
+// since a time: $1, $2 and $3. Of an export in quarantine none does (see notQuarantined).
 const waits = `d.tenant = $1 AND d.integration = $2 AND d.outcome = 'retrying' AND d.updated_at <= $3
-	AND NOT EXISTS (SELECT 1 FROM exports e WHERE e.id = d.export_id AND e.quarantined) AND ` + latest
+	AND NOT (SELECT e.quarantined FROM exports e WHERE e.id = d.export_id) AND ` + latest
 
 // CountWaiting counts the deliveries that wait for their next attempt at an integration and were not attempted since a
 // time. more says that there are more than MaxCounted, which it returns then.

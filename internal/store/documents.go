@@ -93,7 +93,7 @@ func (tx *Tx) UpdateDocument(d *model.Document) (bool, error) {
 	return tx.sql.Changed(`UPDATE documents SET state = $1, reason = $2, tries = $3, next_at = $4, blob = $5, sha256 = $6,
 		size = $7, declared = $8,
 		detected = $9, file_name = $10, fetched_at = $11, refusals = $12, source_url = $13, sealed = $14 WHERE id = $15
-		AND state = 'fetching'`,
+		AND state || '' = 'fetching'`, // keeps from the index of all that are being fetched
 		string(d.State), d.Reason, d.Tries, rows.Micros(d.NextAt), d.Blob, d.SHA256, d.Size, d.Declared, d.Detected,
 		of.FileName, rows.Micros(d.FetchedAt), d.Refusals,
 		of.SourceURL, of.sealed, d.ID)

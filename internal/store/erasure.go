@@ -189,7 +189,7 @@ func (tx *Tx) EraseNow(e *model.Export, left Remainder, now time.Time) error {
 			AND state IN ('fetching', 'scanning')`, []any{ErasedReason, e.ID}},
 		{`UPDATE exports SET quarantined = $1 WHERE id = $2`, []any{false, e.ID}},
 		// no workflow is started for it
-		{`UPDATE exports SET fault = $1 WHERE id = $2 AND dispatched_at IS NULL AND fault = ''`,
+		{`UPDATE exports SET fault = $1 WHERE id = $2 AND coalesce(dispatched_at, 0) = 0 AND fault = ''`,
 			[]any{ErasedReason, e.ID}},
 	} {
 		if err := tx.sql.Run(one.statement, one.args...); err != nil {

@@ -34,7 +34,8 @@ func (f ExportFilter) byAnswer(db *DB, columns string) (string, []any) {
 		of := conditions{where: []string{"e.id = d.export_id"}, args: c.args}
 		f.ofExports(&of, db, false)
 		c.args = of.args
-		c.where = append(c.where, "EXISTS (SELECT 1 FROM exports e"+of.String()+")")
+		// Counted, because PostgreSQL would read the deliveries once more for each export that it takes for one of few.
+		c.where = append(c.where, "(SELECT count(*) FROM exports e"+of.String()+") > 0")
 	}
 	c.where = append(c.where, latest)
 	c.args = append(c.args, f.Limit+1)

@@ -150,6 +150,11 @@ func (f ExportFilter) ofExports(c *conditions, db *DB, ofDelivery bool) {
 		c.where = append(c.where, "e.quarantined")
 	}
 	if f.Undelivered {
+		unsettled := "e.unsettled"
+		if f.LostDocuments || f.LateDocuments { // those are found by the document, and not compared with all that are unsettled
+			unsettled = "coalesce(e.unsettled, FALSE)"
+		}
+		c.where = append(c.where, unsettled)
 		c.undelivered(f.Integration)
 	}
 	if ofDelivery {

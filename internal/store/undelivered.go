@@ -23,13 +23,13 @@ func undelivered(integration string) string {
 		OR (SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND ` + open + of + `) > 0)`
 }
 
-// undelivered adds the condition on an export e that it is not delivered yet, to an integration if that is named.
+// undelivered adds the condition on an unsettled export e that it is not delivered yet, to an integration if that is named.
 func (c *conditions) undelivered(integration string) {
 	if integration != "" {
 		c.args = append(c.args, integration)
 		integration = fmt.Sprintf("$%d", len(c.args))
 	}
-	c.where = append(c.where, "e.unsettled", undelivered(integration))
+	c.where = append(c.where, undelivered(integration))
 }
 
 // incomplete is the condition on an export e that deliveries of its round are not there: a gateway of an earlier version,
