@@ -72,9 +72,18 @@ var databases atomic.Int64
 // Postgres is the address of a database of the shared server, with the tables.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	template, err := original()
+	address, err := CreatePostgres()
 	require.NoError(t, err)
-	return created(t, template)
+	return address
+}
+
+// CreatePostgres is Postgres for TestMain.
+func CreatePostgres() (string, error) {
+	template, err := original()
+	if err != nil {
+		return "", err
+	}
+	return create(template)
 }
 
 // PostgresIn is Postgres with the database's files in a folder that everybody may enter.
@@ -92,16 +101,17 @@ func PostgresIn(t testing.TB, folder string) string {
 // EmptyPostgres is the address of a database of the shared server.
 func EmptyPostgres(t testing.TB) string {
 	t.Helper()
-	return created(t, "template1")
-}
-
-func created(t testing.TB, template string) string {
-	t.Helper()
-	s, err := shared()
-	require.NoError(t, err)
-	address, err := s.Create(fmt.Sprintf("test_%d", databases.Add(1)), template)
+	address, err := create("template1")
 	require.NoError(t, err)
 	return address
+}
+
+func create(template string) (string, error) {
+	s, err := shared()
+	if err != nil {
+		return "", err
+	}
+	return s.Create(fmt.Sprintf("test_%d", databases.Add(1)), template)
 }
 
 // original is the name of the database of the shared server that the others are copies of.
