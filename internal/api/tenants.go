@@ -84,6 +84,12 @@ type ApplyUpstreamInput struct {
 	Rate     *model.Rate `json:"rate,omitzero"`                                       // null or left out: 5/s burst 10
 }
 
+// ApplyUpstreamTest says whether the service lets the user sign in.
+type ApplyUpstreamTest struct {
+	SignedIn bool   `json:"signedIn"`
+	Reason   string `json:"reason,omitempty"` // a sentence that says what to correct; absent: nothing
+}
+
 // TenantSecretInput gives a tenant another inbound secret.
 type TenantSecretInput struct {
 	Secret string `json:"secret,omitzero"` // that the service has; empty or left out: one is made

@@ -76,6 +76,11 @@ func pagesOf(c *chromium, s *scene) map[string][]consolePage {
 			{"connect-sample", "connect", "/connect/" + s.tenant + "/3", nil},
 			{"tenant", "tenant", tenant, nil},
 			{"tenant-subscriptions", "tenant", tenant, press("[aria-labelledby=subscriptions] .fold summary", "maker")},
+			{"tenant-relay", "relay", tenant + "/relay", nil},
+			{"tenant-relay-tested", "relay", "/tenants/acme/relay", func() {
+				c.click("main form button")
+				c.find("[aria-labelledby=answer] .pill")
+			}},
 			{"portal-link", "portal", tenant + "/portal", press("main form button", "/portal?ticket=")},
 			{"people", "people", "/people", nil},
 			{"person", "person", "/people/" + s.person, nil},

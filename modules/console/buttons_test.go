@@ -104,7 +104,11 @@ func (b *fixture) busy() (system string) {
 	b.post(ops, "/tenants/initech/subscriptions", url.Values{"name": {"ats"}, "url": {"https://ats.example/events"},
 		"secret": {"0123456789abcdef"}}, http.StatusSeeOther)
 	b.post(ops, "/steps/initech/hired/helper", url.Values{"integration": {"hris"}}, http.StatusSeeOther)
-	require.NoError(b.t, b.admin().call(http.MethodPut, "/v1/tenants/umbrella", nil, map[string]any{"name": "Umbrella"}, nil))
+	b.Write(b.t, func(tx *store.Tx) error {
+		return tx.UpsertTenant(&model.Tenant{Name: "umbrella", ApplyUpstream: &model.ApplyUpstream{URL: system, User: "partner",
+			Password: "p", TryFor: model.DefaultTryFor, Rate: model.DefaultUpstreamRate}}, b.Clock.Now())
+	})
+	require.NoError(b.t, b.Runtime.Directory.Refresh(b.t.Context()))
 	b.Clock.Advance(time.Minute)
 	require.NoError(b.t, b.admin().post("/v1/tenants/initech/redeliveries", &api.RedeliveryInput{Integration: "hris",
 		Mode: model.RedeliverAll, Since: b.Clock.Now().Add(-time.Hour)}, nil))

@@ -20,7 +20,7 @@ import (
 var everyPage = []string{
 	"/", "/exports", "/redeliveries",
 	"/tenants", "/tenants/acme", "/tenants/acme/new-integration", "/tenants/acme/integrations/hris/edit",
-	"/tenants/acme/portal", "/tenants/acme/integrations/hris",
+	"/tenants/acme/portal", "/tenants/acme/relay", "/tenants/acme/integrations/hris",
 	"/candidates", "/candidates?tenant=acme", "/candidates?tenant=globex", "/steps/acme", "/steps/globex",
 	"/jobs", "/jobs?tenant=acme", "/people", "/applications",
 	"/audit",

@@ -33,6 +33,7 @@ type tenantPage struct {
 	Integrations []api.IntegrationHealth
 	Signatures   *api.Signatures // nil: the visitor came by a link
 	Requests     api.ReceivedCounts
+	Relay        *api.ApplyUpstream // nil: its applications are not relayed, or the visitor came by a link
 	// of systems of the service's own; nil: the visitor does not administer them
 	Subscriptions []api.EventSubscription
 	Keys          []api.APIKey // that open it alone and are valid; nil as before
@@ -64,6 +65,10 @@ func (v *visitor) tenantPage(status int, shown tenantPage) error {
 			return err
 		}
 		if err := v.get(at("tenants", shown.Tenant.ID, "received"), nil, &shown.Requests); err != nil {
+			return err
+		}
+		var err error
+		if shown.Relay, err = v.relayOf(shown.Tenant.ID); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package manageapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -57,9 +58,7 @@ func putUpstream(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), examineTime)
-	defer cancel()
-	if err := relay.Examine(ctx, r.Gateway.Config.Egress, u); err != nil {
+	if err := examineUpstream(r, u); err != nil {
 		return nil, problem.New(http.StatusUnprocessableEntity, err.Error())
 	}
 	if t.ApplyUpstream == nil {
@@ -73,6 +72,40 @@ func putUpstream(r *rest.Request) (any, error) {
 	}
 	r.ETag = upstreamTag(t)
 	return upstreamOf(u), nil
+}
+
+// testUpstream has a service let a user sign in, and keeps nothing: that of the request, or without a body that which is set.
+func testUpstream(r *rest.Request) (any, error) {
+	u := r.Tenant.ApplyUpstream
+	if len(r.Content) > 0 {
+		in, err := rest.Decode[api.ApplyUpstreamInput](r)
+		if err != nil {
+			return nil, err
+		}
+		if u, err = describedUpstream(r, &in, u); err != nil {
+			return nil, err
+		}
+	}
+	if u == nil {
+		return nil, noUpstream
+	}
+	if err := mayTest(r); err != nil {
+		return nil, err
+	}
+	if err := examineUpstream(r, u); err != nil {
+		return api.ApplyUpstreamTest{Reason: err.Error()}, nil
+	}
+	return api.ApplyUpstreamTest{SignedIn: true}, nil
+}
+
+// examineUpstream signs in at a service. The error is a sentence for people.
+func examineUpstream(r *rest.Request, u *model.ApplyUpstream) error {
+	if u.Damaged() {
+		return errors.New("what is stored of apply_upstream is damaged: set it again")
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), examineTime)
+	defer cancel()
+	return relay.Examine(ctx, r.Gateway.Config.Egress, u)
 }
 
 // describedUpstream returns the upstream that a request describes. A password that it leaves out stays; another address

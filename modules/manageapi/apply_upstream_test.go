@@ -71,6 +71,15 @@ func TestAStoredTenantIsRelayed(t *testing.T) {
 	require.Equal(t, "hunter2", kept.Password.Reveal())
 	require.Equal(t, 30*24*time.Hour, kept.Keep)
 	put(fmt.Sprintf(`{"url":%q,"user":"partner"}`, service.URL), http.StatusUnprocessableEntity)
+	for body, says := range map[string]string{"": `{"signedIn":true}`,
+		fmt.Sprintf(`{"url":%q,"user":"partner"}`, service.URL+"/apply"):                      `{"signedIn":true}`,
+		fmt.Sprintf(`{"url":%q,"user":"partner","password":"hunter3"}`, service.URL+"/apply"): `"signedIn":false,"reason":"the service refuses`,
+	} {
+		answer := b.send(http.MethodPost, of+"/test", body)
+		require.Equal(t, http.StatusOK, answer.status, answer.body)
+		require.Contains(t, answer.body, says)
+	}
+	require.Equal(t, http.StatusNotFound, b.send(http.MethodPost, "/v1/tenants/acme/apply-upstream/test", "").status)
 
 	require.Equal(t, http.StatusNoContent, b.send(http.MethodDelete, of, "").status)
 	require.Nil(t, b.Runtime.Relay.Upstream("umbrella"))

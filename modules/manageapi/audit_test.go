@@ -193,6 +193,7 @@ func TestActionsOfTheAudit(t *testing.T) {
 		"POST /v1/tenants/{tenant}/job-applications/{id}/documents":   true,
 		"POST /v1/tenants/{tenant}/integrations/{name}/test":          true,
 		"POST /v1/tenants/{tenant}/receiver-tests":                    true,
+		"POST /v1/tenants/{tenant}/apply-upstream/test":               true,
 		"POST /v1/tenants/{tenant}/job-applications/{id}/transitions": true,
 		"POST /v1/tenants/{tenant}/jobs/{id}/questions/check":         true,
 	}, free)

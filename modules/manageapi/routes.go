@@ -74,6 +74,7 @@ func actions() []rest.Route {
 		{Method: get, Path: anUpstream, Role: model.Viewer, Status: ok, Serve: showUpstream},
 		{Method: put, Path: anUpstream, Role: model.Admin, Action: "set", Status: ok, Serve: putUpstream},
 		{Method: del, Path: anUpstream, Role: model.Admin, Action: "remove", Status: nothing, Serve: deleteUpstream},
+		{Method: post, Path: anUpstream + "/test", Role: model.Admin, Status: ok, Serve: testUpstream},
 		{Method: post, Path: inTenant + "/sample", Role: model.Admin, Action: model.ActionExport, Status: ok,
 			Serve: sendSample, Bodiless: true},
 		{Method: get, Path: anIntegration + "/retry", Role: model.Viewer, Status: ok, Serve: showRetry},

@@ -18,17 +18,18 @@ func tenantRelay(a *Client) *cobra.Command {
 	var in api.ApplyUpstreamInput
 	var file, rate string
 	var wait, tryFor, keep int
-	var remove bool
+	var remove, test bool
 	cmd := tenants.verb(a, &cobra.Command{
 		Use:   "relay",
 		Short: "Shows, sets and removes the service that a tenant's applications are relayed to",
 		Long: `Shows the service that a tenant's applications are relayed to. With flags it sets what they name, and all
 else stays: the service must let the user sign in, or nothing changes. The password is read from a file
-that has nothing else in it; "-" is standard input. --remove ends it; what waits then is sent once the
-applications are relayed again, or fails.`,
+that has nothing else in it; "-" is standard input. --test has the service let the user sign in, and changes
+nothing. --remove ends it; what waits then is sent once the applications are relayed again, or fails.`,
 		Example: `  hiregate tenant relay initech
   hiregate tenant relay initech --url https://service.example.com/apply --user partner@initech.example --password-file -
   hiregate tenant relay initech --keep-days 30
+  hiregate tenant relay initech --test
   hiregate tenant relay initech --remove`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
 		path += "/apply-upstream"
@@ -40,6 +41,8 @@ applications are relayed again, or fails.`,
 			}
 		}
 		switch {
+		case remove && test:
+			return errBothWays("remove", "test")
 		case remove && len(set) > 0:
 			return errBothWays("remove", set[0])
 		case remove:
@@ -48,6 +51,8 @@ applications are relayed again, or fails.`,
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "the applications of tenant %s are relayed no more\n", args[0])
 			return nil
+		case test && len(set) == 0:
+			return testUpstream(ctx, cmd, a, path, nil)
 		}
 		var before api.ApplyUpstream
 		header, err := a.Send(ctx, http.MethodGet, path, nil, nil, &before)
@@ -92,6 +97,9 @@ applications are relayed again, or fails.`,
 			}
 			in.Password = secrets[0]
 		}
+		if test {
+			return testUpstream(ctx, cmd, a, path, in)
+		}
 		var after api.ApplyUpstream
 		if shown, err := a.askWith(ctx, cmd, http.MethodPut, path, unchanged, in, &after); shown || err != nil {
 			return err
@@ -108,8 +116,24 @@ applications are relayed again, or fails.`,
 	fl.IntVar(&tryFor, "try-for-hours", 0, "for how long an application is sent again (default of a new one: 168)")
 	fl.IntVar(&keep, "keep-days", 0, "how long what an applicant sent is kept after its delivery (default of a new one: 7)")
 	fl.StringVar(&rate, "rate", "", `what the service is sent at most (default of a new one: "5/s burst 10")`)
+	fl.BoolVar(&test, "test", false, "only let the user sign in at the service")
 	fl.BoolVar(&remove, "remove", false, "relay the applications no more")
 	return cmd
+}
+
+// testUpstream has the user sign in: of in, or of what is set.
+func testUpstream(ctx context.Context, cmd *cobra.Command, a *Client, path string, in any) error {
+	var made api.ApplyUpstreamTest
+	shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/test", in, &made)
+	switch {
+	case err != nil:
+		return err
+	case !made.SignedIn:
+		return errors.New(terminal.Printable(made.Reason))
+	case !shown:
+		fmt.Fprintln(cmd.OutOrStdout(), "the service lets the user sign in")
+	}
+	return nil
 }
 
 func printUpstream(cmd *cobra.Command, a *Client, u *api.ApplyUpstream) error {
