@@ -133,6 +133,7 @@ func (h *SignIn) Provision(ctx caddy.Context) error {
 		}
 	}
 	h.provider = signin.New(p)
+	g.RecoveryLinks = append(g.RecoveryLinks, h.provider.RecoveryLink)
 	g.Config.SignLogouts(h.provider.Issuer, h.provider.SignLogout)
 	return nil
 }
@@ -222,6 +223,9 @@ func (c *UpstreamOIDC) resolve(config *config.Config, now func() time.Time) (*oi
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
 func (h *SignIn) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	if r.URL.Path == signin.RecoveryPath {
+		caddyhttp.SetVar(r.Context(), caddyhttp.LogSkipVar, true) // the address is a credential
+	}
 	return serve(h.provider.Gateway, h.provider, w, r)
 }
 

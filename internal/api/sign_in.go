@@ -42,6 +42,18 @@ type UserPasswordInput struct {
 	MustChange bool `json:"mustChange" schema:"optional"`
 }
 
+// RecoveryInput asks for a link with which a user chooses a password.
+type RecoveryInput struct {
+	ResetTOTP bool `json:"resetTotp,omitzero"` // the user sets up another second factor as well
+}
+
+// Recovery is a link with which a user chooses a password, once. Another password ends it.
+type Recovery struct {
+	URL       string    `json:"url" schema:"format=uri"` // whoever has it chooses the password
+	ResetTOTP bool      `json:"resetTotp"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
 // UpstreamAccount is an account of a user at another provider.
 type UpstreamAccount struct {
 	Issuer   string    `json:"issuer"`
@@ -99,7 +111,7 @@ type OAuthSecretInput struct {
 type SignIn struct {
 	ID      int64     `json:"id"`
 	At      time.Time `json:"at"`
-	Event   string    `json:"event" schema:"enum=sign-in|sign-out|authorize|token|refresh|revoke|password"`
+	Event   string    `json:"event" schema:"enum=sign-in|sign-out|authorize|token|refresh|revoke|password|recovery"`
 	Result  string    `json:"result"` // success, or the reason
 	Issuer  string    `json:"issuer"`
 	Client  string    `json:"client"`  // empty: none that is known

@@ -72,6 +72,7 @@ func TestSignInAlone(t *testing.T) {
 	t.Parallel()
 	const site = `http://localhost:PORT {
 	bind 127.0.0.1
+	log
 	handle_path /signin/* {
 		signin {
 			base_url http://localhost:PORT/signin
@@ -109,6 +110,13 @@ func TestSignInAlone(t *testing.T) {
 		require.Zero(t, code, "%s: %s", args, out)
 	}
 	require.NotContains(t, a.gateway.out.String(), "emporal")
+	res, err := http.Get(a.url("/signin/recovery?ticket=what-nobody-may-see"))
+	require.NoError(t, err)
+	res.Body.Close()
+	require.Equal(t, http.StatusForbidden, res.StatusCode)
+	a.get("/healthz?after")
+	a.gateway.line(`/healthz\?after`)
+	require.NotContains(t, a.gateway.out.String(), "what-nobody-may-see")
 
 	a.write(site + ":0 {\n\tbind 127.0.0.1\n\tmanage_api\n}\n")
 	out, code = a.run("validate", "--config", a.caddyfile())

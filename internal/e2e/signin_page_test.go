@@ -133,6 +133,13 @@ func TestSignInPages(t *testing.T) {
 	c.open(request("demo", "en"))
 	c.tell("Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
 	c.open(request("demo", "en"))
+	looksGood := func(page string) {
+		t.Helper()
+		c.fits(page)
+		c.tell("Emulation.setScriptExecutionDisabled", map[string]any{"value": false}) // axe is a script
+		c.accessible(page)
+		c.tell("Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
+	}
 	require.Equal(t, "email", c.focus())
 	for _, want := range []string{"password", "sign-in", "cancel"} {
 		c.press("\uE004") // Tab
@@ -175,9 +182,27 @@ func TestSignInPages(t *testing.T) {
 	c.fits("consent")
 	c.open(issuer + "/password")
 	c.find("#current")
-	c.fits("password")
+	looksGood("password")
 	c.open(issuer + "/oauth/logout")
 	c.fits("sign-out")
+
+	var users struct{ Items []struct{ ID string } }
+	p := &system{t: t, admin: ports.admin}
+	_, listed, err := p.manage(http.MethodGet, "/users?email=ada%40example.com", nil)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(listed, &users))
+	require.Len(t, users.Items, 1)
+	ada := "/users/" + users.Items[0].ID
+	var link struct{ URL string }
+	status, answer, err := p.manage(http.MethodPost, ada+"/recovery", nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status, "%s", answer)
+	require.NoError(t, json.Unmarshal(answer, &link))
+	c.open(link.URL)
+	require.Equal(t, "password", c.focus())
+	looksGood("recovery")
+	c.open(link.URL + "x")
+	looksGood("recovery-over")
 
 	c.open(home + "/")
 	c.fits("partner")
@@ -188,13 +213,7 @@ func TestSignInPages(t *testing.T) {
 	c.fits("partner-signed-in")
 
 	// With a second factor, which an authenticator app takes from the picture or the key.
-	var users struct{ Items []struct{ ID string } }
-	p := &system{t: t, admin: ports.admin}
-	_, listed, err := p.manage(http.MethodGet, "/users?email=ada%40example.com", nil)
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(listed, &users))
-	require.Len(t, users.Items, 1)
-	status, answer, err := p.manage(http.MethodPost, "/users/"+users.Items[0].ID+"/totp", nil)
+	status, answer, err = p.manage(http.MethodPost, ada+"/totp", nil)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status, "%s", answer)
 	signIn := func() {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/tracing"
 	"github.com/hiregate/hiregate/internal/trigger"
 	"github.com/hiregate/hiregate/internal/vault"
@@ -27,12 +28,18 @@ type Gateway struct {
 	Vault *vault.Vault
 	// PortalLink makes the address at which the console lets a partner look. Nil: there is no console.
 	PortalLink func(Portal) (string, error)
+	// RecoveryLinks make the address at which a user chooses a password until a time, one for each sign-in; see
+	// signin.Provider.RecoveryLink.
+	RecoveryLinks []func(u *identity.User, resetsTOTP bool, till time.Time) (string, error)
 	// InboundURL returns the address at which the exports of a tenant come in; empty: the sites do not tell. Nil: nobody
 	// looked for it.
 	InboundURL func(tenant string) string
 	// Exiting reports whether the process is about to end. Nil: it is not.
 	Exiting func() bool
 }
+
+// RecoveryTime is the life of a recovery link.
+const RecoveryTime = 24 * time.Hour
 
 // PortalTime is the life of a link to a portal.
 const PortalTime = time.Hour

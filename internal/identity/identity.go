@@ -190,7 +190,7 @@ type Key struct {
 type Entry struct {
 	ID      int64
 	At      time.Time
-	Event   string // sign-in, authorize, sign-out, token, refresh, revoke
+	Event   string // sign-in, authorize, sign-out, token, refresh, revoke, password, recovery
 	Result  string // success, or the reason
 	Issuer  string
 	Client  string // empty: unknown

@@ -64,7 +64,7 @@ type personPage struct {
 	Own      bool // it is the visitor's own account, which they don't change
 	Accounts api.List[api.UpstreamAccount]
 	Form     api.UserProfile
-	Secret   string   // a password that is shown this once
+	Secret   string   // a password, or a recovery link, that is shown this once
 	Wrong    *failure // why the form was refused; nil: it was not
 }
 
@@ -123,7 +123,7 @@ func editPerson(v *visitor) error {
 	return v.redirect(pathOf("people", id) + "?done=saved")
 }
 
-// actOnPerson disables or enables a person, gives them another password or second factor, ends their sessions, or unlinks
+// actOnPerson disables or enables a person, gives them another password, a recovery link or a second factor, ends their sessions, or unlinks
 // their accounts at other providers.
 func actOnPerson(v *visitor) error {
 	id, action := v.PathValue("id"), v.PathValue("action")
@@ -139,6 +139,12 @@ func actOnPerson(v *visitor) error {
 			return err
 		}
 		return v.renderPerson(http.StatusOK, personPage{Secret: made.Password}, id)
+	case "recovery":
+		var made api.Recovery
+		if err := v.post(user+"/recovery", api.RecoveryInput{ResetTOTP: v.PostForm.Get("totp") != ""}, &made); err != nil {
+			return err
+		}
+		return v.renderPerson(http.StatusOK, personPage{Secret: made.URL}, id)
 	case "enable", "totp":
 		err = v.post(user+"/"+action, nil, nil)
 	case "disable":

@@ -109,6 +109,20 @@ func TestPeople(t *testing.T) {
 	require.Equal(t, []string{"ada@example.org", "Ada", ""}, []string{b.stored(id).Email, b.stored(id).GivenName,
 		b.stored(id).Name})
 
+	require.Contains(t, b.see(ops, "/people/"+id, http.StatusOK), "Make a recovery link")
+	b.post(ops, "/people/"+id+"/recovery", nil, http.StatusConflict) // there is no sign-in
+	var resets []bool
+	b.Fixture.Gateway.RecoveryLinks = append(b.Fixture.Gateway.RecoveryLinks,
+		func(_ *identity.User, resetsTOTP bool, _ time.Time) (string, error) {
+			resets = append(resets, resetsTOTP)
+			return "https://gate.example.com/signin/recovery?ticket=t", nil
+		})
+	for _, form := range []url.Values{nil, {"totp": {"yes"}}} {
+		require.Contains(t, b.post(ops, "/people/"+id+"/recovery", form, http.StatusOK),
+			`<code class="secret">https://gate.example.com/signin/recovery?ticket=t</code>`)
+	}
+	require.Equal(t, []bool{false, true}, resets)
+
 	before := b.stored(id).Password
 	text = b.post(ops, "/people/"+id+"/reset", url.Values{"once": {"once-2"}}, http.StatusOK)
 	require.Regexp(t, shownSecret, text)

@@ -12,7 +12,7 @@ import (
 // s stands for several.
 var things = map[string]string{
 	"api-keys": "API key", "api-users": "API user", "oauth-clients": "OAuth client", "former-secrets": "former secret",
-	"users": "user", "totp": "second factor", "upstream-accounts": "upstream account", "sessions": "session", "sign-ins": "sign-in",
+	"users": "user", "totp": "second factor", "upstream-accounts": "upstream account", "sessions": "session", "recovery": "recovery link", "sign-ins": "sign-in",
 	"tenants": "tenant", "apply-upstream": "upstream", "portal": "portal link", "sample": "sample export", "secrets": "inbound secret",
 	"receiver-tests": "receiver", "integrations": "integration",
 	"causes": "cause", "acknowledgement": "acknowledgement of a cause",

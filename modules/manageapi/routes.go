@@ -195,6 +195,8 @@ func actions() []rest.Route {
 			Status: ok, Scope: rest.Shared, Serve: resetUser, Repeat: repeatedUser},
 		{Method: post, Path: aUser + "/enable", Role: model.Admin, Action: "enable", Status: ok, Scope: rest.Shared,
 			Serve: rest.Change(findUser, enableUser, rest.ViewAs(userOf)), Bodiless: true},
+		{Method: post, Path: aUser + "/recovery", Role: model.Admin, Action: "recover", Status: ok, Scope: rest.Shared,
+			Serve: makeRecovery},
 		{Method: post, Path: aUser + "/totp", Role: model.Admin, Action: "require-totp", Status: ok, Scope: rest.Shared,
 			Serve: rest.Change(findUser, setTOTP(true), rest.ViewAs(userOf)), Bodiless: true},
 		{Method: del, Path: aUser + "/totp", Role: model.Admin, Action: "remove", Status: nothing, Scope: rest.Shared,

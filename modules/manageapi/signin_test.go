@@ -283,6 +283,25 @@ func TestSignInCommands(t *testing.T) {
 	out, _, err = user("", "end-sessions", u.ID)
 	require.NoError(t, err)
 	require.Equal(t, u.ID+" is signed in nowhere any more\n", out)
+	_, _, err = user("", "recover", u.ID)
+	require.ErrorContains(t, err, "is disabled: enable them first")
+	_, _, err = user("", "set", u.ID, "--new-password")
+	require.NoError(t, err)
+	_, _, err = user("", "recover", u.ID)
+	require.ErrorContains(t, err, "mount the directive signin")
+	for _, link := range []string{"", "https://gate.example.com/signin/recovery?ticket=t"} {
+		b.Gateway.RecoveryLinks = append(b.Gateway.RecoveryLinks, func(of *identity.User, resets bool, till time.Time) (string, error) {
+			require.Equal(t, []any{u.ID, true, b.Clock.Now().Add(24 * time.Hour)}, []any{of.ID, resets, till})
+			return link, nil
+		})
+		out, _, err = user("", "recover", u.ID, "--reset-totp")
+		if link == "" {
+			require.ErrorContains(t, err, "have them recover their account there")
+		}
+	}
+	require.NoError(t, err)
+	require.Equal(t, "https://gate.example.com/signin/recovery?ticket=t\nIt works once, until "+
+		b.Clock.Now().Add(24*time.Hour).Format("2006-01-02 15:04 UTC")+".\n", out)
 	_, _, err = user("", "unlink", "nobody")
 	require.ErrorContains(t, err, "there is no user of that id")
 	out, hints, err = user("", "set", u.ID, "--new-password")

@@ -9,8 +9,11 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// chooseForm is the form in which people choose the password that replaces the one that they were given.
-type chooseForm struct{ Ticket, Error string }
+// choosePath is where the form of those who were given a password leads.
+const choosePath = "/oauth/choose"
+
+// chooseForm is the form in which people choose a password in place of the one that they were given, or can't know.
+type chooseForm struct{ To, Ticket, Error string }
 
 // choosePage asks a user who passed all factors for another password.
 func (p *Provider) choosePage(w http.ResponseWriter, r *http.Request, status int, a *authorization, u *identity.User,
@@ -22,7 +25,7 @@ func (p *Provider) choosePage(w http.ResponseWriter, r *http.Request, status int
 	}
 	t := textsFor(a.locales, r)
 	p.render(w, r, status, &page{Text: t, Title: t.ChooseTitle, Lead: t.Choose, Who: u.Email,
-		Choose: &chooseForm{ticket, wrong}, permitted: leading(a.redirectURI)})
+		Choose: &chooseForm{choosePath, ticket, wrong}, permitted: leading(a.redirectURI)})
 	return nil
 }
 

@@ -6,6 +6,7 @@ const (
 	forFactors     = "hiregate second factors"
 	forFactor      = "hiregate tickets of who passed the first factor"
 	forChoice      = "hiregate tickets of who chooses a password"
+	forRecovery    = "hiregate links to choose a password"
 	forConsent     = "hiregate tickets of who is asked for their consent"
 	forVisits      = "hiregate tickets of who signs in upstream"
 	forUpstream    = "hiregate refresh tokens of who signed in upstream"

@@ -33,6 +33,8 @@ type texts struct {
 	BadPassword, WrongCurrent, ChangedTitle, Changed    string
 	NoOwnPasswordTitle, NoOwnPassword                   string
 	ChooseTitle, Choose, SamePassword                   string
+	Recovery, RecoveryTOTP, Recovered                   string
+	LinkOverTitle, LinkOver                             string
 	AskOutTitle, AskOut, SignOut                        string
 	AnswerTitle, Answer, Continue                       string
 	OutTitle, Out                                       string

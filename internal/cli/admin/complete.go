@@ -125,7 +125,7 @@ var words = map[string][]string{
 	"format":            {"json", "csv"},
 	"action": {"add", "cancel", "choose", "disable", "download", "dump", "enable", "end", "erase", "export", "import",
 		"open-portal", "pause",
-		"redeliver", "release", "remove", "reopen", "require-totp", "reset", "resolve", "resume", "retry", "set", "show-answers",
+		"recover", "redeliver", "release", "remove", "reopen", "require-totp", "reset", "resolve", "resume", "retry", "set", "show-answers",
 		"show-body", "take-out"},
 }
 

@@ -26,10 +26,11 @@ or by id.`,
   hiregate user set ada@example.com --password-file -     # another password
   hiregate user totp ada@example.com
   hiregate user groups ada@example.com staff payroll
+  hiregate user recover ada@example.com       # a link to choose a password
   hiregate user unlink ada@example.com
   hiregate user end-sessions ada@example.com
   hiregate user disable ada@example.com`,
-	}, users.list, users.show, userSet, users.disable, userGroups, userTOTP, userUnlink, userEndSessions)
+	}, users.list, users.show, userSet, users.disable, userGroups, userTOTP, userRecover, userUnlink, userEndSessions)
 }
 
 var users = noun[api.User]{
@@ -163,6 +164,28 @@ are signed in to ends.`,
 		return a.do(ctx, cmd, method, path+"/totp", args[0]+" "+said)
 	})
 	cmd.Flags().BoolVar(&off, "off", false, "let them sign in without one")
+	return cmd
+}
+
+func userRecover(a *Client) *cobra.Command {
+	var in api.RecoveryInput
+	cmd := users.verb(a, &cobra.Command{
+		Use:   "recover",
+		Short: "Makes a link with which a user who can't sign in chooses a password",
+		Long: `Makes a link with which a user who can't sign in chooses a password: once, for 24 hours, and until
+they get another password in another way. Whoever has the link can use it: pass it on by a safe way.
+What they are signed in to ends when they do. Somebody who signs in at their company's provider
+recovers their account there.`,
+	}, func(ctx context.Context, cmd *cobra.Command, path string, _ []string) error {
+		var made api.Recovery
+		if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/recovery", in, &made); shown || err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\nIt works once, until %s.\n", made.URL,
+			made.ExpiresAt.UTC().Format("2006-01-02 15:04 UTC"))
+		return nil
+	})
+	cmd.Flags().BoolVar(&in.ResetTOTP, "reset-totp", false, "they set up another second factor as well, for a telephone that was lost")
 	return cmd
 }
 

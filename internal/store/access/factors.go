@@ -20,6 +20,12 @@ func (tx *Tx) RequireTOTP(id string, required bool, now time.Time) (bool, error)
 	return true, tx.endSessions(id, now)
 }
 
+// ResetTOTP deletes a user's second factor: they set up another at the next sign-in, if they need one. It reports false
+// when there is none.
+func (tx *Tx) ResetTOTP(id string) (bool, error) {
+	return tx.sql.Changed(`UPDATE users SET totp = NULL, totp_step = 0 WHERE id = $1 AND totp IS NOT NULL`, id)
+}
+
 // InsertTOTP stores the sealed secret of a user's second factor, and the step of the one-time password that proved it.
 // It reports false when they need none, or have one already.
 func (tx *Tx) InsertTOTP(id string, sealed []byte, step int64) (bool, error) {
