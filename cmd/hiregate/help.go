@@ -35,7 +35,7 @@ var groups = []struct {
 		admin.Takeout, admin.Import, admin.Subscription, admin.Event,
 	}},
 	{"people", "People and programs that sign in or apply:", []func() *cobra.Command{
-		admin.User, admin.OAuthClient, admin.APIUser,
+		admin.User, admin.Session, admin.OAuthClient, admin.APIUser,
 	}},
 	{"try", "Trying it out:", []func() *cobra.Command{
 		dev.Command, send.Command, listen.Command, apply.Command, check.Command, signature.Command,

@@ -119,6 +119,32 @@ type SignIn struct {
 	Address string    `json:"address"` // where the request came from
 }
 
+// Session is a session of somebody at a console, or at an application behind signin_gate.
+type Session struct {
+	ID       string `json:"id" schema:"pattern=^[0-9a-f]{64}$"`
+	Site     string `json:"site"`     // the address of the console, or the one below which the gate has its own
+	Provider string `json:"provider"` // its issuer
+	Person   string `json:"person"`   // their id at the provider (claim sub)
+	// of a user here; left out: they signed in at another provider
+	Email     string    `json:"email,omitempty"`
+	CreatedAt time.Time `json:"createdAt"`
+	UsedAt    time.Time `json:"usedAt"` // the last use, to a quarter of an hour
+	EndsAt    time.Time `json:"endsAt"` // at the latest
+}
+
+// SessionsToEnd names a session by its id, or all of a site, a provider and a person.
+type SessionsToEnd struct {
+	ID       string `json:"id,omitzero" schema:"pattern=^[0-9a-f]{64}$"`
+	Site     string `json:"site,omitzero" schema:"maxLength=2048"`
+	Provider string `json:"provider,omitzero" schema:"maxLength=2048"`
+	Person   string `json:"person,omitzero" schema:"maxLength=255"` // their id at the provider, or the e-mail address of a user here
+}
+
+// EndedSessions says how many sessions were ended.
+type EndedSessions struct {
+	Ended int64 `json:"ended"`
+}
+
 // SignInRefusal counts authorization requests that sign-in refused for the same reason.
 type SignInRefusal struct {
 	ID     string `json:"id"`

@@ -105,10 +105,10 @@ type EndedSession struct {
 	SID     string `json:"sid"`
 }
 
-// ConsoleSession is a person's session at a console.
+// ConsoleSession is a person's session at a console, or at a gate.
 type ConsoleSession struct {
 	Hash    Hash   // of the cookie's value
-	Console string // the address of the console
+	Console string // the address of the console, or of the gate: see GateAddress
 	Issuer  string // the provider where they signed in
 	Subject string // the claim sub there
 	SID     string // the session there (claim sid); empty: the provider named none
@@ -116,6 +116,7 @@ type ConsoleSession struct {
 	SignIn    Hash
 	Person    []byte // what the console knows of them, sealed
 	CreatedAt time.Time
+	UsedAt    time.Time // the last time, to about a quarter of an hour; zero: not known
 	Till      time.Time
 	// Refresh is the refresh token at another provider, sealed; nil: there is none. It is used from RefreshAt on, and the
 	// provider has confirmed the session until ConfirmedTill.

@@ -88,6 +88,7 @@ func (s *Site) Lookup(ctx context.Context, hash identity.Hash) (*Session, error)
 	if err != nil || row == nil {
 		return nil, err
 	}
+	s.use(ctx, row)
 	found := &Session{Hash: hash, Issuer: row.Issuer, Subject: row.Subject, SignIn: row.SignIn}
 	plain, err := s.Vault.Open(forPeople, s.Address, row.Person)
 	if err != nil || json.Unmarshal(plain, &found.Person) != nil { // of a key that is not configured any more
@@ -97,6 +98,22 @@ func (s *Site) Lookup(ctx context.Context, hash identity.Hash) (*Session, error)
 		found.Email = row.Email
 	}
 	return found, nil
+}
+
+// usedEvery is how often is noted that a session is used.
+const usedEvery = 15 * time.Minute
+
+// use notes that a session is used. It is looked up without that as well.
+func (s *Site) use(ctx context.Context, row *identity.ConsoleSession) {
+	now := s.now()
+	if now.Sub(row.UsedAt) < usedEvery {
+		return
+	}
+	if err := s.Store().Write(ctx, func(tx *store.Tx) error {
+		return tx.UseConsoleSession(row.Hash, now, now.Add(-usedEvery))
+	}); err != nil && ctx.Err() == nil {
+		s.Log.Warn("the use of a session can't be noted", zap.String("site", s.Address), zap.Error(err))
+	}
 }
 
 // row returns the row of a session; nil: there is none, or it has ended.
@@ -142,7 +159,7 @@ func (s *Site) Begin(w http.ResponseWriter, r *http.Request, them *oidcclient.Ac
 	cookie, hash := identity.NewSecret()
 	now := s.now()
 	row := &identity.ConsoleSession{Hash: hash, Console: s.Address, Issuer: begun.Issuer, Subject: begun.Subject,
-		SID: them.SID, SignIn: begun.SignIn, Person: sealed, CreatedAt: now, Till: now.Add(s.Life)}
+		SID: them.SID, SignIn: begun.SignIn, Person: sealed, CreatedAt: now, UsedAt: now, Till: now.Add(s.Life)}
 	if s.Refresh && !begun.Ours() {
 		if err := s.confirm(row, them); err != nil {
 			return err

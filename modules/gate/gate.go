@@ -70,8 +70,7 @@ func (g *Gate) visitor(w http.ResponseWriter, r *http.Request) *visitor {
 	if sent, path := g.Sent(r).EscapedPath(), r.URL.EscapedPath(); strings.HasSuffix(sent, path) {
 		v.mount = strings.TrimSuffix(sent, path)
 	}
-	// A session is one of a site and a provider: elsewhere it is none.
-	address := strings.Join([]string{"gate", v.origin + v.mount + g.Prefix, g.Provider.Issuer, g.Provider.ClientID}, " ")
+	address := identity.GateAddress(v.origin+v.mount+g.Prefix, g.Provider.Issuer, g.Provider.ClientID)
 	sum := digest.Of(address)
 	v.site = &session.Site{Address: address, Callback: v.origin + v.mount + g.Prefix + "/callback",
 		Cookie: cookies + hex.EncodeToString(sum[:4]), Life: g.Life, Provider: g.Provider, Vault: g.Vault,

@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
+	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/oidcclient"
+	"github.com/hiregate/hiregate/internal/store/access"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/modules/gate"
 )
@@ -127,4 +129,25 @@ func TestRefreshingOnceOnTwoNodes(t *testing.T) {
 	}
 	all.Wait()
 	require.Equal(t, []int32{1, 40}, []int32{asked.Load(), in.Load()})
+}
+
+// A session says when it was used last, to a quarter of an hour.
+func TestUseOfSessionsIsNoted(t *testing.T) {
+	t.Parallel()
+	s := newStaff(t)
+	u := s.browser()
+	s.come(u, map[string]any{"email": ada, "email_verified": true})
+	begun := s.Clock.Now()
+	used := func() time.Duration {
+		all, _, err := s.Runtime.Store().ListConsoleSessions(t.Context(), access.SessionsOf{Site: here + "/oauth2"}, identity.Hash{}, 10,
+			s.Clock.Now())
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		return all[0].UsedAt.Sub(begun)
+	}
+	for _, c := range [][2]time.Duration{{14 * time.Minute, 0}, {time.Minute, 15 * time.Minute}, {14 * time.Minute, 15 * time.Minute}, {time.Hour, 89 * time.Minute}} {
+		s.Clock.Advance(c[0])
+		require.True(t, u.in())
+		require.Equal(t, c[1], used())
+	}
 }

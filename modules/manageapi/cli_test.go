@@ -21,7 +21,7 @@ func (b *fixture) cli(args ...string) (out, hints string, err error) {
 	b.t.Helper()
 	commandOf := map[string]func() *cobra.Command{"export": admin.Export, "integration": admin.Integration,
 		"api-key": admin.APIKey, "audit": admin.Audit, "status": admin.Status, "oauth-client": admin.OAuthClient,
-		"redelivery": admin.Redelivery, "cause": admin.Cause, "user": admin.User,
+		"redelivery": admin.Redelivery, "cause": admin.Cause, "user": admin.User, "session": admin.Session,
 		"tenant": admin.Tenant, "candidate": admin.Candidate, "application": admin.Application,
 		"subscription": admin.Subscription, "event": admin.Event, "document": admin.Document, "job": admin.Job, "step": admin.Step}
 	address := strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate")

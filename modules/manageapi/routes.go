@@ -35,7 +35,7 @@ func routes() []rest.Route {
 		jobs.Routes(), applications.Routes(), applicationDocuments.Routes(), applicationVersions.Routes(), transitions.Routes(), subscriptions.Routes(),
 		exports.Routes(),
 		allExports.Routes(), redeliveries.Routes(), allRedeliveries.Routes(), submissions.Routes(), apiUsers.Routes(), users.Routes(),
-		upstreamAccounts.Routes(), clients.Routes(), signIns.Routes(), refusals.Routes(), audit.Routes(), actions(),
+		upstreamAccounts.Routes(), clients.Routes(), sessions.Routes(), signIns.Routes(), refusals.Routes(), audit.Routes(), actions(),
 	))
 }
 
@@ -205,6 +205,9 @@ func actions() []rest.Route {
 			Serve: rest.Change(findUser, endSessions, nil)},
 		{Method: del, Path: aUser + "/upstream-accounts", Role: model.Admin, Action: "remove",
 			Status: nothing, Scope: rest.Shared, Serve: rest.Change(findUser, unlinkUpstream, nil)},
+
+		{Method: post, Path: "/v1/sessions/end", Role: model.Admin, Action: "end", Status: ok, Scope: rest.Shared,
+			Serve: endSessionsOf},
 
 		{Method: post, Path: aClient + "/reset", Role: model.Admin, Action: "reset",
 			Status: ok, Scope: rest.Shared, Serve: resetClient, Repeat: repeatedClient},

@@ -28,7 +28,7 @@ import (
 // commands are those that ask the management API.
 var commands = []func() *cobra.Command{admin.Export, admin.Redelivery, admin.Integration, admin.Tenant, admin.APIKey,
 	admin.Audit, admin.Candidate, admin.Application, admin.Document, admin.Job, admin.Step, admin.Compliance, admin.User,
-	admin.OAuthClient, admin.APIUser, admin.Status}
+	admin.Session, admin.OAuthClient, admin.APIUser, admin.Status}
 
 // fixture is a gateway whose Temporal is away, and its management API.
 type fixture struct {

@@ -40,9 +40,10 @@ func (tx *Tx) InsertConsoleSession(before identity.Hash, s *identity.ConsoleSess
 		signIn = s.SignIn[:]
 	}
 	if err := tx.sql.Run(`INSERT INTO console_sessions (hash, console, issuer, subject, sid, signin, person, created_at,
-		till, refresh, refresh_at, confirmed_till)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`, s.Hash[:], s.Console, s.Issuer, s.Subject, s.SID, signIn, s.Person,
-		rows.Micros(s.CreatedAt), rows.Micros(s.Till), s.Refresh, rows.Micros(s.RefreshAt), rows.Micros(s.ConfirmedTill)); err != nil {
+		till, refresh, refresh_at, confirmed_till, used_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`, s.Hash[:], s.Console, s.Issuer, s.Subject, s.SID, signIn, s.Person,
+		rows.Micros(s.CreatedAt), rows.Micros(s.Till), s.Refresh, rows.Micros(s.RefreshAt), rows.Micros(s.ConfirmedTill),
+		rows.Micros(s.UsedAt)); err != nil {
 		return err
 	}
 	return tx.sql.Run(`DELETE FROM console_sessions WHERE hash IN (SELECT hash FROM console_sessions WHERE issuer = $1
@@ -58,11 +59,11 @@ func (db *DB) ConsoleSession(ctx context.Context, console string, hash identity.
 		s := &identity.ConsoleSession{Hash: hash, Console: console}
 		var signIn []byte
 		err := r.Scan(&s.Issuer, &s.Subject, &s.SID, &signIn, &s.Person, rows.Time(&s.CreatedAt), rows.Time(&s.Till),
-			&s.Email, &s.Refresh, rows.Time(&s.RefreshAt), rows.Time(&s.ConfirmedTill))
+			&s.Email, &s.Refresh, rows.Time(&s.RefreshAt), rows.Time(&s.ConfirmedTill), rows.Time(&s.UsedAt))
 		copy(s.SignIn[:], signIn)
 		return s, err
 	}, `SELECT c.issuer, c.subject, c.sid, c.signin, c.person, c.created_at, c.till,
-		CASE WHEN u.email_verified THEN u.email ELSE '' END, c.refresh, c.refresh_at, c.confirmed_till
+		CASE WHEN u.email_verified THEN u.email ELSE '' END, c.refresh, c.refresh_at, c.confirmed_till, c.used_at
 		FROM console_sessions c LEFT JOIN sessions s ON s.hash = c.signin LEFT JOIN users u ON u.id = s.user_id
 		WHERE c.hash = $1 AND c.console = $2 AND c.till > $3
 		AND (c.signin IS NULL OR s.till > $3 AND u.disabled_at IS NULL)`, hash[:], console, rows.Micros(now))

@@ -18,7 +18,7 @@ const console = "https://gate.example.com/console"
 
 func consoleSession(name string, at time.Time) *identity.ConsoleSession {
 	return &identity.ConsoleSession{Hash: identity.HashSecret(name), Console: console, Issuer: issuer, Subject: "ada",
-		SID: "sid of " + name, Person: []byte("sealed"), CreatedAt: at, Till: at.Add(time.Hour)}
+		SID: "sid of " + name, Person: []byte("sealed"), CreatedAt: at, UsedAt: at, Till: at.Add(time.Hour)}
 }
 
 // lasts reports whether a session of the console has not ended.
