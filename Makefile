@@ -72,7 +72,7 @@ test: deps build bin/hiregate-failpoints bin/hiregate-former bin/s3-dev bin/tool
 	@echo "Testing internal/e2e, and beside it all else with the race detector, what takes long first"
 	@export GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(scripts/testfolder.sh); \
 		CGO_ENABLED=0 scripts/gotest.sh ./internal/e2e -timeout 30m $(TESTFLAGS) & e2e=$$!; \
-		scripts/gotest.sh "$$(go list ./workflows/export ./modules/... ./... | grep -v /internal/e2e$$)" \
+		scripts/gotest.sh "$$(go list ./workflows/export ./workflows/dispatch ./modules/... ./... | grep -v /internal/e2e$$)" \
 			-race $(unwatched) -p 2 -timeout 20m $(TESTFLAGS) || failed=1; \
 		wait $$e2e && [[ -z $${failed:-} ]]
 

@@ -17,16 +17,17 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 )
 
 // After an outage of a partner, what waited for it goes out in the order in which it came, and what comes then behind it.
 func TestBacklogGoesOutInOrder(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := exporttest.NewFixture(t)
 	var up atomic.Bool
 	var mu sync.Mutex
 	var came []string
-	b.answer = func(r *http.Request) int {
+	b.Answer = func(r *http.Request) int {
 		if !up.Load() {
 			return http.StatusServiceUnavailable
 		}
@@ -35,25 +36,25 @@ func TestBacklogGoesOutInOrder(t *testing.T) {
 		came = append(came, r.Header.Get("X-Service-UUID"))
 		return http.StatusOK
 	}
-	b.integration().InFlight = 4
+	b.Integration().InFlight = 4
 	b.Now = time.Now
-	d := b.work(64)
+	d := b.Work(64)
 	accept := func(name string, n int) (all []*model.Export) {
 		for at := range n {
-			e := b.takeFor("acme", fmt.Sprint(name, at), `{}`, fromNow)
+			e := b.TakeFor("acme", fmt.Sprint(name, at), `{}`, fromNow)
 			all = append(all, e)
 			d.Offer(e)
 			if at%20 == 0 { // some alone, others as a group
-				b.becomes(e, started)
+				b.Becomes(e, exporttest.Started)
 			}
 		}
 		return all
 	}
 	failed := accept("failed-", 20)
-	require.Eventually(t, func() bool { return b.Gate(b.integration()).BreakerOpen }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return b.Gate(b.Integration()).BreakerOpen }, time.Minute, 10*time.Millisecond)
 	late := accept("late-", 300)
 	for _, e := range late {
-		b.becomes(e, started)
+		b.Becomes(e, exporttest.Started)
 	}
 	up.Store(true)
 	first := failed[0]
@@ -64,7 +65,7 @@ func TestBacklogGoesOutInOrder(t *testing.T) {
 		now, err := b.Store.Export(t.Context(), first.ID)
 		require.NoError(t, err)
 		_ = workflows.RunNow(t.Context(), d.Client, client.DefaultNamespace, now.RoundWorkflowID(0), export.DeliverName) // or it has ended
-		return !b.Gate(b.integration()).BreakerOpen
+		return !b.Gate(b.Integration()).BreakerOpen
 	}, time.Minute, 50*time.Millisecond)
 	all := slices.Concat(failed, late, accept("new-", 100))
 	require.Eventually(t, func() bool {

@@ -12,15 +12,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/worker"
 
 	"github.com/hiregate/hiregate/internal/delivery"
 	"github.com/hiregate/hiregate/internal/model"
-	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/workflows"
-	"github.com/hiregate/hiregate/workflows/dispatch"
 	"github.com/hiregate/hiregate/workflows/export"
-	"github.com/hiregate/hiregate/workflows/temporaltest"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 )
 
 // slow is a partner that answers nothing before it is released.
@@ -68,38 +64,6 @@ func (s *slow) now() (held, left int) {
 	return s.held, s.left
 }
 
-// declare adds an integration that is configured.
-func (b *fixture) declare(tenant, name, url string, inFlight int) {
-	b.t.Helper()
-	i := model.Integration{Tenant: tenant, Name: name, URL: url + "/inbound", Secret: "s", Options: model.Options{Documents: model.Rehost, InFlight: inFlight}, Verify: true}
-	if b.config.Tenants[tenant] == nil {
-		b.config.Tenants[tenant] = &model.Tenant{Name: tenant}
-	}
-	b.config.Tenants[tenant].Integrations = append(b.config.Tenants[tenant].Integrations, i)
-	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
-		return tx.UpsertIntegrationStatus(&i, store.IntegrationStatus{State: model.Configured, UpdatedAt: b.Clock()})
-	}))
-}
-
-// work has a real Temporal and a worker with so many slots deliver what is offered, until the test ends.
-func (b *fixture) work(slots int) *dispatch.Dispatcher {
-	b.t.Helper()
-	_, c := temporaltest.New(b.t)
-	b.Client = c
-	//lint:ignore SA1019 as internal/gateway does: it only marks who began a workflow
-	b.t.Cleanup(b.worker(b.Activities, worker.Options{MaxConcurrentActivityExecutionSize: slots, BuildID: export.BuildID}))
-	return b.run(c, false)
-}
-
-// worker starts a worker that runs the workflow and the activities of a node.
-func (b *fixture) worker(a *export.Activities, o worker.Options) (stop func()) {
-	b.t.Helper()
-	w := worker.New(b.Client, workflows.DeliverQueue, o)
-	a.Register(w, worker.New(b.Client, workflows.DocumentsQueue, worker.Options{}))
-	require.NoError(b.t, w.Start())
-	return w.Stop
-}
-
 // A tenant whose partners answer slowly, be it one that may have a thousand attempts under way or twenty with a few each, keeps half of
 // the places free for others, and keeps none of the worker's slots beyond its places.
 func TestSlowPartnersHoldUpNoOtherTenant(t *testing.T) {
@@ -113,26 +77,26 @@ func TestSlowPartnersHoldUpNoOtherTenant(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			b := newFixture(t)
+			b := exporttest.NewFixture(t)
 			partner := newSlow(t)
-			b.config.Tenants = map[string]*model.Tenant{}
+			b.Config.Tenants = map[string]*model.Tenant{}
 			for n := range c.integrations {
-				b.declare("acme", fmt.Sprint("hris-", n), partner.URL, c.inFlight)
+				b.Declare("acme", fmt.Sprint("hris-", n), partner.URL, c.inFlight)
 			}
-			b.declare("globex", "hris", b.partner.URL, 0)
+			b.Declare("globex", "hris", b.Partner.URL, 0)
 			b.Capacity, b.Now = delivery.NewCapacity(8, delivery.BytesAtOnce), time.Now
-			d := b.work(16)
+			d := b.Work(16)
 			t.Cleanup(func() { close(partner.release) }) // before the worker is stopped, which waits for its attempts
 			for n := range c.exports {
-				e := b.takeFor("acme", fmt.Sprint("u-", n), `{}`, fromNow)
+				e := b.TakeFor("acme", fmt.Sprint("u-", n), `{}`, fromNow)
 				d.Offer(e)
-				b.becomes(e, started)
+				b.Becomes(e, exporttest.Started)
 			}
 			require.Eventually(t, func() bool { held, _ := partner.now(); return held == 4 }, time.Minute, 20*time.Millisecond)
 			for n := range 20 {
-				d.Offer(b.takeFor("globex", fmt.Sprint("u-", n), `{}`, fromNow))
+				d.Offer(b.TakeFor("globex", fmt.Sprint("u-", n), `{}`, fromNow))
 			}
-			require.Eventually(t, func() bool { return b.asked.Load() == 20 }, time.Minute, 20*time.Millisecond)
+			require.Eventually(t, func() bool { return b.Asked.Load() == 20 }, time.Minute, 20*time.Millisecond)
 			held, left := partner.now()
 			require.Equal(t, []int{4, 0}, []int{held, left}, "the others were delivered once some of these had ended")
 		})
@@ -147,18 +111,18 @@ func fromNow(e *model.Export) { e.DeliverTill = time.Now().Add(model.DeliveryWin
 func TestBytesUnderWayAreBounded(t *testing.T) {
 	t.Parallel()
 	const room, size = 64_000, 5_000
-	b := newFixture(t)
+	b := exporttest.NewFixture(t)
 	partner := newSlow(t)
 	b.Capacity = delivery.NewCapacity(delivery.AttemptsAtOnce, room)
-	b.config.Tenants = map[string]*model.Tenant{}
+	b.Config.Tenants = map[string]*model.Tenant{}
 	var waiting []*model.Export
 	for _, tenant := range []string{"acme", "globex"} {
-		b.declare(tenant, "hris", partner.URL, 1000)
+		b.Declare(tenant, "hris", partner.URL, 1000)
 		for n := range 20 {
-			waiting = append(waiting, b.takeFor(tenant, fmt.Sprint("u-", n), string(bytes.Repeat([]byte(" "), size)), func(*model.Export) {}))
+			waiting = append(waiting, b.TakeFor(tenant, fmt.Sprint("u-", n), string(bytes.Repeat([]byte(" "), size)), func(*model.Export) {}))
 		}
 	}
-	large := b.takeFor("acme", "large", string(bytes.Repeat([]byte(" "), room/2+1)), func(*model.Export) {})
+	large := b.TakeFor("acme", "large", string(bytes.Repeat([]byte(" "), room/2+1)), func(*model.Export) {})
 
 	var group sync.WaitGroup
 	var away atomic.Int64
@@ -166,7 +130,7 @@ func TestBytesUnderWayAreBounded(t *testing.T) {
 	var mu sync.Mutex
 	for n, e := range waiting {
 		group.Go(func() {
-			res, wait, class := b.deliver(e)
+			res, wait, class := b.DeliverOnce(e)
 			if wait == 0 {
 				if res.Class != model.ClassDelivered || res.Attempts != 1 {
 					t.Errorf("%+v", res)
@@ -185,12 +149,12 @@ func TestBytesUnderWayAreBounded(t *testing.T) {
 	}
 	held, _ := partner.now()
 	require.GreaterOrEqual(t, held, 2*room/3/size-1, "two that take all they can get have a third each")
-	_, _, class := b.deliver(large)
+	_, _, class := b.DeliverOnce(large)
 	require.Equal(t, "no_memory", class)
 	close(partner.release)
 	group.Wait()
 	for _, e := range append(later, large) {
-		res, _, _ := b.deliver(e)
+		res, _, _ := b.DeliverOnce(e)
 		require.Equal(t, export.DeliverResult{Integration: "hris", Class: model.ClassDelivered, Attempts: 1}, res)
 	}
 	require.LessOrEqual(t, partner.most, room)
@@ -201,22 +165,22 @@ func TestBytesUnderWayAreBounded(t *testing.T) {
 func TestRateOfAnIntegrationIsHeld(t *testing.T) {
 	t.Parallel()
 	const exports, perSecond, burst = 120, 20, 5
-	b := newFixture(t)
+	b := exporttest.NewFixture(t)
 	var mu sync.Mutex
 	var came []time.Time
-	b.answer = func(*http.Request) int {
+	b.Answer = func(*http.Request) int {
 		mu.Lock()
 		defer mu.Unlock()
 		came = append(came, time.Now())
 		return http.StatusOK
 	}
-	b.integration().Rate = &model.Rate{PerSecond: perSecond, Burst: burst}
+	b.Integration().Rate = &model.Rate{PerSecond: perSecond, Burst: burst}
 	b.Now = time.Now
-	d := b.work(16)
+	d := b.Work(16)
 	began := time.Now()
 	var all []*model.Export
 	for n := range exports {
-		e := b.takeFor("acme", fmt.Sprint("u-", n), `{}`, fromNow)
+		e := b.TakeFor("acme", fmt.Sprint("u-", n), `{}`, fromNow)
 		all = append(all, e)
 		d.Offer(e)
 	}

@@ -11,15 +11,16 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 )
 
 // counting is a fixture whose exports are those of a tenant that no other test has.
-func counting(t *testing.T, tenant string) (b *fixture, e *model.Export, counted func() map[string]float64) {
-	b = newFixture(t)
-	i := b.integration()
+func counting(t *testing.T, tenant string) (b *exporttest.Fixture, e *model.Export, counted func() map[string]float64) {
+	b = exporttest.NewFixture(t)
+	i := b.Integration()
 	i.Tenant = tenant
-	b.config.Tenants[tenant] = b.config.Tenants["acme"]
-	b.set(model.Configured)
+	b.Config.Tenants[tenant] = b.Config.Tenants["acme"]
+	b.Set(model.Configured)
 	registry := prometheus.NewRegistry()
 	require.NoError(t, metrics.Register(registry))
 	all := func() map[string]float64 {
@@ -43,7 +44,7 @@ func counting(t *testing.T, tenant string) (b *fixture, e *model.Export, counted
 		return classes
 	}
 	before := all()
-	return b, b.takeFor(tenant, "u-1", `{}`, func(*model.Export) {}), func() map[string]float64 {
+	return b, b.TakeFor(tenant, "u-1", `{}`, func(*model.Export) {}), func() map[string]float64 {
 		came := map[string]float64{}
 		for class, n := range all() {
 			if n > before[class] {
@@ -58,9 +59,9 @@ func counting(t *testing.T, tenant string) (b *fixture, e *model.Export, counted
 func TestLateAttemptIsNotCounted(t *testing.T) {
 	t.Parallel()
 	b, e, counted := counting(t, "late-attempts")
-	b.meanwhile(http.StatusInternalServerError, func() { b.deliver(e) })
-	b.deliver(e)
-	require.Equal(t, []int{http.StatusOK, http.StatusInternalServerError}, b.attempts(e))
+	b.Meanwhile(http.StatusInternalServerError, func() { b.DeliverOnce(e) })
+	b.DeliverOnce(e)
+	require.Equal(t, []int{http.StatusOK, http.StatusInternalServerError}, b.Attempts(e))
 	require.Equal(t, map[string]float64{"delivered": 1}, counted())
 }
 
@@ -68,26 +69,26 @@ func TestLateAttemptIsNotCounted(t *testing.T) {
 func TestHeldIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	b, e, counted := counting(t, "held-once")
-	b.set(model.NotConfigured)
-	b.deliver(e)
-	b.set(model.Disabled)
-	b.deliver(e)
-	b.advance(time.Hour)
-	b.deliver(e)
-	require.True(t, b.delivery(e).Parked)
+	b.Set(model.NotConfigured)
+	b.DeliverOnce(e)
+	b.Set(model.Disabled)
+	b.DeliverOnce(e)
+	b.Advance(time.Hour)
+	b.DeliverOnce(e)
+	require.True(t, b.Delivery(e).Parked)
 	require.Equal(t, map[string]float64{"held": 1}, counted())
 
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
 		if err := tx.MarkDispatched(e.ID, e.Round, b.Clock(), "hris"); err != nil {
 			return err
 		}
-		next, err := tx.BeginRound(e.ID, []string{"hris"}, b.Clock(), b.Clock().Add(model.DeliveryWindow), b.delivery(e))
+		next, err := tx.BeginRound(e.ID, []string{"hris"}, b.Clock(), b.Clock().Add(model.DeliveryWindow), b.Delivery(e))
 		e = next
 		return err
 	}))
-	b.deliver(e)
+	b.DeliverOnce(e)
 	require.Equal(t, map[string]float64{"held": 2}, counted(), "it was released, and is held anew")
-	b.set(model.Configured)
-	b.deliver(e)
+	b.Set(model.Configured)
+	b.DeliverOnce(e)
 	require.Equal(t, map[string]float64{"held": 2, "delivered": 1}, counted())
 }

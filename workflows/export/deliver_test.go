@@ -18,61 +18,62 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 )
 
 func TestDeliveredOnceAndNeverAgain(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	e := b.accept("u-1")
+	b := exporttest.NewFixture(t)
+	e := b.Accept("u-1")
 	for range 3 { // Temporal may run an activity again whose end it did not hear of
-		res, _, _ := b.deliver(e)
+		res, _, _ := b.DeliverOnce(e)
 		require.Equal(t, export.DeliverResult{Integration: "hris", Class: model.ClassDelivered, Attempts: 1}, res)
 	}
-	require.Equal(t, int64(1), b.asked.Load())
+	require.Equal(t, int64(1), b.Asked.Load())
 }
 
 func TestAny2xxIsReceived(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := exporttest.NewFixture(t)
 	for _, status := range []int64{200, 201, 202, 204, 299} {
-		b.status.Store(status)
-		e := b.accept(fmt.Sprint("u-", status))
-		res, _, _ := b.deliver(e)
+		b.Status.Store(status)
+		e := b.Accept(fmt.Sprint("u-", status))
+		res, _, _ := b.DeliverOnce(e)
 		require.Equal(t, model.ClassDelivered, res.Class, "%d", status)
-		require.Equal(t, model.Delivered, b.delivery(e).Outcome)
+		require.Equal(t, model.Delivered, b.Delivery(e).Outcome)
 	}
 }
 
 // What is delivered needs nobody to look at it: nothing is left of what went wrong before.
 func TestDeliveredLeavesNothingOfItsFailures(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	b.status.Store(422)
-	e := b.accept("u-1")
-	b.deliver(e)
-	d := b.delivery(e)
+	b := exporttest.NewFixture(t)
+	b.Status.Store(422)
+	e := b.Accept("u-1")
+	b.DeliverOnce(e)
+	d := b.Delivery(e)
 	require.Equal(t, []any{model.ClassDataFault, "answered 422; only 2xx means received"}, []any{d.Fault, d.Reason})
-	b.status.Store(200)
-	b.deliver(e)
-	d = b.delivery(e)
+	b.Status.Store(200)
+	b.DeliverOnce(e)
+	d = b.Delivery(e)
 	require.Equal(t, []any{model.Class(""), "", time.Time{}}, []any{d.Fault, d.Reason, d.NextAt})
 }
 
 // Temporal may have workflows that a restored database does not know. Nothing is sent for them.
 func TestNothingIsSentForWhatTheStoreDoesNotKnow(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	e := b.accept("u-1")
+	b := exporttest.NewFixture(t)
+	e := b.Accept("u-1")
 	for name, part := range map[string]export.Part{
 		"export": {Exports: []int64{e.ID + 1}, To: []string{"hris"}, Till: e.DeliverTill},
 		"round":  {Exports: []int64{e.ID}, Round: e.Round + 1, To: []string{"hris"}, Till: e.DeliverTill},
 	} {
-		_, err := b.env.ExecuteActivity(export.DeliverName, part)
+		_, err := b.Env.ExecuteActivity(export.DeliverName, part)
 		var waits *temporal.ApplicationError
 		require.ErrorAs(t, err, &waits, name)
 		require.Equal(t, "unknown_here", waits.Type(), name)
 	}
-	require.Zero(t, b.asked.Load())
+	require.Zero(t, b.Asked.Load())
 	_, err := b.Store.Delivery(t.Context(), e.ID, "hris", e.Round+1)
 	require.ErrorIs(t, err, store.ErrNotFound)
 }
@@ -80,29 +81,29 @@ func TestNothingIsSentForWhatTheStoreDoesNotKnow(t *testing.T) {
 // While the process ends there is no configuration: what is on its way waits for the next one.
 func TestNothingIsTriedWithoutAConfiguration(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	e := b.accept("u-1")
-	b.InForce.Drop(b.config)
-	_, wait, class := b.deliver(e)
+	b := exporttest.NewFixture(t)
+	e := b.Accept("u-1")
+	b.InForce.Drop(b.Config)
+	_, wait, class := b.DeliverOnce(e)
 	require.Equal(t, "stopping", class)
 	require.InDelta(t, 5, wait.Seconds(), 1)
-	b.InForce.Push(b.config)
-	res, _, _ := b.deliver(e)
+	b.InForce.Push(b.Config)
+	res, _, _ := b.DeliverOnce(e)
 	require.Equal(t, model.ClassDelivered, res.Class)
 }
 
 // Where failures suffice, an attempt that was received leaves no line.
 func TestReceivedAttemptsNeedNotBeLogged(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := exporttest.NewFixture(t)
 	core, said := observer.New(zap.InfoLevel)
 	b.Log = zap.New(core)
 	for n, failuresOnly := range []bool{false, true} {
-		b.config.LogFailuresOnly = failuresOnly
-		e := b.accept(fmt.Sprint("u-", n))
+		b.Config.LogFailuresOnly = failuresOnly
+		e := b.Accept(fmt.Sprint("u-", n))
 		for _, status := range []int64{http.StatusServiceUnavailable, http.StatusOK} {
-			b.status.Store(status)
-			b.deliver(e)
+			b.Status.Store(status)
+			b.DeliverOnce(e)
 		}
 		var lines []string
 		for _, line := range said.TakeAll() {
@@ -114,138 +115,138 @@ func TestReceivedAttemptsNeedNotBeLogged(t *testing.T) {
 
 func TestPlaceInTheScheduleIsTheNumberOfAttempts(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	b.integration().Retry = []time.Duration{10 * time.Second, time.Minute, time.Hour}
-	b.status.Store(500)
-	e := b.accept("u-1")
+	b := exporttest.NewFixture(t)
+	b.Integration().Retry = []time.Duration{10 * time.Second, time.Minute, time.Hour}
+	b.Status.Store(500)
+	e := b.Accept("u-1")
 	for n, gap := range []time.Duration{10 * time.Second, time.Minute, time.Hour, time.Hour} {
-		_, wait, class := b.deliver(e)
+		_, wait, class := b.DeliverOnce(e)
 		require.Equal(t, string(model.ClassPartnerFault), class)
 		require.InDelta(t, gap.Seconds(), wait.Seconds(), 0.2*gap.Seconds())
-		d := b.delivery(e)
+		d := b.Delivery(e)
 		require.Equal(t, model.Retrying, d.Outcome)
 		require.Equal(t, n+1, d.Attempts)
 		require.WithinDuration(t, b.Clock().Add(wait), d.NextAt, time.Millisecond)
-		b.advance(wait)
+		b.Advance(wait)
 	}
 }
 
 func TestRetryAfterIsHonoured(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	b.status.Store(503)
+	b := exporttest.NewFixture(t)
+	b.Status.Store(503)
 	for seconds, want := range map[string]time.Duration{"600": 10 * time.Minute, "90000": time.Hour} {
-		b.header.Store("Retry-After", seconds)
-		_, wait, _ := b.deliver(b.accept("u-" + seconds))
+		b.Header.Store("Retry-After", seconds)
+		_, wait, _ := b.DeliverOnce(b.Accept("u-" + seconds))
 		require.Equal(t, want, wait)
 	}
 }
 
 func TestReceivedExportIsTriedFor72Hours(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	b.status.Store(422)
-	e := b.accept("u-1")
-	b.advance(model.DeliveryWindow - time.Hour)
-	_, wait, _ := b.deliver(e)
+	b := exporttest.NewFixture(t)
+	b.Status.Store(422)
+	e := b.Accept("u-1")
+	b.Advance(model.DeliveryWindow - time.Hour)
+	_, wait, _ := b.DeliverOnce(e)
 	require.Less(t, wait, 7*time.Second)
-	b.advance(time.Hour - 31*time.Second)
-	_, wait, _ = b.deliver(e)
+	b.Advance(time.Hour - 31*time.Second)
+	_, wait, _ = b.DeliverOnce(e)
 	require.Equal(t, time.Second, wait.Round(time.Second), "the last attempt is made half a minute before the end")
-	b.advance(wait)
-	res, _, _ := b.deliver(e)
+	b.Advance(wait)
+	res, _, _ := b.DeliverOnce(e)
 	require.Equal(t, model.ClassDataFault, res.Class, "the partner refused what was sent")
-	d := b.delivery(e)
+	d := b.Delivery(e)
 	require.Equal(t, model.Failed, d.Outcome)
 	require.Equal(t, 3, d.Attempts)
 }
 
 func TestTriggeredExportExpires(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	e := inbox.NewExport("acme", "u-1", []byte(`{}`), noon)
+	b := exporttest.NewFixture(t)
+	e := inbox.NewExport("acme", "u-1", []byte(`{}`), exporttest.Noon)
 	e.Origin, e.DeliverTill = model.Triggered, e.DocumentsTill
 	_, err := inbox.Accept(t.Context(), b.Store, e)
 	require.NoError(t, err)
-	b.advance(model.DocumentWindow)
-	res, _, _ := b.deliver(e)
+	b.Advance(model.DocumentWindow)
+	res, _, _ := b.DeliverOnce(e)
 	require.Equal(t, model.ClassExpired, res.Class)
-	require.Contains(t, b.delivery(e).Reason, "before its turn came")
-	require.Contains(t, b.delivery(e).Reason, "export the candidate again")
-	require.Zero(t, b.asked.Load())
+	require.Contains(t, b.Delivery(e).Reason, "before its turn came")
+	require.Contains(t, b.Delivery(e).Reason, "export the candidate again")
+	require.Zero(t, b.Asked.Load())
 }
 
 func TestClosedGatesMakeNoAttempt(t *testing.T) {
 	t.Parallel()
 	for state, word := range map[model.IntegrationState]string{model.NotConfigured: "is not verified", model.Disabled: "is disabled"} {
-		b := newFixture(t)
-		b.set(state)
-		e := b.accept("u-1")
-		_, wait, class := b.deliver(e)
+		b := exporttest.NewFixture(t)
+		b.Set(state)
+		e := b.Accept("u-1")
+		_, wait, class := b.DeliverOnce(e)
 		require.Equal(t, string(model.ClassHeld), class)
 		require.LessOrEqual(t, wait, 12*time.Second)
-		d := b.delivery(e)
+		d := b.Delivery(e)
 		require.Equal(t, model.Held, d.Outcome)
 		require.Contains(t, d.Reason, word)
 		require.Zero(t, d.Attempts)
-		require.Zero(t, b.asked.Load())
+		require.Zero(t, b.Asked.Load())
 	}
 }
 
 func TestIntegrationWithoutVerifyStopsOnlyWhenDisabled(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	b.integration().Verify = false
-	b.set(model.NotConfigured)
-	res, _, _ := b.deliver(b.accept("u-1"))
+	b := exporttest.NewFixture(t)
+	b.Integration().Verify = false
+	b.Set(model.NotConfigured)
+	res, _, _ := b.DeliverOnce(b.Accept("u-1"))
 	require.Equal(t, model.ClassDelivered, res.Class)
-	b.set(model.Disabled)
-	_, _, class := b.deliver(b.accept("u-2"))
+	b.Set(model.Disabled)
+	_, _, class := b.DeliverOnce(b.Accept("u-2"))
 	require.Equal(t, string(model.ClassHeld), class)
-	b.set(model.Removed) // from the store, before it was declared in the configuration
-	b.advance(time.Second)
-	res, _, _ = b.deliver(b.accept("u-3"))
+	b.Set(model.Removed) // from the store, before it was declared in the configuration
+	b.Advance(time.Second)
+	res, _, _ = b.DeliverOnce(b.Accept("u-3"))
 	require.Equal(t, model.ClassDelivered, res.Class)
 }
 
 func TestUnknownIntegrationIsHeldNotFailed(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	e := b.accept("u-1")
-	tenant := *b.config.Tenants["acme"]
-	b.config.Tenants["acme"] = &model.Tenant{Name: "acme"}
-	_, _, class := b.deliver(e)
+	b := exporttest.NewFixture(t)
+	e := b.Accept("u-1")
+	tenant := *b.Config.Tenants["acme"]
+	b.Config.Tenants["acme"] = &model.Tenant{Name: "acme"}
+	_, _, class := b.DeliverOnce(e)
 	require.Equal(t, string(model.ClassHeld), class)
-	b.config.Tenants["acme"] = &tenant
-	res, _, _ := b.deliver(e)
+	b.Config.Tenants["acme"] = &tenant
+	res, _, _ := b.DeliverOnce(e)
 	require.Equal(t, model.ClassDelivered, res.Class)
 }
 
 // Held does not run out: after an hour the workflow ends, and a release begins the next round, with the attempts so far.
 func TestHeldIsParkedAndReleased(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	b.status.Store(500)
-	e := b.accept("u-1")
-	_, wait, _ := b.deliver(e)
+	b := exporttest.NewFixture(t)
+	b.Status.Store(500)
+	e := b.Accept("u-1")
+	_, wait, _ := b.DeliverOnce(e)
 	require.NotZero(t, wait)
-	b.set(model.Disabled)
-	for b.delivery(e).Outcome != model.Held || !b.delivery(e).Parked {
-		res, wait, _ := b.deliver(e)
+	b.Set(model.Disabled)
+	for b.Delivery(e).Outcome != model.Held || !b.Delivery(e).Parked {
+		res, wait, _ := b.DeliverOnce(e)
 		if wait == 0 {
 			require.Equal(t, model.ClassHeld, res.Class)
 		}
-		b.advance(max(wait, time.Second))
+		b.Advance(max(wait, time.Second))
 	}
-	require.WithinDuration(t, noon.Add(time.Hour), b.Clock(), 3*time.Minute)
+	require.WithinDuration(t, exporttest.Noon.Add(time.Hour), b.Clock(), 3*time.Minute)
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, b.Clock()) }))
 
-	redeliverer := b.redeliverer()
+	redeliverer := b.Redeliverer()
 	require.NoError(t, redeliverer.TendHeld(t.Context()))
-	require.True(t, b.delivery(e).Parked, "released though it is disabled")
-	b.advance(100 * time.Hour) // longer than any delivery is tried
-	b.set(model.Configured)
-	b.status.Store(200)
+	require.True(t, b.Delivery(e).Parked, "released though it is disabled")
+	b.Advance(100 * time.Hour) // longer than any delivery is tried
+	b.Set(model.Configured)
+	b.Status.Store(200)
 	require.NoError(t, redeliverer.TendHeld(t.Context()))
 	require.NoError(t, redeliverer.TendHeld(t.Context()), "a second release finds nothing")
 	next, err := b.Store.Export(t.Context(), e.ID)
@@ -253,60 +254,60 @@ func TestHeldIsParkedAndReleased(t *testing.T) {
 	require.Equal(t, 1, next.Round)
 	require.Equal(t, []string{"hris"}, next.Integrations)
 	require.True(t, next.DispatchedAt.IsZero())
-	res, _, _ := b.deliver(next)
+	res, _, _ := b.DeliverOnce(next)
 	require.Equal(t, export.DeliverResult{Integration: "hris", Class: model.ClassDelivered, Attempts: 2}, res)
 }
 
 func TestGoneDisables(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	b.status.Store(http.StatusGone)
-	e := b.accept("u-1")
-	_, _, class := b.deliver(e)
+	b := exporttest.NewFixture(t)
+	b.Status.Store(http.StatusGone)
+	e := b.Accept("u-1")
+	_, _, class := b.DeliverOnce(e)
 	require.Equal(t, string(model.ClassHeld), class)
-	status, err := b.Store.IntegrationStatus(t.Context(), b.integration())
+	status, err := b.Store.IntegrationStatus(t.Context(), b.Integration())
 	require.NoError(t, err)
 	require.Equal(t, model.Disabled, status.State)
-	require.Equal(t, b.Clock(), b.delivery(e).HeldSince, "no release finds it")
-	_, _, _ = b.deliver(e)
-	_, _, _ = b.deliver(b.accept("u-2"))
-	require.Equal(t, int64(1), b.asked.Load())
+	require.Equal(t, b.Clock(), b.Delivery(e).HeldSince, "no release finds it")
+	_, _, _ = b.DeliverOnce(e)
+	_, _, _ = b.DeliverOnce(b.Accept("u-2"))
+	require.Equal(t, int64(1), b.Asked.Load())
 }
 
 // A partner that hangs must not take the places of others, and one that is down is left alone for a while.
 func TestBreakerOpensAfterTenFailures(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	b.status.Store(500)
+	b := exporttest.NewFixture(t)
+	b.Status.Store(500)
 	for n := range 10 {
-		_, _, class := b.deliver(b.accept(fmt.Sprint("u-", n)))
+		_, _, class := b.DeliverOnce(b.Accept(fmt.Sprint("u-", n)))
 		require.Equal(t, string(model.ClassPartnerFault), class)
 	}
-	e := b.accept("u-late")
-	_, wait, class := b.deliver(e)
+	e := b.Accept("u-late")
+	_, wait, class := b.DeliverOnce(e)
 	require.Equal(t, "breaker_open", class)
 	require.Less(t, wait, 3*time.Second)
-	require.Equal(t, int64(10), b.asked.Load())
-	require.Equal(t, model.Pending, b.delivery(e).Outcome, "a gate that opens by itself leaves no trace")
+	require.Equal(t, int64(10), b.Asked.Load())
+	require.Equal(t, model.Pending, b.Delivery(e).Outcome, "a gate that opens by itself leaves no trace")
 }
 
 // Thousands that wait for a partner that is down come again a few at a time, and none beyond its own end.
 func TestThoseTurnedAwayComeBackInTurns(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	b.status.Store(500)
+	b := exporttest.NewFixture(t)
+	b.Status.Store(500)
 	var waiting []*model.Export
 	for n := range 600 {
-		waiting = append(waiting, b.accept(fmt.Sprint("waiting-", n)))
+		waiting = append(waiting, b.Accept(fmt.Sprint("waiting-", n)))
 	}
 	opened := time.Now()
 	for n := range 10 {
-		b.deliver(b.accept(fmt.Sprint("u-", n)))
+		b.DeliverOnce(b.Accept(fmt.Sprint("u-", n)))
 	}
 	// The breaker has the machine's clock, and lets one through each 15 s, which fails: on a busy machine that is one of these.
 	through := 0
 	turned := func(e *model.Export) (wait time.Duration, away bool) {
-		_, wait, class := b.deliver(e)
+		_, wait, class := b.DeliverOnce(e)
 		if class == "breaker_open" {
 			return wait, true
 		}
@@ -328,7 +329,7 @@ func TestThoseTurnedAwayComeBackInTurns(t *testing.T) {
 	for second, n := range seconds {
 		require.Less(t, n, 200, "second %d", second)
 	}
-	b.advance(model.DeliveryWindow - 34*time.Second)
+	b.Advance(model.DeliveryWindow - 34*time.Second)
 	last := waiting[len(waiting)-5:]
 	for _, e := range waiting[:len(waiting)-5] {
 		turned(e)
@@ -344,41 +345,41 @@ func TestThoseTurnedAwayComeBackInTurns(t *testing.T) {
 		}
 	}
 	require.Equal(t, 4*time.Second, next(), "it comes again while there is time for an attempt")
-	b.advance(31 * time.Second)
+	b.Advance(31 * time.Second)
 	require.Equal(t, 2*time.Second, next())
 }
 
 func TestRefusedByEgressIsOurFault(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	b.config.Egress = egress.New(egress.Policy{})
-	e := b.accept("u-1")
-	_, _, class := b.deliver(e)
+	b := exporttest.NewFixture(t)
+	b.Config.Egress = egress.New(egress.Policy{})
+	e := b.Accept("u-1")
+	_, _, class := b.DeliverOnce(e)
 	require.Equal(t, string(model.ClassOurFault), class)
-	require.Contains(t, b.delivery(e).Reason, "egress allow")
-	require.Zero(t, b.asked.Load())
+	require.Contains(t, b.Delivery(e).Reason, "egress allow")
+	require.Zero(t, b.Asked.Load())
 }
 
 func TestCapOfAttemptsInFlight(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := exporttest.NewFixture(t)
 	arrived, release := make(chan struct{}), make(chan struct{})
 	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived <- struct{}{}; <-release }))
 	t.Cleanup(hanging.Close)
-	b.integration().URL, b.integration().InFlight = hanging.URL+"/inbound", 2
-	b.set(model.Configured)
+	b.Integration().URL, b.Integration().InFlight = hanging.URL+"/inbound", 2
+	b.Set(model.Configured)
 	var group sync.WaitGroup
 	for n := range 2 {
-		e := b.accept(fmt.Sprint("u-", n))
-		group.Go(func() { b.deliver(e) })
+		e := b.Accept(fmt.Sprint("u-", n))
+		group.Go(func() { b.DeliverOnce(e) })
 		<-arrived
 	}
-	_, wait, class := b.deliver(b.accept("u-third"))
+	_, wait, class := b.DeliverOnce(b.Accept("u-third"))
 	require.Equal(t, "at_capacity", class)
 	require.Less(t, wait, 3*time.Second)
-	b.integration().InFlight = 3 // with a reload
-	e := b.accept("u-other")
-	group.Go(func() { b.deliver(e) })
+	b.Integration().InFlight = 3 // with a reload
+	e := b.Accept("u-other")
+	group.Go(func() { b.DeliverOnce(e) })
 	select {
 	case <-arrived:
 	case <-time.After(30 * time.Second):
@@ -387,6 +388,6 @@ func TestCapOfAttemptsInFlight(t *testing.T) {
 	close(release)
 	group.Wait()
 	go func() { <-arrived }()
-	res, _, _ := b.deliver(b.accept("u-fourth"))
+	res, _, _ := b.DeliverOnce(b.Accept("u-fourth"))
 	require.Equal(t, model.ClassDelivered, res.Class)
 }

@@ -3,7 +3,6 @@ package export_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -13,9 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 
@@ -23,189 +20,61 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 )
-
-// groups is a Temporal that notes the groups it is asked to start.
-type groups struct {
-	starter
-	mu      sync.Mutex
-	started map[string]export.Input
-}
-
-func (g *groups) ExecuteWorkflow(
-	_ context.Context, o client.StartWorkflowOptions, _ any, args ...any,
-) (client.WorkflowRun, error) {
-	if in := args[0].(export.Input); len(in.Exports) > 1 {
-		g.mu.Lock()
-		g.started[o.ID] = in
-		g.mu.Unlock()
-	}
-	return nil, g.start(o)
-}
-
-func (b *fixture) acceptMany(n int) (all []*model.Export, ids []int64) {
-	for at := range n {
-		e := b.accept(fmt.Sprint("u-", at))
-		all, ids = append(all, e), append(ids, e.ID)
-	}
-	return all, ids
-}
-
-// grouped accepts exports and makes them a group that Temporal has.
-func (b *fixture) grouped(n int) (all []*model.Export, ids []int64) {
-	b.t.Helper()
-	all, ids = b.acceptMany(n)
-	for _, e := range all {
-		e.Integrations = []string{"hris"}
-	}
-	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) (err error) {
-		if all, err = tx.Group(all, b.Clock()); err != nil {
-			return err
-		}
-		return tx.MarkGroupDispatched(ids[0], b.Clock())
-	}))
-	return all, ids
-}
-
-// deliverGroup is deliverAll for a group.
-func (b *fixture) deliverGroup(ids []int64) (res []export.DeliverResult, wait time.Duration, why string) {
-	b.t.Helper()
-	res, wait, retry := b.deliverAll(export.Part{Exports: ids, Began: b.Clock()})
-	if retry != nil {
-		why = retry.Message()
-	}
-	return res, wait, why
-}
-
-func TestManyThatWaitAreStartedAsAGroup(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t)
-	all, ids := b.acceptMany(20)
-	b.advance(time.Minute)
-	g := &groups{started: map[string]export.Input{},
-		starter: starter{start: func(client.StartWorkflowOptions) error { return nil }}}
-	b.run(g, false)
-	id := model.GroupWorkflowID(all)
-	for _, e := range all {
-		now := b.becomes(e, started)
-		require.Equal(t, []any{id, ids[0], []string{"hris"}}, []any{now.WorkflowID, now.Group, now.Integrations})
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	require.Equal(t, map[string]export.Input{id: {Version: export.InputVersion, Exports: ids, DocumentsTill: noon.Add(model.DocumentWindow),
-		DeliverTill: noon.Add(model.DeliveryWindow), Local: true}}, g.started)
-}
-
-// A crash, or Temporal, comes between the making of a group and its start: it is started with the members that it was
-// made with.
-func TestInterruptedGroupIsStartedAsItWasMade(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t)
-	all, ids := b.acceptMany(12)
-	b.advance(time.Minute)
-	var away atomic.Bool
-	away.Store(true)
-	asked := make(chan struct{}, 1000)
-	g := &groups{started: map[string]export.Input{}, starter: starter{start: func(client.StartWorkflowOptions) error {
-		asked <- struct{}{}
-		if away.Load() {
-			return serviceerror.NewUnavailable("connection refused")
-		}
-		return nil
-	}}}
-	b.run(g, false)
-	<-asked
-	late := b.accept("u-late")
-	b.advance(time.Minute)
-	<-asked
-	away.Store(false)
-	for _, e := range append(all, late) {
-		b.becomes(e, started)
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	require.Len(t, g.started, 1)
-	require.Equal(t, ids, g.started[model.GroupWorkflowID(all)].Exports)
-	require.Equal(t, model.WorkflowID("acme", "u-late", 0), b.becomes(late, started).WorkflowID)
-}
-
-// A workflow of the same ID may be that of a database that was there before. It does not deliver these exports.
-func TestGroupOfAnotherDatabase(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t)
-	all, ids := b.acceptMany(9)
-	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Exports: ids[:5]})
-	require.NoError(t, err)
-	b.advance(time.Minute)
-	b.run(starter{first: first, start: func(o client.StartWorkflowOptions) error {
-		if o.ID == model.GroupWorkflowID(all) {
-			return serviceerror.NewWorkflowExecutionAlreadyStarted("it is there", "", "")
-		}
-		return nil
-	}}, false)
-	require.Eventually(t, func() bool {
-		e, err := b.Store.Export(t.Context(), ids[8])
-		return err == nil && e.Round == 1
-	}, time.Minute, time.Millisecond)
-	b.advance(time.Minute)
-	for _, e := range all {
-		now := b.becomes(e, started)
-		require.Equal(t, []any{model.WorkflowID("acme", e.Key, 1), int64(0)}, []any{now.WorkflowID, now.Group})
-	}
-}
 
 func TestGroupIsDelivered(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	all, ids := b.grouped(50)
-	res, _, why := b.deliverGroup(ids)
+	b := exporttest.NewFixture(t)
+	all, ids := b.Grouped(50)
+	res, _, why := b.DeliverGroup(ids)
 	require.Empty(t, why)
 	require.Equal(t, []export.DeliverResult{{Of: "acme", Integration: "hris", Class: model.ClassDelivered, Attempts: 50, Count: 50}}, res)
-	require.EqualValues(t, 50, b.asked.Load())
+	require.EqualValues(t, 50, b.Asked.Load())
 	for _, e := range all {
-		require.Equal(t, model.Delivered, b.delivery(e).Outcome)
+		require.Equal(t, model.Delivered, b.Delivery(e).Outcome)
 	}
-	_, _, why = b.deliverGroup(ids)
+	_, _, why = b.DeliverGroup(ids)
 	require.Empty(t, why)
-	require.EqualValues(t, 50, b.asked.Load(), "a run that Temporal never heard of is not repeated")
+	require.EqualValues(t, 50, b.Asked.Load(), "a run that Temporal never heard of is not repeated")
 }
 
 // One that fails is tried again by its schedule, and the others are not; the group says how many wait, by class and
 // status.
 func TestGroupWaitsForItsNextMember(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	all, ids := b.grouped(8)
-	b.integration().Retry = []time.Duration{time.Minute}
+	b := exporttest.NewFixture(t)
+	all, ids := b.Grouped(8)
+	b.Integration().Retry = []time.Duration{time.Minute}
 	var refused atomic.Bool
-	b.answer = func(r *http.Request) int {
+	b.Answer = func(r *http.Request) int {
 		if r.Header.Get("X-Service-UUID") == "u-3" && refused.CompareAndSwap(false, true) {
 			return http.StatusServiceUnavailable
 		}
 		return http.StatusOK
 	}
-	_, wait, why := b.deliverGroup(ids)
+	_, wait, why := b.DeliverGroup(ids)
 	require.Equal(t, "1 of 8 deliveries wait: 1 partner_fault: status 503", why)
 	require.InDelta(t, time.Minute, wait, float64(13*time.Second))
-	_, again, _ := b.deliverGroup(ids)
+	_, again, _ := b.DeliverGroup(ids)
 	require.Equal(t, wait, again, "nothing was due: a run that was lost makes no attempt")
-	require.EqualValues(t, 8, b.asked.Load())
-	b.advance(wait)
-	res, _, why := b.deliverGroup(ids)
+	require.EqualValues(t, 8, b.Asked.Load())
+	b.Advance(wait)
+	res, _, why := b.DeliverGroup(ids)
 	require.Empty(t, why)
 	require.Equal(t, []export.DeliverResult{{Of: "acme", Integration: "hris", Class: model.ClassDelivered, Attempts: 9, Count: 8}}, res)
-	require.EqualValues(t, 9, b.asked.Load())
-	require.Equal(t, 2, b.delivery(all[3]).Attempts)
+	require.EqualValues(t, 9, b.Asked.Load())
+	require.Equal(t, 2, b.Delivery(all[3]).Attempts)
 }
 
 // Temporal's UI shows of the first fifty deliveries that wait what each waits for: those that its failure has no room for are in
 // the last heartbeat.
 func TestGroupTellsTemporalWhatWaits(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	all, ids := b.grouped(60)
+	b := exporttest.NewFixture(t)
+	all, ids := b.Grouped(60)
 	beats := make(chan []export.Pending, 1)
-	b.env.SetOnActivityHeartbeatListener(func(_ *activity.Info, details converter.EncodedValues) {
+	b.Env.SetOnActivityHeartbeatListener(func(_ *activity.Info, details converter.EncodedValues) {
 		told := make([]export.Pending, 50)
 		into := make([]any, len(told))
 		for n := range told {
@@ -215,8 +84,8 @@ func TestGroupTellsTemporalWhatWaits(t *testing.T) {
 			beats <- told
 		}
 	})
-	b.status.Store(http.StatusUnprocessableEntity)
-	_, _, why := b.deliverAll(export.Part{Exports: ids, Began: b.Clock()})
+	b.Status.Store(http.StatusUnprocessableEntity)
+	_, _, why := b.DeliverAll(export.Part{Exports: ids, Began: b.Clock()})
 	var first export.Pending
 	require.NoError(t, why.Details(&first))
 	told := <-beats
@@ -226,9 +95,9 @@ func TestGroupTellsTemporalWhatWaits(t *testing.T) {
 			[]any{p.Of, p.Integration, p.Attempts, p.Status, p.Why})
 	}
 	// A delivery that is kept at a gate was answered nothing by it.
-	b.set(model.Disabled)
-	b.advance(time.Minute)
-	_, _, why = b.deliverAll(export.Part{Exports: ids, Began: b.Clock()})
+	b.Set(model.Disabled)
+	b.Advance(time.Minute)
+	_, _, why = b.DeliverAll(export.Part{Exports: ids, Began: b.Clock()})
 	require.NoError(t, why.Details(&first))
 	require.Equal(t, []any{1, http.StatusUnprocessableEntity, "held"}, []any{first.Attempts, first.Status, first.Why})
 }
@@ -237,10 +106,10 @@ func TestGroupTellsTemporalWhatWaits(t *testing.T) {
 // group's any more.
 func TestGroupMembersGoTheirWays(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	all, ids := b.grouped(8)
-	b.set(model.Disabled)
-	_, wait, why := b.deliverGroup(ids)
+	b := exporttest.NewFixture(t)
+	all, ids := b.Grouped(8)
+	b.Set(model.Disabled)
+	_, wait, why := b.DeliverGroup(ids)
 	require.Equal(t, "8 of 8 deliveries wait: 8 held", why)
 	require.LessOrEqual(t, wait, time.Hour)
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
@@ -250,31 +119,31 @@ func TestGroupMembersGoTheirWays(t *testing.T) {
 		}
 		return tx.EraseNow(e, left, b.Clock())
 	}))
-	b.advance(2 * time.Hour)
-	res, _, why := b.deliverGroup(ids)
+	b.Advance(2 * time.Hour)
+	res, _, why := b.DeliverGroup(ids)
 	require.Empty(t, why)
 	require.Len(t, res, 8)
 	require.Equal(t, 7, len(slices.DeleteFunc(slices.Clone(res),
 		func(d export.DeliverResult) bool { return d.Class != model.ClassHeld })))
-	require.Equal(t, model.Failed, b.delivery(all[0]).Outcome)
-	require.True(t, b.delivery(all[1]).Parked)
-	require.Zero(t, b.asked.Load())
+	require.Equal(t, model.Failed, b.Delivery(all[0]).Outcome)
+	require.True(t, b.Delivery(all[1]).Parked)
+	require.Zero(t, b.Asked.Load())
 }
 
 // A group that goes on, because a partner takes long, learns within seconds that the gate of another one opened.
 func TestRunningGroupReleasesWhatIsHeld(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := exporttest.NewFixture(t)
 	moving, stop := context.WithCancel(t.Context())
 	defer stop()
 	go func() { // the clock goes on
 		for wait.For(moving, 10*time.Millisecond) {
-			b.advance(10 * time.Millisecond)
+			b.Advance(10 * time.Millisecond)
 		}
 	}()
 	partner := newSlow(t)
-	b.declare("acme", "crm", partner.URL, 0)
-	all, ids := b.acceptMany(8)
+	b.Declare("acme", "crm", partner.URL, 0)
+	all, ids := b.AcceptMany(8)
 	for _, e := range all {
 		e.Integrations = []string{"crm", "hris"}
 	}
@@ -284,10 +153,10 @@ func TestRunningGroupReleasesWhatIsHeld(t *testing.T) {
 		}
 		return tx.MarkGroupDispatched(ids[0], b.Clock())
 	}))
-	b.set(model.NotConfigured)
+	b.Set(model.NotConfigured)
 	ended := make(chan string, 1)
 	go func() {
-		_, _, why := b.deliverGroup(ids)
+		_, _, why := b.DeliverGroup(ids)
 		ended <- why
 	}()
 	require.Eventually(t, func() bool {
@@ -295,11 +164,11 @@ func TestRunningGroupReleasesWhatIsHeld(t *testing.T) {
 		require.NoError(t, err)
 		return held[model.Place{Tenant: "acme", Integration: "hris"}].Held == 8
 	}, time.Minute, time.Millisecond)
-	b.advance(20 * time.Second)
+	b.Advance(20 * time.Second)
 	later := b.Clock().Add(5 * time.Second) // nothing is left but the look in an hour
 	require.Eventually(t, func() bool { return b.Clock().After(later) }, time.Minute, time.Millisecond)
-	b.set(model.Configured)
-	require.Eventually(t, func() bool { return b.asked.Load() == 8 }, time.Minute, time.Millisecond,
+	b.Set(model.Configured)
+	require.Eventually(t, func() bool { return b.Asked.Load() == 8 }, time.Minute, time.Millisecond,
 		"they wait until the group runs again")
 	close(partner.release)
 	require.Empty(t, <-ended)
@@ -308,45 +177,45 @@ func TestRunningGroupReleasesWhatIsHeld(t *testing.T) {
 // A member that begins to be held shortly before its end is parked before Temporal gives the activity up.
 func TestGroupParksBeforeItsEnd(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	all, ids := b.grouped(8)
-	b.set(model.Disabled)
-	b.advance(model.DeliveryWindow - 10*time.Minute)
-	_, _, why := b.deliverGroup(ids)
+	b := exporttest.NewFixture(t)
+	all, ids := b.Grouped(8)
+	b.Set(model.Disabled)
+	b.Advance(model.DeliveryWindow - 10*time.Minute)
+	_, _, why := b.DeliverGroup(ids)
 	require.Equal(t, "8 of 8 deliveries wait: 8 held", why)
-	b.advance(time.Minute)
-	_, wait, _ := b.deliverGroup(ids)
+	b.Advance(time.Minute)
+	_, wait, _ := b.DeliverGroup(ids)
 	require.LessOrEqual(t, wait, 9*time.Minute)
-	b.advance(wait)
-	_, _, why = b.deliverGroup(ids)
+	b.Advance(wait)
+	_, _, why = b.DeliverGroup(ids)
 	require.Empty(t, why)
-	require.True(t, b.delivery(all[0]).Parked)
+	require.True(t, b.Delivery(all[0]).Parked)
 }
 
 // Two gateways may share a namespace of Temporal by mistake. The one that does not have the members leaves them to the
 // other.
 func TestGroupOfMembersThatAreElsewhere(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	_, ids := b.grouped(8)
+	b := exporttest.NewFixture(t)
+	_, ids := b.Grouped(8)
 	for _, strangers := range [][]int64{{1, 2, 3}, append(slices.Clone(ids), 4)} {
-		_, wait, why := b.deliverGroup(strangers)
+		_, wait, why := b.DeliverGroup(strangers)
 		require.Equal(t, "unknown_here", why)
 		require.InDelta(t, time.Minute, wait, float64(13*time.Second))
 	}
-	require.Zero(t, b.asked.Load())
+	require.Zero(t, b.Asked.Load())
 }
 
 // Each member waits for its own documents. Those whose documents are here go out while others are still fetched.
 func TestGroupWaitsForDocuments(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	bodies := b.recordSideBySide()
+	b := exporttest.NewFixture(t)
+	bodies := b.RecordSideBySide()
 	moving, stop := context.WithCancel(t.Context())
 	defer stop()
 	go func() { // the clock goes on
 		for wait.For(moving, 10*time.Millisecond) {
-			b.advance(10 * time.Millisecond)
+			b.Advance(10 * time.Millisecond)
 		}
 	}()
 	slow := make(chan struct{})
@@ -364,7 +233,7 @@ func TestGroupWaitsForDocuments(t *testing.T) {
 	var ids []int64
 	for n := range 8 {
 		path := []string{"/quick", "/slow"}[n/7]
-		e := b.take(fmt.Sprint("u-", n), withDocument(service.URL+path), func(e *model.Export) {
+		e := b.Take(fmt.Sprint("u-", n), withDocument(service.URL+path), func(e *model.Export) {
 			e.Attachments, e.Integrations = 1, []string{"hris"}
 		})
 		all, ids = append(all, e), append(ids, e.ID)
@@ -384,7 +253,7 @@ func TestGroupWaitsForDocuments(t *testing.T) {
 	}()
 	delivered := make(chan string, 1)
 	go func() {
-		_, _, why := b.deliverGroup(ids)
+		_, _, why := b.DeliverGroup(ids)
 		delivered <- why
 	}()
 	require.Eventually(t, func() bool { return len(bodies()) == 7 }, time.Minute, time.Millisecond)
@@ -400,21 +269,4 @@ func TestGroupWaitsForDocuments(t *testing.T) {
 func withDocument(url string) string {
 	return fmt.Sprintf(`{"candidate":{"person":{"id":{"value":"c","schemeId":"Service Candidate","schemeAgencyId":"Service"}},`+
 		`"profiles":[{"attachments":[{"id":{"value":"doc-1","schemeId":"Service Document to Candidate","schemeAgencyId":"Service"},"url":%q}]}]}}`, url)
-}
-
-// recordSideBySide is record for a partner that is asked side by side.
-func (b *fixture) recordSideBySide() (bodies func() []string) {
-	var mu sync.Mutex
-	var all []string
-	b.partner.Config.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		mu.Lock()
-		defer mu.Unlock()
-		all = append(all, string(body))
-	})
-	return func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.Clone(all)
-	}
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 	"github.com/hiregate/hiregate/workflows/temporaltest"
 )
 
@@ -84,7 +85,7 @@ func TestRunNowLeavesWhatRunsAlone(t *testing.T) {
 	require.Equal(t, 1, <-runs)
 	ends <- workflows.RetryAfter("held", 0, 10*time.Second)
 	waits(0)
-	require.NoError(t, hurry(engineClient{service: &late{c.WorkflowService(), func() { require.Equal(t, 2, <-runs) }}}))
+	require.NoError(t, hurry(exporttest.EngineClient{Service: &late{c.WorkflowService(), func() { require.Equal(t, 2, <-runs) }}}))
 	ends <- workflows.RetryAfter("held", 0, time.Hour)
 	waits(30 * time.Minute)
 	require.NoError(t, hurry(c))

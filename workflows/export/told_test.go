@@ -12,16 +12,17 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 )
 
 // Temporal's page of a workflow shows the last failure of its activity: it names class and status.
 func TestTheLastFailureNamesClassAndStatus(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := exporttest.NewFixture(t)
 	for status, want := range map[int64]string{503: "partner_fault: status 503", 422: "data_fault: status 422"} {
-		b.status.Store(status)
-		e := b.accept(fmt.Sprint("u-", status))
-		_, err := b.env.ExecuteActivity(export.DeliverName, part(e))
+		b.Status.Store(status)
+		e := b.Accept(fmt.Sprint("u-", status))
+		_, err := b.Env.ExecuteActivity(export.DeliverName, exporttest.Part(e))
 		retry := new(temporal.ApplicationError)
 		require.ErrorAs(t, err, &retry)
 		require.Equal(t, want, retry.Message())
@@ -31,15 +32,15 @@ func TestTheLastFailureNamesClassAndStatus(t *testing.T) {
 // A delivered export leaves one line in the log, by which it is found.
 func TestADeliveryIsLogged(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := exporttest.NewFixture(t)
 	core, logged := observer.New(zapcore.InfoLevel)
 	b.Log = zap.New(core)
-	b.status.Store(503)
-	e := b.accept("u-1")
-	_, wait, _ := b.deliver(e)
-	b.advance(wait)
-	b.status.Store(200)
-	b.deliver(e)
+	b.Status.Store(503)
+	e := b.Accept("u-1")
+	_, wait, _ := b.DeliverOnce(e)
+	b.Advance(wait)
+	b.Status.Store(200)
+	b.DeliverOnce(e)
 	lines := logged.FilterMessage("delivered").All()
 	require.Len(t, lines, 1)
 	fields := lines[0].ContextMap()
@@ -48,7 +49,7 @@ func TestADeliveryIsLogged(t *testing.T) {
 		delete(fields, name)
 	}
 	require.Equal(t, map[string]any{"uuid": "u-1", "tenant": "acme", "integration": "hris", "attempt": int64(2),
-		"manual": false, "status": int64(200), "address": b.partner.Listener.Addr().String(),
+		"manual": false, "status": int64(200), "address": b.Partner.Listener.Addr().String(),
 		"since_received": wait.Round(10 * time.Millisecond).String()}, fields)
 
 	lines = logged.FilterMessage("delivery not received").All()

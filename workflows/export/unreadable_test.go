@@ -1,30 +1,16 @@
 package export_test
 
 import (
-	"database/sql"
 	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	_ "modernc.org/sqlite" // to damage what is stored
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 )
-
-// damage changes what is stored of the body of an export.
-func (b *fixture) damage(e *model.Export, statement string) {
-	b.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+b.file+"?_pragma=busy_timeout(5000)")
-	require.NoError(b.t, err)
-	defer db.Close()
-	changed, err := db.ExecContext(b.t.Context(), statement, e.ID)
-	require.NoError(b.t, err)
-	n, err := changed.RowsAffected()
-	require.NoError(b.t, err)
-	require.EqualValues(b.t, 1, n)
-}
 
 // longer has a packed body say that it has a gigabyte.
 const longer = `UPDATE export_bodies SET body = X'028080808004' || substr(body, 4) WHERE export_id = $1`
@@ -46,15 +32,15 @@ func TestUnreadableExportFailsAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newFixture(t)
-			logged := b.observe()
-			all, ids := b.grouped(8)
-			b.damage(all[3], statement)
-			res, _, why := b.deliverGroup(ids)
+			b := exporttest.NewFixture(t)
+			logged := b.Observe()
+			all, ids := b.Grouped(8)
+			b.Damage(all[3], statement)
+			res, _, why := b.DeliverGroup(ids)
 			require.Empty(t, why)
 			require.Contains(t, res, export.DeliverResult{Of: "acme/" + all[3].Key, Integration: "hris", Class: model.ClassOurFault})
 			for n, e := range all {
-				d := b.delivery(e)
+				d := b.Delivery(e)
 				if n != 3 {
 					require.Equal(t, model.Delivered, d.Outcome)
 					continue
@@ -62,15 +48,15 @@ func TestUnreadableExportFailsAlone(t *testing.T) {
 				require.Equal(t, []any{model.Failed, model.ClassOurFault, store.UnreadableReason, 0},
 					[]any{d.Outcome, d.Fault, d.Reason, d.Attempts})
 			}
-			b.deliverGroup(ids)
+			b.DeliverGroup(ids)
 			told := logged.FilterMessage("what is stored of an export can't be read").All()
 			require.Len(t, told, 1)
 			require.Equal(t, []any{"acme", "hris", "u-3"},
 				[]any{told[0].ContextMap()["tenant"], told[0].ContextMap()["integration"], told[0].ContextMap()["uuid"]})
-			counts, err := b.Store.CountUnreadable(t.Context(), noon)
+			counts, err := b.Store.CountUnreadable(t.Context(), exporttest.Noon)
 			require.NoError(t, err)
-			require.Equal(t, map[string]store.Counted{"acme": {Count: 1, Since: noon}}, counts)
-			require.EqualValues(t, 7, b.asked.Load())
+			require.Equal(t, map[string]store.Counted{"acme": {Count: 1, Since: exporttest.Noon}}, counts)
+			require.EqualValues(t, 7, b.Asked.Load())
 		})
 	}
 }
@@ -81,32 +67,32 @@ func TestExportWithADamagedAddressGoesToNobody(t *testing.T) {
 	for column, to := range map[string]string{"key": "u-9", "tenant": "globex"} {
 		t.Run(column, func(t *testing.T) {
 			t.Parallel()
-			b := newFixture(t)
-			globex := *b.integration()
+			b := exporttest.NewFixture(t)
+			globex := *b.Integration()
 			globex.Tenant = "globex"
-			b.config.Tenants["globex"] = &model.Tenant{Name: "globex", Integrations: []model.Integration{globex}}
+			b.Config.Tenants["globex"] = &model.Tenant{Name: "globex", Integrations: []model.Integration{globex}}
 			require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.UpsertIntegrationStatus(&globex, store.IntegrationStatus{State: model.Configured, UpdatedAt: noon})
+				return tx.UpsertIntegrationStatus(&globex, store.IntegrationStatus{State: model.Configured, UpdatedAt: exporttest.Noon})
 			}))
-			e := b.accept("u-1")
-			b.damage(e, `UPDATE exports SET `+column+` = '`+to+`' WHERE id = $1`)
-			res, _, class := b.deliver(e)
+			e := b.Accept("u-1")
+			b.Damage(e, `UPDATE exports SET `+column+` = '`+to+`' WHERE id = $1`)
+			res, _, class := b.DeliverOnce(e)
 			require.Empty(t, class)
 			require.Equal(t, model.ClassOurFault, res.Class)
-			require.Zero(t, b.asked.Load())
+			require.Zero(t, b.Asked.Load())
 		})
 	}
 	t.Run("of its delivery", func(t *testing.T) {
 		t.Parallel()
-		b := newFixture(t)
-		b.status.Store(http.StatusInternalServerError)
-		e := b.accept("u-1")
-		b.deliver(e)
-		b.damage(e, `UPDATE deliveries SET tenant = 'globex' WHERE export_id = $1`)
-		res, _, class := b.deliver(e)
+		b := exporttest.NewFixture(t)
+		b.Status.Store(http.StatusInternalServerError)
+		e := b.Accept("u-1")
+		b.DeliverOnce(e)
+		b.Damage(e, `UPDATE deliveries SET tenant = 'globex' WHERE export_id = $1`)
+		res, _, class := b.DeliverOnce(e)
 		require.Empty(t, class)
 		require.Equal(t, model.ClassOurFault, res.Class)
-		require.EqualValues(t, 1, b.asked.Load())
+		require.EqualValues(t, 1, b.Asked.Load())
 	})
 }
 
@@ -120,28 +106,28 @@ func TestDamagedBodyIsNotSentAgain(t *testing.T) {
 	} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			b := newFixture(t)
-			b.integration().Documents = mode
-			b.partner.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				b.asked.Add(1)
+			b := exporttest.NewFixture(t)
+			b.Integration().Documents = mode
+			b.Partner.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				b.Asked.Add(1)
 				if r.Method == http.MethodPost {
 					w.WriteHeader(http.StatusInternalServerError)
 					return
 				}
 				_, _ = w.Write([]byte("hello"))
 			})
-			e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"}]}]}}`,
+			e := b.Take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.Partner.URL+`/one"}]}]}}`,
 				func(e *model.Export) { e.Attachments = 1 })
-			_, err := b.FetchDocuments(t.Context(), part(e))
+			_, err := b.FetchDocuments(t.Context(), exporttest.Part(e))
 			require.NoError(t, err)
-			_, _, class := b.deliver(e)
+			_, _, class := b.DeliverOnce(e)
 			require.Equal(t, string(model.ClassPartnerFault), class)
-			before := b.asked.Load()
-			b.damage(e, statement)
-			res, _, class := b.deliver(e)
+			before := b.Asked.Load()
+			b.Damage(e, statement)
+			res, _, class := b.DeliverOnce(e)
 			require.Empty(t, class)
 			require.Equal(t, model.ClassOurFault, res.Class)
-			require.Equal(t, before, b.asked.Load())
+			require.Equal(t, before, b.Asked.Load())
 		})
 	}
 }
@@ -152,18 +138,18 @@ func TestUnreadableExportHasNoDocuments(t *testing.T) {
 	for _, mode := range []model.DocumentMode{model.Rehost, model.Inline, model.Passthrough} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			b := newFixture(t)
-			b.integration().Documents = mode
-			e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"}]}]}}`,
+			b := exporttest.NewFixture(t)
+			b.Integration().Documents = mode
+			e := b.Take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.Partner.URL+`/one"}]}]}}`,
 				func(e *model.Export) { e.Attachments = 1 })
-			b.damage(e, longer)
-			res, err := b.FetchDocuments(t.Context(), part(e))
+			b.Damage(e, longer)
+			res, err := b.FetchDocuments(t.Context(), exporttest.Part(e))
 			require.NoError(t, err)
 			require.Zero(t, res)
-			done, _, class := b.deliver(e)
+			done, _, class := b.DeliverOnce(e)
 			require.Empty(t, class)
 			require.Equal(t, model.ClassOurFault, done.Class)
-			require.Zero(t, b.asked.Load())
+			require.Zero(t, b.Asked.Load())
 		})
 	}
 }

@@ -10,13 +10,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 )
 
 // tallying is a partner that counts how often it gets each export, and runs outage once it has got a number of them.
@@ -47,13 +45,6 @@ func (c *tallying) most() (most int) {
 	return most
 }
 
-// observe has the fixture log what it could not store.
-func (b *fixture) observe() *observer.ObservedLogs {
-	core, logged := observer.New(zapcore.DebugLevel)
-	b.Log = zap.New(core)
-	return logged
-}
-
 const (
 	firstUnstored = "the outcome of an attempt could not be stored; it is tried again, and no attempt begins before the " +
 		"store can be written"
@@ -62,24 +53,24 @@ const (
 
 // outage runs a group through an outage of the store that begins in the middle of it, and lasts until what was sent could
 // not be stored for often enough. The clock goes on meanwhile.
-func outage(t *testing.T, b *fixture, begin, end func()) {
+func outage(t *testing.T, b *exporttest.Fixture, begin, end func()) {
 	const members, inFlight = 40, 4
-	logged := b.observe()
-	b.integration().InFlight = inFlight
+	logged := b.Observe()
+	b.Integration().InFlight = inFlight
 	c := &tallying{got: map[string]int{}, outage: begin, after: 10}
-	b.answer = c.answer
-	all, ids := b.grouped(members)
+	b.Answer = c.answer
+	all, ids := b.Grouped(members)
 	deliver := func() (done chan struct{}) {
 		done = make(chan struct{})
 		go func() {
 			defer close(done)
-			b.deliverGroup(ids)
+			b.DeliverGroup(ids)
 		}()
 		return done
 	}
 	await := func(done chan struct{}) {
 		require.Eventually(t, func() bool {
-			b.advance(time.Second)
+			b.Advance(time.Second)
 			select {
 			case <-done:
 				return true
@@ -90,10 +81,10 @@ func outage(t *testing.T, b *fixture, begin, end func()) {
 	}
 	done := deliver()
 	require.Eventually(t, func() bool {
-		b.advance(time.Second)
+		b.Advance(time.Second)
 		return c.most() > 1 || logged.FilterMessage(stillUnstored).Len() >= 3*inFlight
 	}, 2*time.Minute, 50*time.Millisecond)
-	asked := b.asked.Load()
+	asked := b.Asked.Load()
 	end()
 	await(done)
 	require.Equal(t, 1, c.most(), "an export was sent again before the first time was stored")
@@ -104,18 +95,18 @@ func outage(t *testing.T, b *fixture, begin, end func()) {
 		return err != nil || d.Outcome != model.Delivered
 	}); tries++ {
 		require.Less(t, tries, 20)
-		b.advance(time.Minute)
+		b.Advance(time.Minute)
 		await(deliver())
 	}
 	require.Equal(t, 1, c.most())
-	require.EqualValues(t, members, b.asked.Load())
+	require.EqualValues(t, members, b.Asked.Load())
 	require.Equal(t, 1, logged.FilterMessage("outcomes of attempts can be stored again").Len())
 }
 
 func TestNothingIsSentTwiceWhilePostgreSQLIsAway(t *testing.T) {
 	t.Parallel()
 	wire := storetest.NewWire(t, storetest.Postgres(t))
-	b := newFixtureOn(t, wire.Address)
+	b := exporttest.NewFixtureOn(t, wire.Address)
 	outage(t, b, func() { wire.Sever(true) }, func() { wire.Sever(false) })
 }
 
@@ -126,19 +117,19 @@ func TestAttemptWhoseCommitIsUnknownIsCountedOnce(t *testing.T) {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
 			wire := storetest.NewWire(t, storetest.Postgres(t))
-			b := newFixtureOn(t, wire.Address)
-			b.status.Store(int64(status))
-			e := b.take("u-1", `{}`, func(e *model.Export) { e.Integrations = []string{"hris"} })
-			b.advance(time.Second)
+			b := exporttest.NewFixtureOn(t, wire.Address)
+			b.Status.Store(int64(status))
+			e := b.Take("u-1", `{}`, func(e *model.Export) { e.Integrations = []string{"hris"} })
+			b.Advance(time.Second)
 			wire.LoseCommit()
-			res, _, class := b.deliver(e)
+			res, _, class := b.DeliverOnce(e)
 			require.True(t, wire.Lost())
 			if status == http.StatusOK {
 				require.Equal(t, export.DeliverResult{Integration: "hris", Class: model.ClassDelivered, Attempts: 1}, res)
 			} else {
 				require.Equal(t, string(model.ClassPartnerFault), class)
 			}
-			d := b.delivery(e)
+			d := b.Delivery(e)
 			require.Equal(t, 1, d.Attempts)
 			attempts, err := b.Store.ListAttempts(t.Context(), d.ID)
 			require.NoError(t, err)
@@ -156,11 +147,11 @@ func TestAttemptWhoseCommitIsUnknownIsCountedOnce(t *testing.T) {
 func TestActivityIsRunAgainBeforeItsOutcomeIsStored(t *testing.T) {
 	t.Parallel()
 	wire := storetest.NewWire(t, storetest.Postgres(t))
-	b := newFixtureOn(t, wire.Address)
-	logged := b.observe()
-	e := b.accept("u-1")
+	b := exporttest.NewFixtureOn(t, wire.Address)
+	logged := b.Observe()
+	e := b.Accept("u-1")
 	var once atomic.Bool
-	b.answer = func(*http.Request) int {
+	b.Answer = func(*http.Request) int {
 		if once.CompareAndSwap(false, true) {
 			wire.Sever(true)
 		}
@@ -169,20 +160,20 @@ func TestActivityIsRunAgainBeforeItsOutcomeIsStored(t *testing.T) {
 	first := make(chan struct{})
 	go func() {
 		defer close(first)
-		b.deliver(e)
+		b.DeliverOnce(e)
 	}()
 	require.Eventually(t, func() bool { return logged.FilterMessage(stillUnstored).Len() > 0 }, time.Minute, time.Millisecond)
-	_, wait, class := b.deliver(e)
+	_, wait, class := b.DeliverOnce(e)
 	require.Equal(t, "store_unavailable", class)
 	require.InDelta(t, 2, wait.Seconds(), 0.4)
-	b.advance(5 * time.Minute)
-	_, wait, _ = b.deliver(e)
+	b.Advance(5 * time.Minute)
+	_, wait, _ = b.DeliverOnce(e)
 	require.InDelta(t, 30, wait.Seconds(), 6, "it waits the longer, the longer the store is away")
 	wire.Sever(false)
 	<-first
 	require.Eventually(t, func() bool { // connections that were cut are noticed one by one
-		res, _, _ := b.deliver(e)
+		res, _, _ := b.DeliverOnce(e)
 		return res.Class == model.ClassDelivered
 	}, time.Minute, time.Millisecond)
-	require.EqualValues(t, 1, b.asked.Load())
+	require.EqualValues(t, 1, b.Asked.Load())
 }

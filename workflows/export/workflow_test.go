@@ -12,21 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 )
-
-// newWorkflow is where a workflow runs. On a busy machine it may be a while before it has its turn: that is no deadlock.
-func newWorkflow() *testsuite.TestWorkflowEnvironment {
-	env := new(testsuite.WorkflowTestSuite).NewTestWorkflowEnvironment()
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
-	env.SetTestTimeout(time.Minute) // 3 s without
-	return env
-}
 
 // An activity that hangs is found by its heartbeats, one that waits for its turn has longer than an attempt takes, and Temporal gives
 // neither up before our own end has come, also where that was over when it was started. Slow downloads take no place of a delivery.
@@ -37,8 +28,8 @@ func TestHowLongActivitiesHave(t *testing.T) {
 		Heartbeat, StartToClose, ToTheEnd time.Duration
 	}
 	for _, late := range []time.Duration{0, time.Hour, 96 * time.Hour} {
-		env := newWorkflow()
-		env.SetStartTime(noon.Add(late))
+		env := exporttest.NewWorkflow()
+		env.SetStartTime(exporttest.Noon.Add(late))
 		var mu sync.Mutex
 		got := map[string]limits{}
 		note := func(ctx context.Context) {
@@ -55,8 +46,8 @@ func TestHowLongActivitiesHave(t *testing.T) {
 			note(ctx)
 			return export.FetchResult{Fetched: 2, GivenUp: 1}, nil
 		}, activity.RegisterOptions{Name: export.FetchDocumentsName})
-		env.ExecuteWorkflow(export.Workflow, export.Input{Exports: []int64{7}, Documents: true, DocumentsTill: noon.Add(model.DocumentWindow),
-			DeliverTill: noon.Add(model.DeliveryWindow), To: []string{"hris"}})
+		env.ExecuteWorkflow(export.Workflow, export.Input{Exports: []int64{7}, Documents: true, DocumentsTill: exporttest.Noon.Add(model.DocumentWindow),
+			DeliverTill: exporttest.Noon.Add(model.DeliveryWindow), To: []string{"hris"}})
 		require.NoError(t, env.GetWorkflowError())
 		var res export.Result
 		require.NoError(t, env.GetWorkflowResult(&res))
@@ -88,7 +79,7 @@ func TestOutcomeOfARound(t *testing.T) {
 		{[]model.Class{model.ClassDelivered, gaveUp}, model.ClassOurFault},
 	} {
 		for _, attributes := range []bool{true, false} {
-			env := newWorkflow()
+			env := exporttest.NewWorkflow()
 			env.RegisterActivityWithOptions(func(part export.Part) (res []export.DeliverResult, err error) {
 				for n, class := range c.classes {
 					if class == gaveUp {
@@ -131,8 +122,8 @@ func TestOutcomeOfARound(t *testing.T) {
 // What became of the documents is in the store. That Temporal gave up fetching them takes nothing from what was delivered.
 func TestRoundWhoseDocumentsWereGivenUp(t *testing.T) {
 	t.Parallel()
-	env := newWorkflow()
-	env.SetStartTime(noon)
+	env := exporttest.NewWorkflow()
+	env.SetStartTime(exporttest.Noon)
 	env.RegisterActivityWithOptions(func(part export.Part) ([]export.DeliverResult, error) {
 		return []export.DeliverResult{{Export: 7, Integration: part.To[0], Class: model.ClassDelivered, Attempts: 1}}, nil
 	}, activity.RegisterOptions{Name: export.DeliverName})

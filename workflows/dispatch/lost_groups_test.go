@@ -1,4 +1,4 @@
-package export_test
+package dispatch_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 )
 
 // An emptied Temporal gets all that it lost in groups again, once, and what it still has stays there.
@@ -21,7 +22,7 @@ func TestWhatTemporalLostComesBackInGroups(t *testing.T) {
 	t.Parallel()
 	b := newOrphanFixture(t)
 	const lost, groupOf = 2000, 200
-	kept := []*model.Export{b.accept("kept-1"), b.accept("kept-2")}
+	kept := []*model.Export{b.Accept("kept-1"), b.Accept("kept-2")}
 	b.group(nil, kept...)
 	var all []int64
 	var of []*model.Export
@@ -45,7 +46,7 @@ func TestWhatTemporalLostComesBackInGroups(t *testing.T) {
 		}
 		return nil
 	}))
-	b.advance(20 * time.Minute)
+	b.Advance(20 * time.Minute)
 	began := time.Now()
 	require.NoError(t, b.watcher.FindLost(t.Context()))
 	t.Logf("%d exports found in %s", lost, time.Since(began))
@@ -62,7 +63,7 @@ func TestWhatTemporalLostComesBackInGroups(t *testing.T) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop()
-	running.Go(func() { runUntil(ctx, b.watcher.Reconciler.Dispatcher) })
+	running.Go(func() { exporttest.RunUntil(ctx, b.watcher.Reconciler.Dispatcher) })
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		n, _, err := b.Store.Backlog(t.Context())
 		require.NoError(c, err)

@@ -1,4 +1,4 @@
-package export_test
+package dispatch_test
 
 import (
 	"context"
@@ -42,11 +42,11 @@ func TestBrokenWorkflowsAreHandedOver(t *testing.T) {
 		}
 		return b.Deliver(ctx, part)
 	}, activity.RegisterOptions{Name: export.DeliverName})
-	b.status.Store(503)
+	b.Status.Store(503)
 
 	all := map[string]*model.Export{}
 	for _, key := range []string{"unread", "unknown", "older", "first", "second", "waits"} {
-		all[key] = b.accept(key)
+		all[key] = b.Accept(key)
 	}
 	for _, key := range []string{"unread", "unknown", "older", "waits"} {
 		b.dispatched(all[key])
@@ -59,7 +59,7 @@ func TestBrokenWorkflowsAreHandedOver(t *testing.T) {
 	group := b.group(nil, all["first"], all["second"])
 	require.NoError(t, w.Start())
 	t.Cleanup(w.Stop)
-	b.advance(2 * time.Minute)
+	b.Advance(2 * time.Minute)
 	moved := func(key string) bool {
 		require.NoError(t, b.watcher.FindLost(t.Context()))
 		now, err := b.Store.Export(t.Context(), all[key].ID)

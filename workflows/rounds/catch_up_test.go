@@ -1,4 +1,4 @@
-package export_test
+package rounds_test
 
 import (
 	"cmp"
@@ -15,12 +15,13 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 // backlog is a lossFixture whose partner fails, and whose exports wait for their next attempt.
 type backlog struct {
-	*lossFixture
+	*exporttest.LossFixture
 	all []*model.Export
 	got []string // the keys of what came to the partner since it answers 200
 }
@@ -28,19 +29,19 @@ type backlog struct {
 // newBacklog has so many exports wait, each for hours. A partner that answers 404 opens no breaker.
 func newBacklog(t *testing.T, n int, status func(at int) int) *backlog {
 	t.Helper()
-	b := &backlog{lossFixture: newLossFixture(t)}
-	b.integration().Retry = []time.Duration{3 * time.Hour}
-	b.temporal.run = func(id string) {
-		b.advance(time.Second)
+	b := &backlog{LossFixture: exporttest.NewLossFixture(t)}
+	b.Integration().Retry = []time.Duration{3 * time.Hour}
+	b.Temporal.Run = func(id string) {
+		b.Advance(time.Second)
 		at := slices.IndexFunc(b.all, func(e *model.Export) bool { return e.WorkflowID == id })
-		b.deliver(b.all[at])
+		b.DeliverOnce(b.all[at])
 	}
 	for at := range n {
-		b.status.Store(int64(status(at)))
+		b.Status.Store(int64(status(at)))
 		b.fail(fmt.Sprintf("u-%03d", at))
 	}
-	b.answer = func(r *http.Request) int {
-		status := int(b.status.Load())
+	b.Answer = func(r *http.Request) int {
+		status := int(b.Status.Load())
 		if status == http.StatusOK {
 			b.got = append(b.got, r.Header.Get("X-Service-UUID"))
 		}
@@ -51,37 +52,37 @@ func newBacklog(t *testing.T, n int, status func(at int) int) *backlog {
 
 // fail has one more export wait.
 func (b *backlog) fail(key string) {
-	b.t.Helper()
-	e := b.dispatched(key, "hris")
-	_, _, class := b.deliver(e)
-	require.NotEmpty(b.t, class)
-	b.temporal.running[e.WorkflowID] = waiting()
+	b.T.Helper()
+	e := b.Dispatched(key, "hris")
+	_, _, class := b.DeliverOnce(e)
+	require.NotEmpty(b.T, class)
+	b.Temporal.Running[e.WorkflowID] = exporttest.Waiting()
 	b.all = append(b.all, e)
-	b.advance(time.Second)
+	b.Advance(time.Second)
 }
 
 func fails(status int) func(int) int { return func(int) int { return status } }
 
 // catchUp works on the catch-ups that are there to their end, and returns the one of hris.
 func (b *backlog) catchUp() *model.CatchUp {
-	b.t.Helper()
-	b.advance(time.Second)
+	b.T.Helper()
+	b.Advance(time.Second)
 	var running errgroup.Group
-	require.NoError(b.t, b.watcher.BeginRecovered(b.t.Context()))
-	b.advance(time.Second)
-	require.NoError(b.t, b.watcher.CatchUp(b.t.Context(), &running))
-	require.NoError(b.t, running.Wait())
-	c, err := b.Store.CatchUp(b.t.Context(), model.Place{Tenant: "acme", Integration: "hris"})
+	require.NoError(b.T, b.Watcher.BeginRecovered(b.T.Context()))
+	b.Advance(time.Second)
+	require.NoError(b.T, b.Watcher.CatchUp(b.T.Context(), &running))
+	require.NoError(b.T, running.Wait())
+	c, err := b.Store.CatchUp(b.T.Context(), model.Place{Tenant: "acme", Integration: "hris"})
 	if err != nil {
-		require.ErrorIs(b.t, err, store.ErrNotFound)
+		require.ErrorIs(b.T, err, store.ErrNotFound)
 		return nil
 	}
 	return c
 }
 
 func (b *backlog) retry() {
-	b.t.Helper()
-	require.NoError(b.t, b.watcher.Retry(b.t.Context(), b.integration(), func(*store.Tx) error { return nil }))
+	b.T.Helper()
+	require.NoError(b.T, b.Watcher.Retry(b.T.Context(), b.Integration(), func(*store.Tx) error { return nil }))
 }
 
 func (b *backlog) keys(from, to int) (keys []string) {
@@ -105,31 +106,31 @@ func TestWhatWaitsFollowsTheFirstSuccess(t *testing.T) {
 		return http.StatusNotFound
 	})
 	require.Nil(t, b.catchUp(), "it fails")
-	b.set(model.Disabled)
-	b.deliver(b.all[7])
-	b.set(model.Configured)
-	refused, throttled := b.delivery(b.all[5]), b.delivery(b.all[9])
-	b.status.Store(http.StatusOK)
-	b.deliver(b.accept("u-new"))
+	b.Set(model.Disabled)
+	b.DeliverOnce(b.all[7])
+	b.Set(model.Configured)
+	refused, throttled := b.Delivery(b.all[5]), b.Delivery(b.all[9])
+	b.Status.Store(http.StatusOK)
+	b.DeliverOnce(b.Accept("u-new"))
 	b.got = nil
-	held := b.temporal.running[b.all[7].WorkflowID]
+	held := b.Temporal.Running[b.all[7].WorkflowID]
 	c := b.catchUp()
 	require.Equal(t, []any{int64(67), int64(0), "", false, true},
 		[]any{c.Received, c.Failed, c.Reason, c.Asked, !c.EndedAt.IsZero()})
-	require.Equal(t, []*model.Delivery{refused, throttled}, []*model.Delivery{b.delivery(b.all[5]), b.delivery(b.all[9])})
-	require.Equal(t, model.Held, b.delivery(b.all[7]).Outcome)
-	require.Equal(t, held, b.temporal.running[b.all[7].WorkflowID])
+	require.Equal(t, []*model.Delivery{refused, throttled}, []*model.Delivery{b.Delivery(b.all[5]), b.Delivery(b.all[9])})
+	require.Equal(t, model.Held, b.Delivery(b.all[7]).Outcome)
+	require.Equal(t, held, b.Temporal.Running[b.all[7].WorkflowID])
 	wanted := slices.DeleteFunc(b.keys(0, 70), func(key string) bool { return slices.Contains([]string{"u-005", "u-007", "u-009"}, key) })
 	for page := range slices.Chunk(b.got, 32) { // in_flight is 16
 		require.ElementsMatch(t, wanted[:len(page)], page)
 		wanted = wanted[len(page):]
 	}
-	require.Len(t, b.temporal.hurried, 67, "each is woken once")
+	require.Len(t, b.Temporal.Hurried, 67, "each is woken once")
 
-	b.temporal.hurried = nil
-	b.advance(time.Hour)
+	b.Temporal.Hurried = nil
+	b.Advance(time.Hour)
 	b.catchUp()
-	require.Empty(t, b.temporal.hurried, "nothing waits")
+	require.Empty(t, b.Temporal.Hurried, "nothing waits")
 }
 
 // Whoever asks for it has all attempted that waits, also what the partner refused because of the data, and past an open
@@ -142,17 +143,17 @@ func TestRetryAttemptsAllThatWaits(t *testing.T) {
 		}
 		return http.StatusNotFound
 	})
-	b.status.Store(http.StatusInternalServerError)
+	b.Status.Store(http.StatusInternalServerError)
 	for n := range 10 {
 		b.fail(fmt.Sprint("u-late-", n))
 	}
-	require.True(t, b.Gate(b.integration()).BreakerOpen)
-	b.status.Store(http.StatusOK)
+	require.True(t, b.Gate(b.Integration()).BreakerOpen)
+	b.Status.Store(http.StatusOK)
 	b.retry()
 	c := b.catchUp()
 	require.Equal(t, []any{int64(30), int64(0), "", true}, []any{c.Received, c.Failed, c.Reason, c.Asked})
-	require.False(t, b.Gate(b.integration()).BreakerOpen)
-	attempts, err := b.Store.ListAttempts(t.Context(), b.delivery(b.all[0]).ID)
+	require.False(t, b.Gate(b.Integration()).BreakerOpen)
+	attempts, err := b.Store.ListAttempts(t.Context(), b.Delivery(b.all[0]).ID)
 	require.NoError(t, err)
 	require.True(t, attempts[1].Manual)
 }
@@ -163,26 +164,26 @@ func TestRetryEndsWhereThePartnerStillFails(t *testing.T) {
 	b := newBacklog(t, 40, fails(http.StatusNotFound))
 	var before []time.Time
 	for _, e := range b.all {
-		before = append(before, b.delivery(e).NextAt)
+		before = append(before, b.Delivery(e).NextAt)
 	}
-	b.asked.Store(0)
+	b.Asked.Store(0)
 	b.retry()
 	c := b.catchUp()
 	require.Equal(t, []any{int64(0), int64(1), "the oldest was answered 404; the other 39 keep their next attempts"},
 		[]any{c.Received, c.Failed, c.Reason})
-	require.EqualValues(t, 1, b.asked.Load())
+	require.EqualValues(t, 1, b.Asked.Load())
 	for n, e := range b.all {
-		d := b.delivery(e)
+		d := b.Delivery(e)
 		require.Equal(t, []any{before[n], time.Time{}}, []any{d.NextAt, d.AskedAt}, n)
 	}
-	require.Equal(t, 2, b.delivery(b.all[0]).Attempts)
+	require.Equal(t, 2, b.Delivery(b.all[0]).Attempts)
 	require.Equal(t, "retry_stopped", model.ParseReason(c.Reason).Code)
 	require.Equal(t, &model.Reason{Code: "oldest_answered", Params: map[string]string{"status": "404"}}, model.ParseReason(c.Reason).Cause)
 
-	b.status.Store(http.StatusOK)
-	b.deliver(b.accept("u-new"))
+	b.Status.Store(http.StatusOK)
+	b.DeliverOnce(b.Accept("u-new"))
 	require.Equal(t, c.BeganAt, b.catchUp().BeganAt, "one that takes some and fails with others recovers all the time")
-	b.advance(5 * time.Minute)
+	b.Advance(5 * time.Minute)
 	c = b.catchUp()
 	require.Equal(t, []any{int64(40), int64(0)}, []any{c.Received, c.Failed})
 }
@@ -192,20 +193,20 @@ func TestRetryGoesOnAfterRefusedData(t *testing.T) {
 	t.Parallel()
 	b := newBacklog(t, 6, fails(http.StatusUnprocessableEntity))
 	statuses := map[string]int{"u-000": http.StatusUnprocessableEntity, "u-001": http.StatusBadRequest}
-	b.answer = func(r *http.Request) int {
-		return cmp.Or(statuses[r.Header.Get("X-Service-UUID")], int(b.status.Load()))
+	b.Answer = func(r *http.Request) int {
+		return cmp.Or(statuses[r.Header.Get("X-Service-UUID")], int(b.Status.Load()))
 	}
-	b.status.Store(http.StatusServiceUnavailable)
+	b.Status.Store(http.StatusServiceUnavailable)
 	b.retry()
 	c := b.catchUp()
 	require.Equal(t, []any{int64(0), int64(3), "one was answered 503; the other 3 keep their next attempts"},
 		[]any{c.Received, c.Failed, c.Reason})
-	b.status.Store(http.StatusOK)
+	b.Status.Store(http.StatusOK)
 	b.retry()
 	c = b.catchUp()
 	require.Equal(t, []any{int64(4), int64(2), ""}, []any{c.Received, c.Failed, c.Reason})
 
-	b.partner.Close()
+	b.Partner.Close()
 	statuses["u-000"] = 0
 	b.fail("u-last")
 	b.retry()
@@ -222,40 +223,40 @@ func TestAttemptsByHandKeepThePlaceInTheSchedule(t *testing.T) {
 	for name, by := range map[string]func(*backlog){
 		"try all": func(b *backlog) { b.retry(); b.catchUp() },
 		"try now": func(b *backlog) {
-			hurried, err := b.watcher.Redeliver(b.t.Context(), "acme", "u-000", nil, func(*store.Tx, rounds.Redelivery) error { return nil })
-			require.NoError(b.t, err)
-			require.Equal(b.t, []string{"hris"}, hurried.Hurried)
+			hurried, err := b.Watcher.Redeliver(b.T.Context(), "acme", "u-000", nil, func(*store.Tx, rounds.Redelivery) error { return nil })
+			require.NoError(b.T, err)
+			require.Equal(b.T, []string{"hris"}, hurried.Hurried)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBacklog(t, 0, nil)
-			tenant := b.config.Tenants["acme"]
+			tenant := b.Config.Tenants["acme"]
 			tenant.Integrations = tenant.Integrations[:1]
-			b.integration().Retry = []time.Duration{20 * time.Minute, time.Hour, 5 * time.Hour}
-			b.status.Store(http.StatusServiceUnavailable)
+			b.Integration().Retry = []time.Duration{20 * time.Minute, time.Hour, 5 * time.Hour}
+			b.Status.Store(http.StatusServiceUnavailable)
 			b.fail("u-000")
 			e := b.all[0]
-			planned := b.delivery(e).NextAt
+			planned := b.Delivery(e).NextAt
 			for n := range 3 {
 				by(b)
-				d := b.delivery(e)
+				d := b.Delivery(e)
 				require.Equal(t, []any{2 + n, planned, time.Time{}}, []any{d.Attempts, d.NextAt, d.AskedAt})
 			}
-			b.advance(planned.Sub(b.Clock()))
-			b.deliver(e)
-			require.InDelta(t, time.Hour, b.delivery(e).NextAt.Sub(b.Clock()), float64(12*time.Minute), "it is the second gap")
+			b.Advance(planned.Sub(b.Clock()))
+			b.DeliverOnce(e)
+			require.InDelta(t, time.Hour, b.Delivery(e).NextAt.Sub(b.Clock()), float64(12*time.Minute), "it is the second gap")
 			by(b)
-			b.advance(b.delivery(e).NextAt.Sub(b.Clock()))
-			b.deliver(e)
-			d := b.delivery(e)
+			b.Advance(b.Delivery(e).NextAt.Sub(b.Clock()))
+			b.DeliverOnce(e)
+			d := b.Delivery(e)
 			require.Equal(t, 7, d.Attempts)
 			require.InDelta(t, 5*time.Hour, d.NextAt.Sub(b.Clock()), float64(time.Hour))
 
-			b.header.Store("Retry-After", "3600")
-			b.advance(d.NextAt.Sub(b.Clock()) - time.Minute)
+			b.Header.Store("Retry-After", "3600")
+			b.Advance(d.NextAt.Sub(b.Clock()) - time.Minute)
 			by(b)
-			require.Greater(t, b.delivery(e).NextAt.Sub(b.Clock()), 55*time.Minute, "the partner said not before")
+			require.Greater(t, b.Delivery(e).NextAt.Sub(b.Clock()), 55*time.Minute, "the partner said not before")
 		})
 	}
 }
@@ -264,51 +265,51 @@ func TestAttemptsByHandKeepThePlaceInTheSchedule(t *testing.T) {
 func TestRetryOfADisabledIntegrationIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBacklog(t, 1, fails(http.StatusNotFound))
-	b.set(model.Disabled)
-	err := b.watcher.Retry(t.Context(), b.integration(), func(*store.Tx) error { return nil })
+	b.Set(model.Disabled)
+	err := b.Watcher.Retry(t.Context(), b.Integration(), func(*store.Tx) error { return nil })
 	require.ErrorContains(t, err, "hris is disabled")
-	b.set(model.Configured)
+	b.Set(model.Configured)
 	b.retry()
-	b.set(model.Disabled)
+	b.Set(model.Disabled)
 	require.Contains(t, b.catchUp().Reason, "hris is disabled")
-	require.Equal(t, 1, b.delivery(b.all[0]).Attempts)
+	require.Equal(t, 1, b.Delivery(b.all[0]).Attempts)
 }
 
 // What a node made due that died before it woke it is woken by another one.
 func TestAnotherNodeGoesOnWithACatchUp(t *testing.T) {
 	t.Parallel()
 	b := newBacklog(t, 3, fails(http.StatusNotFound))
-	b.status.Store(http.StatusOK)
-	temporal := b.watcher.Reconciler.Client
-	b.watcher.Reconciler.Client = engineClient{service: new(away)}
+	b.Status.Store(http.StatusOK)
+	temporal := b.Watcher.Reconciler.Client
+	b.Watcher.Reconciler.Client = exporttest.EngineClient{Service: new(exporttest.Away)}
 	b.retry()
 	require.Zero(t, b.catchUp().EndedAt)
-	require.Zero(t, b.delivery(b.all[0]).Due(), "it is due")
-	b.watcher.Reconciler.Client = temporal
+	require.Zero(t, b.Delivery(b.all[0]).Due(), "it is due")
+	b.Watcher.Reconciler.Client = temporal
 	require.Zero(t, b.catchUp().EndedAt, "the node may live")
-	b.advance(time.Minute)
+	b.Advance(time.Minute)
 	require.EqualValues(t, 3, b.catchUp().Received)
 }
 
 // A group is woken once for each page, the first of which is the oldest export, and attempts what is due.
 func TestAGroupIsWokenOnceForAPage(t *testing.T) {
 	t.Parallel()
-	b := &backlog{lossFixture: newLossFixture(t)}
-	b.integration().Retry = []time.Duration{3 * time.Hour}
-	all, ids := b.grouped(50)
-	b.status.Store(http.StatusUnprocessableEntity)
-	b.deliverGroup(ids)
-	b.status.Store(http.StatusOK)
-	b.asked.Store(0)
+	b := &backlog{LossFixture: exporttest.NewLossFixture(t)}
+	b.Integration().Retry = []time.Duration{3 * time.Hour}
+	all, ids := b.Grouped(50)
+	b.Status.Store(http.StatusUnprocessableEntity)
+	b.DeliverGroup(ids)
+	b.Status.Store(http.StatusOK)
+	b.Asked.Store(0)
 	id := model.GroupWorkflowID(all)
-	b.temporal.running[id] = []*workflow.PendingActivityInfo{waiting()[0]}
-	b.temporal.running[id][0].ActivityId = "deliver"
-	b.temporal.run = func(string) { b.advance(time.Second); b.deliverGroup(ids) }
+	b.Temporal.Running[id] = []*workflow.PendingActivityInfo{exporttest.Waiting()[0]}
+	b.Temporal.Running[id][0].ActivityId = "deliver"
+	b.Temporal.Run = func(string) { b.Advance(time.Second); b.DeliverGroup(ids) }
 	b.retry()
 	c := b.catchUp()
 	require.EqualValues(t, 50, c.Received)
-	require.EqualValues(t, 50, b.asked.Load())
-	require.Equal(t, model.Delivered, b.delivery(all[49]).Outcome)
+	require.EqualValues(t, 50, b.Asked.Load())
+	require.Equal(t, model.Delivered, b.Delivery(all[49]).Outcome)
 	require.Equal(t, strings.Split(strings.Repeat(" "+id+" deliver", 3), " ")[1:],
-		strings.Split(strings.Join(b.temporal.hurried, " "), " "))
+		strings.Split(strings.Join(b.Temporal.Hurried, " "), " "))
 }

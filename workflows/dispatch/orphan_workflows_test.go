@@ -1,4 +1,4 @@
-package export_test
+package dispatch_test
 
 import (
 	"context"
@@ -22,47 +22,48 @@ import (
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/dispatch"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 	"github.com/hiregate/hiregate/workflows/temporaltest"
 	"github.com/hiregate/hiregate/workflows/verification"
 )
 
 // orphanFixture is a fixture with a real Temporal, where workflows are open and nobody works on them.
 type orphanFixture struct {
-	*fixture
+	*exporttest.Fixture
 	temporal client.Client
 	address  string
-	watcher  begun
+	watcher  exporttest.Begun
 }
 
 func newOrphanFixture(t *testing.T) *orphanFixture {
 	address, c := temporaltest.New(t)
-	b := &orphanFixture{fixture: newFixture(t), temporal: c, address: address}
-	b.watcher = b.redeliverer()
+	b := &orphanFixture{Fixture: exporttest.NewFixture(t), temporal: c, address: address}
+	b.watcher = b.Redeliverer()
 	b.watcher.Reconciler.Client, b.watcher.Reconciler.Dispatcher.Client, b.watcher.Reconciler.Namespace = c, c, client.DefaultNamespace
 	return b
 }
 
 func (b *orphanFixture) open(id, name string, in any) {
-	b.t.Helper()
-	_, err := b.temporal.ExecuteWorkflow(b.t.Context(),
+	b.T.Helper()
+	_, err := b.temporal.ExecuteWorkflow(b.T.Context(),
 		client.StartWorkflowOptions{ID: id, TaskQueue: workflows.DeliverQueue}, name, in)
-	require.NoError(b.t, err)
+	require.NoError(b.T, err)
 }
 
 func (b *orphanFixture) dispatched(e *model.Export) {
-	b.t.Helper()
-	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
+	b.T.Helper()
+	require.NoError(b.T, b.Store.Write(b.T.Context(), func(tx *store.Tx) error {
 		return tx.MarkDispatched(e.ID, 0, b.Clock(), "hris")
 	}))
 }
 
 // group makes a group of exports, of which the store has some more than are given.
 func (b *orphanFixture) group(lacking []int64, all ...*model.Export) string {
-	b.t.Helper()
+	b.T.Helper()
 	for _, e := range all {
 		e.Integrations = []string{"hris"}
 	}
-	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
+	require.NoError(b.T, b.Store.Write(b.T.Context(), func(tx *store.Tx) error {
 		if _, err := tx.Group(all, b.Clock()); err != nil {
 			return err
 		}
@@ -80,9 +81,9 @@ func (b *orphanFixture) group(lacking []int64, all ...*model.Export) string {
 
 // found waits until Temporal lists all that is open, and gives the ids of those that are orphans.
 func (b *orphanFixture) found(looked int) (ids []string, all []dispatch.OrphanWorkflow) {
-	b.t.Helper()
-	require.EventuallyWithT(b.t, func(c *assert.CollectT) {
-		res, err := b.watcher.FindOrphanWorkflows(b.t.Context(), time.Now().Add(time.Hour))
+	b.T.Helper()
+	require.EventuallyWithT(b.T, func(c *assert.CollectT) {
+		res, err := b.watcher.FindOrphanWorkflows(b.T.Context(), time.Now().Add(time.Hour))
 		require.NoError(c, err)
 		require.Equal(c, looked, res.Looked)
 		ids, all = []string{}, res.Found
@@ -94,11 +95,11 @@ func (b *orphanFixture) found(looked int) (ids []string, all []dispatch.OrphanWo
 }
 
 func (b *orphanFixture) requireStatus(want enums.WorkflowExecutionStatus, ids ...string) {
-	b.t.Helper()
+	b.T.Helper()
 	for _, id := range ids {
-		status, _, err := workflows.Status(b.t.Context(), b.temporal, client.DefaultNamespace, id)
-		require.NoError(b.t, err)
-		require.Equal(b.t, want, status, id)
+		status, _, err := workflows.Status(b.T.Context(), b.temporal, client.DefaultNamespace, id)
+		require.NoError(b.T, err)
+		require.Equal(b.T, want, status, id)
 	}
 }
 
@@ -106,14 +107,14 @@ func TestOrphanWorkflowsAreFoundAndEnded(t *testing.T) {
 	t.Parallel()
 	b := newOrphanFixture(t)
 	const lost = int64(7) // the IDs of exports that were accepted after the backup
-	known := b.accept("known")
+	known := b.Accept("known")
 	b.dispatched(known)
 	b.open("export/acme/known", export.WorkflowName, export.Input{Exports: []int64{known.ID}})
 	b.open("export/acme/lost", export.WorkflowName, export.Input{Exports: []int64{lost}})
-	b.accept("again") // the service has exported it once more, under the same UUID
+	b.Accept("again") // the service has exported it once more, under the same UUID
 	b.open("export/acme/again", export.WorkflowName, export.Input{Exports: []int64{lost + 1}})
-	whole := b.group(nil, b.accept("g-1"), b.accept("g-2"))
-	rest := b.accept("g-3")
+	whole := b.group(nil, b.Accept("g-1"), b.Accept("g-2"))
+	rest := b.Accept("g-3")
 	partial := b.group([]int64{lost + 2}, rest)
 	back := "export/acme/back"
 	late := inbox.NewExport("acme", "back", []byte(`{"candidate":{}}`), b.Clock())
@@ -259,18 +260,18 @@ func TestAnExportWhoseWorkflowIsLostSaysSo(t *testing.T) {
 	b := newOrphanFixture(t)
 	b.IsLost = b.watcher.IsLost
 	for _, key := range []string{"lost", "here"} {
-		b.fixture.dispatched(key)
+		b.Fixture.Dispatched(key)
 	}
 	b.open("export/acme/here", export.WorkflowName, export.Input{Exports: []int64{7}})
 	const soon = "its first attempt is made in a moment, or under way"
-	require.Equal(t, soon, b.waitOf("lost").Reason)
-	b.advance(2 * time.Minute)
-	require.Equal(t, soon, b.waitOf("here").Reason)
-	wait := b.waitOf("lost")
+	require.Equal(t, soon, b.WaitOf("lost").Reason)
+	b.Advance(2 * time.Minute)
+	require.Equal(t, soon, b.WaitOf("here").Reason)
+	wait := b.WaitOf("lost")
 	require.Equal(t, b.Clock(), wait.NextAt)
 	require.Equal(t, "Temporal has lost its workflow, as after it was emptied or an older backup of it was restored: it goes on "+
 		"in another one in a moment", wait.Reason)
 	// Without an answer nothing is claimed.
 	b.IsLost = func(context.Context, *model.Export, int) (bool, error) { return true, context.DeadlineExceeded }
-	require.Equal(t, soon, b.waitOf("lost").Reason)
+	require.Equal(t, soon, b.WaitOf("lost").Reason)
 }

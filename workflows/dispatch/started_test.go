@@ -1,4 +1,4 @@
-package export_test
+package dispatch_test
 
 import (
 	"context"
@@ -20,33 +20,9 @@ import (
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/dispatch"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 	"github.com/hiregate/hiregate/workflows/rounds"
 )
-
-// start is what Temporal was asked to start.
-type start struct {
-	options client.StartWorkflowOptions
-	input   export.Input
-}
-
-// startOf has a dispatcher start what waits, with the search attributes registered, and gives the first start that it asks for.
-func (b *fixture) startOf(attributes bool) start {
-	b.t.Helper()
-	asked := make(chan start, 10)
-	var input export.Input
-	b.advance(time.Minute)
-	b.run(starter{
-		input: func(in export.Input) { input = in },
-		start: func(o client.StartWorkflowOptions) error { asked <- start{o, input}; return nil },
-	}, attributes)
-	select {
-	case s := <-asked:
-		return s
-	case <-time.After(30 * time.Second):
-		require.Fail(b.t, "nothing was started")
-		return start{}
-	}
-}
 
 // The ends stand in the input, so that a late start extends none; documents are fetched where there are some to fetch.
 func TestWhatAWorkflowIsStartedWith(t *testing.T) {
@@ -61,15 +37,15 @@ func TestWhatAWorkflowIsStartedWith(t *testing.T) {
 	}{
 		"received":  {attached, true, time.Minute, model.DeliveryWindow, 3},
 		"nothing":   {func(*model.Export) {}, false, time.Minute, model.DeliveryWindow, 3},
-		"triggered": {func(e *model.Export) { attached(e); triggered(e) }, false, 0, model.DocumentWindow, 2},
+		"triggered": {func(e *model.Export) { attached(e); exporttest.Triggered(e) }, false, 0, model.DocumentWindow, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newFixture(t)
-			e := b.take("u-1", body, c.change)
-			s := b.startOf(true)
-			require.Equal(t, export.Input{Version: export.InputVersion, Exports: []int64{e.ID}, Documents: c.documents, DocumentsTill: noon.Add(model.DocumentWindow),
-				DeliverTill: noon.Add(c.till), To: []string{"hris"}, Wait: c.wait, Attributes: true, Local: name == "nothing"}, s.input)
+			b := exporttest.NewFixture(t)
+			e := b.Take("u-1", body, c.change)
+			s := b.StartOf(true)
+			require.Equal(t, export.Input{Version: export.InputVersion, Exports: []int64{e.ID}, Documents: c.documents, DocumentsTill: exporttest.Noon.Add(model.DocumentWindow),
+				DeliverTill: exporttest.Noon.Add(c.till), To: []string{"hris"}, Wait: c.wait, Attributes: true, Local: name == "nothing"}, s.Input)
 			require.Equal(t, client.StartWorkflowOptions{ID: "export/acme/u-1", TaskQueue: "hiregate-deliver",
 				WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE, WorkflowExecutionErrorWhenAlreadyStarted: true,
 				EnableEagerStart: true, StaticSummary: "CANDIDATE-EXPORT of acme → hris",
@@ -77,7 +53,7 @@ func TestWhatAWorkflowIsStartedWith(t *testing.T) {
 				Priority:      temporal.Priority{PriorityKey: c.priority, FairnessKey: "acme"},
 				TypedSearchAttributes: temporal.NewSearchAttributes(workflows.AttributeTenant.ValueSet([]string{"acme"}),
 					workflows.AttributeExport.ValueSet([]string{"u-1"}), workflows.AttributeEvent.ValueSet("CANDIDATE-EXPORT"), workflows.AttributeIntegration.ValueSet("hris")),
-			}, s.options)
+			}, s.Options)
 		})
 	}
 }
@@ -85,58 +61,58 @@ func TestWhatAWorkflowIsStartedWith(t *testing.T) {
 // A later round has an id of its own, and one for several integrations is found under none of them.
 func TestWhatALaterRoundIsStartedWith(t *testing.T) {
 	t.Parallel()
-	b := newLossFixture(t)
-	e := b.delivered("u-1")
-	b.advance(time.Hour)
-	_, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, rounds.Redelivery) error { return nil })
+	b := exporttest.NewLossFixture(t)
+	e := b.Delivered("u-1")
+	b.Advance(time.Hour)
+	_, err := b.Watcher.Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, rounds.Redelivery) error { return nil })
 	require.NoError(t, err)
 	till := b.Clock().Add(model.DeliveryWindow)
-	s := b.startOf(true)
-	require.Equal(t, "export/acme/u-1/redelivery/1", s.options.ID)
-	require.Equal(t, []any{1, till}, []any{s.input.Round, s.input.DeliverTill})
-	require.Equal(t, 3, s.options.TypedSearchAttributes.Size())
-	now := b.becomes(e, started)
+	s := b.StartOf(true)
+	require.Equal(t, "export/acme/u-1/redelivery/1", s.Options.ID)
+	require.Equal(t, []any{1, till}, []any{s.Input.Round, s.Input.DeliverTill})
+	require.Equal(t, 3, s.Options.TypedSearchAttributes.Size())
+	now := b.Becomes(e, exporttest.Started)
 	require.Equal(t, []any{1, []string{"crm", "hris"}}, []any{now.Round, now.Integrations})
 }
 
 // Until the search attributes are registered the workflow neither has them nor writes one.
 func TestWorkflowBeforeTheAttributesAreRegistered(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	b.accept("u-1")
-	s := b.startOf(false)
-	require.False(t, s.input.Attributes)
-	require.Zero(t, s.options.TypedSearchAttributes.Size())
+	b := exporttest.NewFixture(t)
+	b.Accept("u-1")
+	s := b.StartOf(false)
+	require.False(t, s.Input.Attributes)
+	require.Zero(t, s.Options.TypedSearchAttributes.Size())
 }
 
 // Temporal has the workflow, and can't tell for whom. To take it for somebody else's would deliver the export twice.
 func TestWhatIsStartedAlreadyIsReadUntilItIsKnown(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	e := b.accept("u-1")
+	b := exporttest.NewFixture(t)
+	e := b.Accept("u-1")
 	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Exports: []int64{e.ID}, To: []string{"hris"}})
 	require.NoError(t, err)
 	var asked atomic.Int64
-	b.advance(time.Minute)
-	b.run(starter{first: first,
-		start: func(client.StartWorkflowOptions) error {
+	b.Advance(time.Minute)
+	b.Run(exporttest.Starter{First: first,
+		Start: func(client.StartWorkflowOptions) error {
 			return serviceerror.NewWorkflowExecutionAlreadyStarted("it is there", "", "")
 		},
-		read: func() error {
+		Read: func() error {
 			if asked.Add(1) == 1 {
 				return serviceerror.NewUnavailable("it went away")
 			}
 			return nil
 		},
 	}, false)
-	e = b.becomes(e, started)
+	e = b.Becomes(e, exporttest.Started)
 	require.Zero(t, e.Round)
 	require.Equal(t, int64(2), asked.Load())
 }
 
 // hurried is a Temporal whose callers have to say how long they wait.
 type hurried struct {
-	starter
+	exporttest.Starter
 	unbounded atomic.Int64
 }
 
@@ -148,34 +124,34 @@ func (h *hurried) note(ctx context.Context) {
 
 func (h *hurried) ExecuteWorkflow(ctx context.Context, o client.StartWorkflowOptions, workflow any, args ...any) (client.WorkflowRun, error) {
 	h.note(ctx)
-	return h.starter.ExecuteWorkflow(ctx, o, workflow, args...)
+	return h.Starter.ExecuteWorkflow(ctx, o, workflow, args...)
 }
 
 func (h *hurried) GetWorkflowHistory(ctx context.Context, id, run string, poll bool, filter enums.HistoryEventFilterType) client.HistoryEventIterator {
 	h.note(ctx)
-	return h.starter.GetWorkflowHistory(ctx, id, run, poll, filter)
+	return h.Starter.GetWorkflowHistory(ctx, id, run, poll, filter)
 }
 
 // A Temporal that takes a question and never answers must not keep a starter for good.
 func TestTemporalIsNotWaitedForWithoutEnd(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	e := b.accept("u-1")
+	b := exporttest.NewFixture(t)
+	e := b.Accept("u-1")
 	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Exports: []int64{e.ID}, To: []string{"hris"}})
 	require.NoError(t, err)
-	b.advance(time.Minute)
-	h := &hurried{starter: starter{first: first, start: func(client.StartWorkflowOptions) error {
+	b.Advance(time.Minute)
+	h := &hurried{Starter: exporttest.Starter{First: first, Start: func(client.StartWorkflowOptions) error {
 		return serviceerror.NewWorkflowExecutionAlreadyStarted("it is there", "", "")
 	}}}
-	b.run(h, false)
-	b.becomes(e, started)
+	b.Run(h, false)
+	b.Becomes(e, exporttest.Started)
 	require.Zero(t, h.unbounded.Load())
 }
 
 // Whoever has an export on disk answers at once, however many wait for a starter.
 func TestOfferWaitsForNobody(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := exporttest.NewFixture(t)
 	d := &dispatch.Dispatcher{Store: b.Store, InForce: b.InForce, Now: b.Clock, Log: zap.NewNop(), Attributes: new(atomic.Bool)}
 	offered := make(chan struct{})
 	go func() {

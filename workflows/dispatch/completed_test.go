@@ -1,4 +1,4 @@
-package export_test
+package dispatch_test
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 )
 
 // of returns results of deliveries of an export, as an earlier version made them, and others as they are.
@@ -55,15 +56,15 @@ func TestCompletedWorkflowTellsWhatWasDelivered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newLossFixture(t)
-			e := b.retrying("u-1")
-			b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
-			b.temporal.unread = errors.New("it is no result of ours")
+			b := exporttest.NewLossFixture(t)
+			e := b.Retrying("u-1")
+			b.Temporal.Ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+			b.Temporal.Unread = errors.New("it is no result of ours")
 			if c.deliveries != nil {
-				b.temporal.results = map[string]export.Result{"export/acme/u-1": {Deliveries: of(e, slices.Clone(c.deliveries))}}
+				b.Temporal.Results = map[string]export.Result{"export/acme/u-1": {Deliveries: of(e, slices.Clone(c.deliveries))}}
 			}
-			b.advance(20 * time.Minute)
-			now, d := b.look(e)
+			b.Advance(20 * time.Minute)
+			now, d := b.Look(e)
 			if !c.delivered {
 				require.Equal(t, []any{1, 1, model.Retrying}, []any{now.Round, d.Round, d.Outcome})
 				return
@@ -77,38 +78,38 @@ func TestCompletedWorkflowTellsWhatWasDelivered(t *testing.T) {
 func TestWhatCompletedIsAskedUntilItAnswers(t *testing.T) {
 	t.Parallel()
 	for _, unread := range []error{serviceerror.NewUnavailable("connection refused"), serviceerror.NewDeadlineExceeded("it hangs"), context.DeadlineExceeded} {
-		b := newLossFixture(t)
-		e := b.retrying("u-1")
-		b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
-		b.temporal.unread = unread
-		b.advance(20 * time.Minute)
-		require.ErrorIs(t, b.watcher.FindLost(t.Context()), unread)
+		b := exporttest.NewLossFixture(t)
+		e := b.Retrying("u-1")
+		b.Temporal.Ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+		b.Temporal.Unread = unread
+		b.Advance(20 * time.Minute)
+		require.ErrorIs(t, b.Watcher.FindLost(t.Context()), unread)
 		now, err := b.Store.Export(t.Context(), e.ID)
 		require.NoError(t, err)
 		require.Zero(t, now.Round)
-		b.temporal.results = map[string]export.Result{"export/acme/u-1": {Deliveries: of(e, []export.DeliverResult{{Integration: "hris", Class: model.ClassDelivered}})}}
-		_, d := b.look(e)
+		b.Temporal.Results = map[string]export.Result{"export/acme/u-1": {Deliveries: of(e, []export.DeliverResult{{Integration: "hris", Class: model.ClassDelivered}})}}
+		_, d := b.Look(e)
 		require.Equal(t, model.Delivered, d.Outcome)
-		require.Zero(t, b.temporal.unbounded)
+		require.Zero(t, b.Temporal.Unbounded)
 	}
 }
 
 // The same where the process ends just then.
 func TestWhatCompletedIsNotBegunAnewAtTheEnd(t *testing.T) {
 	t.Parallel()
-	b := newLossFixture(t)
-	e := b.retrying("u-1")
-	b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
-	b.temporal.unread = context.Canceled
-	b.advance(20 * time.Minute)
+	b := exporttest.NewLossFixture(t)
+	e := b.Retrying("u-1")
+	b.Temporal.Ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+	b.Temporal.Unread = context.Canceled
+	b.Advance(20 * time.Minute)
 	ctx, end := context.WithCancel(t.Context())
 	questions := 0
-	b.temporal.asked = func() { // first whether it runs, then what it delivered
+	b.Temporal.Asked = func() { // first whether it runs, then what it delivered
 		if questions++; questions == 2 {
 			end()
 		}
 	}
-	require.ErrorContains(t, b.watcher.FindLost(ctx), "reading what a workflow delivered")
+	require.ErrorContains(t, b.Watcher.FindLost(ctx), "reading what a workflow delivered")
 	now, err := b.Store.Export(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Zero(t, now.Round)
@@ -118,32 +119,32 @@ func TestWhatCompletedIsNotBegunAnewAtTheEnd(t *testing.T) {
 // is held, would never come to it again.
 func TestNobodyAsksTemporalWithoutEnd(t *testing.T) {
 	t.Parallel()
-	b := newLossFixture(t)
-	b.set(model.Disabled)
-	b.held("u-1")
-	b.set(model.Configured)
-	require.Len(t, b.tend(), 1)
-	b.advance(2 * time.Hour)
-	require.NoError(t, b.watcher.FindLost(t.Context()))
-	require.Zero(t, b.temporal.unbounded)
+	b := exporttest.NewLossFixture(t)
+	b.Set(model.Disabled)
+	b.Held("u-1")
+	b.Set(model.Configured)
+	require.Len(t, b.Tend(), 1)
+	b.Advance(2 * time.Hour)
+	require.NoError(t, b.Watcher.FindLost(t.Context()))
+	require.Zero(t, b.Temporal.Unbounded)
 }
 
 // What goes on while it is compared is left to go on, and holds up no other.
 func TestWhatGoesOnMeanwhileIsNotConcluded(t *testing.T) {
 	t.Parallel()
-	b := newLossFixture(t)
-	e := b.retrying("u-1")
-	b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_TERMINATED
-	other := b.retrying("u-2")
-	b.lose(other)
-	b.advance(20 * time.Minute)
+	b := exporttest.NewLossFixture(t)
+	e := b.Retrying("u-1")
+	b.Temporal.Ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_TERMINATED
+	other := b.Retrying("u-2")
+	b.Lose(other)
+	b.Advance(20 * time.Minute)
 	questions := 0
-	b.temporal.asked = func() {
+	b.Temporal.Asked = func() {
 		if questions++; questions == 3 { // after one for each of the page
-			b.deliver(e)
+			b.DeliverOnce(e)
 		}
 	}
-	_, d := b.look(e)
+	_, d := b.Look(e)
 	require.Equal(t, []any{model.Retrying, 2}, []any{d.Outcome, d.Attempts})
 	now, err := b.Store.Export(t.Context(), other.ID)
 	require.NoError(t, err)
@@ -153,41 +154,41 @@ func TestWhatGoesOnMeanwhileIsNotConcluded(t *testing.T) {
 // The same of what is erased meanwhile.
 func TestWhatIsErasedMeanwhileHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	b := newLossFixture(t)
-	erased, other := b.retrying("u-1"), b.retrying("u-2")
-	b.lose(erased)
-	b.lose(other)
-	b.advance(20 * time.Minute)
-	b.temporal.asked = sync.OnceFunc(func() { b.erase(erased) })
-	now, _ := b.look(other)
+	b := exporttest.NewLossFixture(t)
+	erased, other := b.Retrying("u-1"), b.Retrying("u-2")
+	b.Lose(erased)
+	b.Lose(other)
+	b.Advance(20 * time.Minute)
+	b.Temporal.Asked = sync.OnceFunc(func() { b.Erase(erased) })
+	now, _ := b.Look(other)
 	require.True(t, now.DispatchedAt.IsZero())
-	now, _ = b.look(erased)
+	now, _ = b.Look(erased)
 	require.False(t, now.DispatchedAt.IsZero())
 }
 
 // Where Temporal does not answer, nothing is lost: its deliveries are on their way.
 func TestNothingIsLostWhileTemporalIsAway(t *testing.T) {
 	t.Parallel()
-	b := newLossFixture(t)
-	e := b.retrying("u-1")
-	b.advance(20 * time.Minute)
-	b.watcher.Reconciler.Client = engineClient{service: new(away)}
-	require.Error(t, b.watcher.FindLost(t.Context()))
-	b.watcher.Reconciler.Client = engineClient{service: b.temporal}
-	now, _ := b.look(e)
+	b := exporttest.NewLossFixture(t)
+	e := b.Retrying("u-1")
+	b.Advance(20 * time.Minute)
+	b.Watcher.Reconciler.Client = exporttest.EngineClient{Service: new(exporttest.Away)}
+	require.Error(t, b.Watcher.FindLost(t.Context()))
+	b.Watcher.Reconciler.Client = exporttest.EngineClient{Service: b.Temporal}
+	now, _ := b.Look(e)
 	require.Zero(t, now.Round)
 }
 
 // Held does not run out, and what is lost with it has its time.
 func TestWhatIsLostBesideWhatIsHeldHasItsTime(t *testing.T) {
 	t.Parallel()
-	b := newLossFixture(t)
-	b.set(model.Disabled)
-	e := b.dispatched("u-1", "hris", "crm")
-	b.deliver(e)
-	b.lose(e)
-	b.advance(model.DeliveryWindow + time.Hour)
-	now, d := b.look(e)
+	b := exporttest.NewLossFixture(t)
+	b.Set(model.Disabled)
+	e := b.Dispatched("u-1", "hris", "crm")
+	b.DeliverOnce(e)
+	b.Lose(e)
+	b.Advance(model.DeliveryWindow + time.Hour)
+	now, d := b.Look(e)
 	require.Equal(t, []any{1, model.Held}, []any{now.Round, d.Outcome})
 	require.Equal(t, b.Clock().Add(model.DeliveryWindow), now.DeliverTill)
 }
@@ -195,12 +196,12 @@ func TestWhatIsLostBesideWhatIsHeldHasItsTime(t *testing.T) {
 // What is parked for one integration has no workflow, and is not lost with another's.
 func TestParkedIsNotLostBesideWhatIs(t *testing.T) {
 	t.Parallel()
-	b := newLossFixture(t)
-	b.set(model.Disabled)
-	e := b.dispatched("u-1", "hris", "crm")
-	b.park(e)
-	b.lose(e)
-	now, d := b.look(e)
+	b := exporttest.NewLossFixture(t)
+	b.Set(model.Disabled)
+	e := b.Dispatched("u-1", "hris", "crm")
+	b.Park(e)
+	b.Lose(e)
+	now, d := b.Look(e)
 	require.Equal(t, []any{1, []string{"crm"}}, []any{now.Round, now.Integrations})
 	require.Equal(t, []any{0, true}, []any{d.Round, d.Parked})
 }
@@ -208,17 +209,17 @@ func TestParkedIsNotLostBesideWhatIs(t *testing.T) {
 // Its workflow was lost before it fetched anything, and its delivery waited for nothing: nothing of its documents is known yet.
 func TestDocumentsThatNobodyBeganToFetchAreFetched(t *testing.T) {
 	t.Parallel()
-	b := newLossFixture(t)
-	b.integration().Documents = model.Passthrough
-	e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"}]}]}}`, func(e *model.Export) { e.Attachments = 1 })
-	b.mark(e, "hris")
-	b.deliver(e)
-	b.lose(e)
+	b := exporttest.NewLossFixture(t)
+	b.Integration().Documents = model.Passthrough
+	e := b.Take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.Partner.URL+`/one"}]}]}}`, func(e *model.Export) { e.Attachments = 1 })
+	b.Mark(e, "hris")
+	b.DeliverOnce(e)
+	b.Lose(e)
 	documents, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Empty(t, documents)
-	b.advance(20 * time.Minute)
-	now, _ := b.look(e)
+	b.Advance(20 * time.Minute)
+	now, _ := b.Look(e)
 	require.Zero(t, now.Round)
 	documents, err = b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
@@ -230,8 +231,8 @@ func TestDocumentsThatNobodyBeganToFetchAreFetched(t *testing.T) {
 // none of them is lost. Behind them one is.
 func TestLostBehindThousandsIsFound(t *testing.T) {
 	t.Parallel()
-	b := newLossFixture(t)
-	b.status.Store(http.StatusInternalServerError)
+	b := exporttest.NewLossFixture(t)
+	b.Status.Store(http.StatusInternalServerError)
 	var all []*model.Export
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
 		all = nil
@@ -251,14 +252,14 @@ func TestLostBehindThousandsIsFound(t *testing.T) {
 				NextAt: b.Clock(), CreatedAt: b.Clock(), UpdatedAt: b.Clock()}); err != nil {
 				return err
 			}
-			b.temporal.running["export/acme/"+e.Key] = nil
+			b.Temporal.Running["export/acme/"+e.Key] = nil
 		}
 		return nil
 	}))
 	never, last := all[1201], all[1200]
-	b.lose(last)
-	b.advance(20 * time.Minute)
-	now, _ := b.look(never)
+	b.Lose(last)
+	b.Advance(20 * time.Minute)
+	now, _ := b.Look(never)
 	require.True(t, now.DispatchedAt.IsZero())
 	now, err := b.Store.Export(t.Context(), last.ID)
 	require.NoError(t, err)

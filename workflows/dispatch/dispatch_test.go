@@ -1,4 +1,4 @@
-package export_test
+package dispatch_test
 
 import (
 	"context"
@@ -12,109 +12,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/common/v1"
-	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/dispatch"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
-// starter is a Temporal that is asked to start workflows.
-type starter struct {
-	client.Client
-	start func(o client.StartWorkflowOptions) error
-	input func(export.Input) // of each start; may be nil
-	first *common.Payloads   // what a workflow that was started before was started with
-	read  func() error       // whether that can be read; may be nil
-}
-
-func (s starter) ExecuteWorkflow(_ context.Context, o client.StartWorkflowOptions, _ any, args ...any) (client.WorkflowRun, error) {
-	if s.input != nil {
-		s.input(args[0].(export.Input))
-	}
-	return nil, s.start(o)
-}
-
-func (s starter) GetWorkflowHistory(context.Context, string, string, bool, enums.HistoryEventFilterType) client.HistoryEventIterator {
-	return s
-}
-
-func (s starter) HasNext() bool { return true }
-
-func (s starter) Next() (*history.HistoryEvent, error) {
-	if s.read != nil {
-		if err := s.read(); err != nil {
-			return nil, err
-		}
-	}
-	return &history.HistoryEvent{Attributes: &history.HistoryEvent_WorkflowExecutionStartedEventAttributes{
-		WorkflowExecutionStartedEventAttributes: &history.WorkflowExecutionStartedEventAttributes{Input: s.first}}}, nil
-}
-
-// run has a dispatcher start what waits, until the test ends.
-func (b *fixture) run(temporal client.Client, attributes bool) *dispatch.Dispatcher {
-	b.t.Helper()
-	known := new(atomic.Bool)
-	known.Store(attributes)
-	var core zapcore.Core
-	core, b.log = observer.New(zap.WarnLevel)
-	d := &dispatch.Dispatcher{Store: b.Store, Client: temporal, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.New(core), Attributes: known,
-		Crowded: b.Crowded}
-	ctx, stop := context.WithCancel(b.t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { runUntil(ctx, d, b.Loop()) })
-	b.t.Cleanup(func() { stop(); running.Wait() })
-	return d
-}
-
-// runUntil runs a dispatcher with its loops, and more of them, until ctx ends.
-func runUntil(ctx context.Context, d *dispatch.Dispatcher, more ...loop.Loop) {
-	var running sync.WaitGroup
-	running.Go(func() { d.Run(ctx) })
-	running.Go(func() { new(loop.Set).Run(ctx, d.Log, append(d.Loops(), more...)...) })
-	running.Wait()
-}
-
-// claimAlone claims an export, so that no group takes it.
-func (b *fixture) claimAlone(e *model.Export) {
-	b.t.Helper()
-	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
-		taken, err := tx.TakeTurn(e, b.Clock(), b.Clock())
-		if len(taken) != 1 {
-			b.t.Errorf("claimed %d exports", len(taken))
-		}
-		return err
-	}))
-}
-
-// becomes waits until an export is as it should be.
-func (b *fixture) becomes(e *model.Export, as func(*model.Export) bool) *model.Export {
-	b.t.Helper()
-	var now *model.Export
-	require.Eventually(b.t, func() bool {
-		var err error
-		now, err = b.Store.Export(context.Background(), e.ID)
-		return err == nil && as(now)
-	}, 30*time.Second, 20*time.Millisecond)
-	return now
-}
-
-func started(e *model.Export) bool { return !e.DispatchedAt.IsZero() }
-
 // The gauges are what the alerts go by. They follow what waits also while the sweep has no end, since more come in than Temporal takes.
 func TestGaugesFollowWhatWaits(t *testing.T) { // beside no other dispatcher: the gauges are the process's
-	b := newFixture(t)
+	b := exporttest.NewFixture(t)
 	registry := prometheus.NewRegistry()
 	require.NoError(t, metrics.Register(registry))
 	value := func(name string) float64 {
@@ -129,15 +44,15 @@ func TestGaugesFollowWhatWaits(t *testing.T) { // beside no other dispatcher: th
 		return -1
 	}
 	asked, answer := make(chan struct{}, 100), make(chan struct{})
-	b.accept("u-1")
-	b.advance(time.Minute)
-	b.run(starter{start: func(client.StartWorkflowOptions) error { asked <- struct{}{}; <-answer; return nil }}, false)
+	b.Accept("u-1")
+	b.Advance(time.Minute)
+	b.Run(exporttest.Starter{Start: func(client.StartWorkflowOptions) error { asked <- struct{}{}; <-answer; return nil }}, false)
 	t.Cleanup(func() { close(answer) })
 	<-asked
 	for _, key := range []string{"u-2", "u-3", "u-4"} {
-		b.accept(key)
+		b.Accept(key)
 	}
-	b.advance(9 * time.Minute)
+	b.Advance(9 * time.Minute)
 	require.Eventually(t, func() bool {
 		return value("hiregate_inbox_undispatched") == 4 && value("hiregate_inbox_undispatched_oldest_seconds") == 600
 	}, 10*time.Second, 20*time.Millisecond, "the gauges stand still")
@@ -149,46 +64,46 @@ func TestGaugesFollowWhatWaits(t *testing.T) { // beside no other dispatcher: th
 // What Temporal refuses as invalid is set aside, is not tried again, and holds up no other.
 func TestRefusedStartBlocksNoOther(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := exporttest.NewFixture(t)
 	var asked atomic.Int64
-	temporal := starter{start: func(o client.StartWorkflowOptions) error {
+	temporal := exporttest.Starter{Start: func(o client.StartWorkflowOptions) error {
 		if o.ID == "export/acme/bad" {
 			asked.Add(1)
 			return serviceerror.NewInvalidArgument("the id displeases")
 		}
 		return nil
 	}}
-	bad := b.accept("bad") // the first of its page
-	b.claimAlone(bad)
+	bad := b.Accept("bad") // the first of its page
+	b.ClaimAlone(bad)
 	var good []*model.Export
 	for _, key := range []string{"u-1", "u-2", "u-3"} {
-		good = append(good, b.accept(key))
+		good = append(good, b.Accept(key))
 	}
-	b.advance(time.Minute)
-	b.run(temporal, false)
-	bad = b.becomes(bad, func(e *model.Export) bool { return e.Fault != "" })
+	b.Advance(time.Minute)
+	b.Run(temporal, false)
+	bad = b.Becomes(bad, func(e *model.Export) bool { return e.Fault != "" })
 	require.Equal(t, "Temporal refuses its workflow: the id displeases", bad.Fault)
-	require.False(t, started(bad))
+	require.False(t, exporttest.Started(bad))
 	for _, e := range good {
-		e = b.becomes(e, started)
+		e = b.Becomes(e, exporttest.Started)
 		require.Empty(t, e.Fault)
 		require.Equal(t, []string{"hris"}, e.Integrations)
 	}
 	times := asked.Load()
-	late := b.accept("u-4")
-	b.advance(time.Minute)
-	b.becomes(late, started)
+	late := b.Accept("u-4")
+	b.Advance(time.Minute)
+	b.Becomes(late, exporttest.Started)
 	require.Equal(t, times, asked.Load(), "it was tried again")
 }
 
 // A Temporal that does not know the search attributes, or not yet, gets the workflow without them.
 func TestStartWithoutSearchAttributes(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := exporttest.NewFixture(t)
 	var with, without atomic.Int64
-	e := b.accept("u-1")
-	b.advance(time.Minute)
-	b.run(starter{start: func(o client.StartWorkflowOptions) error {
+	e := b.Accept("u-1")
+	b.Advance(time.Minute)
+	b.Run(exporttest.Starter{Start: func(o client.StartWorkflowOptions) error {
 		if o.TypedSearchAttributes.Size() > 0 {
 			with.Add(1)
 			return serviceerror.NewInvalidArgument("no mapping defined for search attribute")
@@ -196,7 +111,7 @@ func TestStartWithoutSearchAttributes(t *testing.T) {
 		without.Add(1)
 		return nil
 	}}, true)
-	e = b.becomes(e, started)
+	e = b.Becomes(e, exporttest.Started)
 	require.Empty(t, e.Fault)
 	require.Equal(t, []int64{1, 1}, []int64{with.Load(), without.Load()})
 }
@@ -204,12 +119,12 @@ func TestStartWithoutSearchAttributes(t *testing.T) {
 // While Temporal is away nothing is set aside; what waited, and what was offered meanwhile, is started once it is back.
 func TestWhatWaitsIsStartedOnceTemporalIsBack(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := exporttest.NewFixture(t)
 	var back atomic.Bool
 	var asked atomic.Int64
-	all := []*model.Export{b.accept("u-1"), b.accept("u-2")}
-	b.advance(time.Minute)
-	d := b.run(starter{start: func(client.StartWorkflowOptions) error {
+	all := []*model.Export{b.Accept("u-1"), b.Accept("u-2")}
+	b.Advance(time.Minute)
+	d := b.Run(exporttest.Starter{Start: func(client.StartWorkflowOptions) error {
 		asked.Add(1)
 		if !back.Load() {
 			return serviceerror.NewUnavailable("connection refused")
@@ -217,53 +132,53 @@ func TestWhatWaitsIsStartedOnceTemporalIsBack(t *testing.T) {
 		return nil
 	}}, false)
 	require.Eventually(t, func() bool { return asked.Load() >= 2 }, 30*time.Second, 10*time.Millisecond, "it is not tried again")
-	offered := b.accept("u-3")
+	offered := b.Accept("u-3")
 	d.Offer(offered)
 	all = append(all, offered)
 	for _, e := range all {
 		now, err := b.Store.Export(t.Context(), e.ID)
 		require.NoError(t, err)
-		require.False(t, started(now))
+		require.False(t, exporttest.Started(now))
 		require.Empty(t, now.Fault)
 	}
-	b.advance(time.Minute)
+	b.Advance(time.Minute)
 	back.Store(true)
 	for _, e := range all {
-		b.becomes(e, started)
+		b.Becomes(e, exporttest.Started)
 	}
 }
 
 // Whether Temporal is back is asked for one export at a time, however many wait.
 func TestTemporalThatIsAwayIsAskedForOne(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	first := b.accept("u-0")
+	b := exporttest.NewFixture(t)
+	first := b.Accept("u-0")
 	for n := range 19 {
-		b.accept(fmt.Sprint("u-", n+1))
+		b.Accept(fmt.Sprint("u-", n+1))
 	}
-	b.advance(time.Minute)
+	b.Advance(time.Minute)
 	asked := make(chan string, 1000)
-	b.run(starter{start: func(o client.StartWorkflowOptions) error {
+	b.Run(exporttest.Starter{Start: func(o client.StartWorkflowOptions) error {
 		asked <- o.ID
 		return serviceerror.NewUnavailable("connection refused")
 	}}, false)
 	for range 3 {
 		require.Equal(t, model.GroupWorkflowID([]*model.Export{first}), <-asked, "the group that was made the first time")
-		b.advance(time.Minute)
+		b.Advance(time.Minute)
 	}
 }
 
 // A gateway that ends says nothing of Temporal.
 func TestStartThatIsCutOffByTheEnd(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	b.accept("u-1")
-	b.advance(time.Minute)
+	b := exporttest.NewFixture(t)
+	b.Accept("u-1")
+	b.Advance(time.Minute)
 	core, said := observer.New(zap.InfoLevel)
 	ctx, end := context.WithCancel(t.Context())
 	d := &dispatch.Dispatcher{Store: b.Store, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.New(core), Attributes: new(atomic.Bool),
-		Client: starter{start: func(client.StartWorkflowOptions) error { end(); return context.Canceled }}}
-	runUntil(ctx, d)
+		Client: exporttest.Starter{Start: func(client.StartWorkflowOptions) error { end(); return context.Canceled }}}
+	exporttest.RunUntil(ctx, d)
 	require.Error(t, ctx.Err())
 	require.Empty(t, said.All())
 }
@@ -272,15 +187,15 @@ func TestStartThatIsCutOffByTheEnd(t *testing.T) {
 // by now.
 func TestWhatIsStartedAlreadyIsNoted(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	e := b.take("u-1", `{"candidate":{}}`, func(e *model.Export) { e.Integrations = []string{"crm", "old"} })
+	b := exporttest.NewFixture(t)
+	e := b.Take("u-1", `{"candidate":{}}`, func(e *model.Export) { e.Integrations = []string{"crm", "old"} })
 	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Exports: []int64{e.ID}, To: []string{"crm", "old"}})
 	require.NoError(t, err)
-	b.advance(time.Minute)
-	b.run(starter{first: first, start: func(client.StartWorkflowOptions) error {
+	b.Advance(time.Minute)
+	b.Run(exporttest.Starter{First: first, Start: func(client.StartWorkflowOptions) error {
 		return serviceerror.NewWorkflowExecutionAlreadyStarted("it is there", "", "")
 	}}, false)
-	e = b.becomes(e, started)
+	e = b.Becomes(e, exporttest.Started)
 	require.Equal(t, []string{"crm", "old"}, e.Integrations)
 	require.Zero(t, e.Round)
 }
@@ -288,11 +203,11 @@ func TestWhatIsStartedAlreadyIsNoted(t *testing.T) {
 // While Temporal is slow, what the starters are at, and what waits for them for long, is not started by them and by the sweep.
 func TestNothingIsStartedTwice(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := exporttest.NewFixture(t)
 	var times sync.Map // of each workflow id
 	slow, busy := make(chan struct{}), make(chan struct{}, 100)
-	b.advance(time.Second) // so that what was accepted at noon is older than what comes last
-	d := b.run(starter{start: func(o client.StartWorkflowOptions) error {
+	b.Advance(time.Second) // so that what was accepted at noon is older than what comes last
+	d := b.Run(exporttest.Starter{Start: func(o client.StartWorkflowOptions) error {
 		n, _ := times.LoadOrStore(o.ID, new(atomic.Int64))
 		if n.(*atomic.Int64).Add(1); strings.HasPrefix(o.ID, "export/acme/slow") {
 			busy <- struct{}{}
@@ -304,22 +219,22 @@ func TestNothingIsStartedTwice(t *testing.T) {
 	t.Cleanup(goOn)
 	var all []*model.Export
 	for n := range 3 { // as many as there are starters
-		all = append(all, b.accept(fmt.Sprint("slow-", n)))
+		all = append(all, b.Accept(fmt.Sprint("slow-", n)))
 		d.Offer(all[n])
 		<-busy
 	}
-	waits := b.accept("u-waits")
+	waits := b.Accept("u-waits")
 	d.Offer(waits)
-	b.advance(time.Minute)
-	swept := b.accept("u-swept") // which was not offered
-	b.advance(time.Minute)
-	b.becomes(swept, started) // by the sweep, which leaves the others alone
+	b.Advance(time.Minute)
+	swept := b.Accept("u-swept") // which was not offered
+	b.Advance(time.Minute)
+	b.Becomes(swept, exporttest.Started) // by the sweep, which leaves the others alone
 	goOn()
-	b.becomes(waits, started)
-	last := b.accept("u-last") // too young for the sweep, and behind the other in the queue
+	b.Becomes(waits, exporttest.Started)
+	last := b.Accept("u-last") // too young for the sweep, and behind the other in the queue
 	d.Offer(last)
 	for _, e := range append(all, last) {
-		b.becomes(e, started)
+		b.Becomes(e, exporttest.Started)
 	}
 	times.Range(func(id, n any) bool {
 		require.Equal(t, int64(1), n.(*atomic.Int64).Load(), id)
@@ -333,34 +248,34 @@ func TestForeignWorkflowHoldsUpNothing(t *testing.T) {
 	foreign, err := converter.GetDefaultDataConverter().ToPayloads("not ours")
 	require.NoError(t, err)
 	for name, first := range map[string]*common.Payloads{"unreadable": foreign, "nothing": nil} {
-		b := newFixture(t)
-		taken, other := b.accept("u-taken"), b.accept("u-2")
-		b.claimAlone(taken)
-		b.advance(time.Minute)
-		b.run(starter{first: first, start: func(o client.StartWorkflowOptions) error {
+		b := exporttest.NewFixture(t)
+		taken, other := b.Accept("u-taken"), b.Accept("u-2")
+		b.ClaimAlone(taken)
+		b.Advance(time.Minute)
+		b.Run(exporttest.Starter{First: first, Start: func(o client.StartWorkflowOptions) error {
 			if o.ID == "export/acme/u-taken" {
 				return serviceerror.NewWorkflowExecutionAlreadyStarted("it is there", "", "")
 			}
 			return nil
 		}}, false)
-		require.Equal(t, 1, b.becomes(taken, started).Round, name)
-		b.becomes(other, started)
+		require.Equal(t, 1, b.Becomes(taken, exporttest.Started).Round, name)
+		b.Becomes(other, exporttest.Started)
 	}
 }
 
 // A redelivery is told to wait for the documents as the mode has it in which it was tried.
 func TestRedeliveryIsStartedInItsMode(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	e := b.accept("u-1")
-	b.dispatch(e)
-	b.deliver(e)
-	b.integration().Documents = model.Passthrough
-	_, err := b.redeliverer().Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, rounds.Redelivery) error { return nil })
+	b := exporttest.NewFixture(t)
+	e := b.Accept("u-1")
+	b.Dispatch(e)
+	b.DeliverOnce(e)
+	b.Integration().Documents = model.Passthrough
+	_, err := b.Redeliverer().Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, rounds.Redelivery) error { return nil })
 	require.NoError(t, err)
-	b.advance(time.Minute)
+	b.Advance(time.Minute)
 	started := make(chan export.Input, 1)
-	b.run(starter{start: func(client.StartWorkflowOptions) error { return nil }, input: func(in export.Input) { started <- in }}, false)
+	b.Run(exporttest.Starter{Start: func(client.StartWorkflowOptions) error { return nil }, Input: func(in export.Input) { started <- in }}, false)
 	in := <-started
 	require.Equal(t, []string{"hris"}, in.To)
 	require.Equal(t, time.Minute, in.Wait)
@@ -369,52 +284,52 @@ func TestRedeliveryIsStartedInItsMode(t *testing.T) {
 // Exports of a tenant that was taken out of the configuration wait for it to come back, and hold up nobody.
 func TestExportsOfAnUnknownTenantWait(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := exporttest.NewFixture(t)
 	var ids sync.Map
 	nothing := func(*model.Export) {}
-	gone := b.takeFor("gone", "u-1", `{}`, nothing)
-	b.takeFor("gone", "u-3", `{}`, nothing)
-	known := b.accept("u-2")
-	b.advance(time.Minute)
-	b.run(starter{start: func(o client.StartWorkflowOptions) error { ids.Store(o.ID, true); return nil }}, false)
-	b.becomes(known, started)
+	gone := b.TakeFor("gone", "u-1", `{}`, nothing)
+	b.TakeFor("gone", "u-3", `{}`, nothing)
+	known := b.Accept("u-2")
+	b.Advance(time.Minute)
+	b.Run(exporttest.Starter{Start: func(o client.StartWorkflowOptions) error { ids.Store(o.ID, true); return nil }}, false)
+	b.Becomes(known, exporttest.Started)
 	_, asked := ids.Load("export/gone/u-1")
 	require.False(t, asked)
 	told := func() (exports []any) {
-		for _, entry := range b.log.FilterField(zap.String("tenant", "gone")).All() {
+		for _, entry := range b.Logs.FilterField(zap.String("tenant", "gone")).All() {
 			exports = append(exports, entry.ContextMap()["exports"])
 		}
 		return exports
 	}
 	require.Eventually(t, func() bool { return len(told()) > 0 }, 30*time.Second, 20*time.Millisecond)
 	for range 2 { // it is told once, however often they are met
-		b.advance(time.Minute)
-		late := b.accept(fmt.Sprint("u-late-", b.Clock().Unix()))
-		b.advance(5 * time.Second)
-		b.becomes(late, started)
+		b.Advance(time.Minute)
+		late := b.Accept(fmt.Sprint("u-late-", b.Clock().Unix()))
+		b.Advance(5 * time.Second)
+		b.Becomes(late, exporttest.Started)
 		require.Equal(t, []any{int64(2)}, told())
 	}
 
-	again := *b.config
-	again.Tenants = map[string]*model.Tenant{"acme": b.config.Tenants["acme"], "gone": {Name: "gone"}}
+	again := *b.Config
+	again.Tenants = map[string]*model.Tenant{"acme": b.Config.Tenants["acme"], "gone": {Name: "gone"}}
 	b.InForce.Push(&again)
-	b.advance(2 * time.Minute)
-	b.becomes(gone, started)
+	b.Advance(2 * time.Minute)
+	b.Becomes(gone, exporttest.Started)
 }
 
 // What was released long before, by the thousand, does not keep the new exports of another tenant waiting.
 func TestReleasedExportsTakeTurnsWithNewOnes(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	again := *b.config
-	again.Tenants = map[string]*model.Tenant{"acme": b.config.Tenants["acme"]}
+	b := exporttest.NewFixture(t)
+	again := *b.Config
+	again.Tenants = map[string]*model.Tenant{"acme": b.Config.Tenants["acme"]}
 	const clients, each = 6, 50
 	for client := range clients {
 		tenant := fmt.Sprint("client-", client)
 		again.Tenants[tenant] = &model.Tenant{Name: tenant, Integrations: []model.Integration{{Tenant: tenant, Name: "hris",
-			URL: b.partner.URL + "/inbound", Secret: "s"}}}
+			URL: b.Partner.URL + "/inbound", Secret: "s"}}}
 		for n := range each {
-			e := b.takeFor(tenant, fmt.Sprint("u-", n), `{}`, func(*model.Export) {})
+			e := b.TakeFor(tenant, fmt.Sprint("u-", n), `{}`, func(*model.Export) {})
 			require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
 				if err := tx.MarkDispatched(e.ID, 0, b.Clock(), "hris"); err != nil {
 					return err
@@ -425,10 +340,10 @@ func TestReleasedExportsTakeTurnsWithNewOnes(t *testing.T) {
 		}
 	}
 	b.InForce.Push(&again)
-	fresh, _ := b.acceptMany(20)
-	b.advance(time.Minute)
+	fresh, _ := b.AcceptMany(20)
+	b.Advance(time.Minute)
 	var before, released atomic.Int64
-	b.run(starter{start: func(o client.StartWorkflowOptions) error {
+	b.Run(exporttest.Starter{Start: func(o client.StartWorkflowOptions) error {
 		if o.ID == model.GroupWorkflowID(fresh) {
 			before.Store(released.Load())
 		} else {
@@ -437,7 +352,7 @@ func TestReleasedExportsTakeTurnsWithNewOnes(t *testing.T) {
 		return nil
 	}}, false)
 	for _, e := range fresh {
-		b.becomes(e, started)
+		b.Becomes(e, exporttest.Started)
 	}
 	require.LessOrEqual(t, before.Load(), int64(clients*8))
 	require.Eventually(t, func() bool { return released.Load() == clients*each }, time.Minute, time.Millisecond)

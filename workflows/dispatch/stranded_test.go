@@ -1,4 +1,4 @@
-package export_test
+package dispatch_test
 
 import (
 	"fmt"
@@ -16,6 +16,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 )
 
 // interrupted is a Temporal that is away until it is back. It notes the groups that it starts.
@@ -27,7 +28,7 @@ type interrupted struct {
 
 func newInterrupted() *interrupted {
 	o := &interrupted{asked: make(chan struct{}, 10_000)}
-	o.groups = groups{started: map[string]export.Input{}, starter: starter{start: func(client.StartWorkflowOptions) error {
+	o.groups = groups{started: map[string]export.Input{}, Starter: exporttest.Starter{Start: func(client.StartWorkflowOptions) error {
 		o.asked <- struct{}{}
 		if !o.back.Load() {
 			return serviceerror.NewUnavailable("connection refused")
@@ -41,11 +42,11 @@ func newInterrupted() *interrupted {
 func TestGroupGoesOnWithoutItsFirstMember(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
-		b := newFixtureOn(t, address)
-		all, ids := b.acceptMany(12)
-		b.advance(time.Minute)
+		b := exporttest.NewFixtureOn(t, address)
+		all, ids := b.AcceptMany(12)
+		b.Advance(time.Minute)
 		temporal := newInterrupted()
-		b.run(temporal, false)
+		b.Run(temporal, false)
 		<-temporal.asked
 		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
 			e, left, err := tx.LockRemainder(ids[0])
@@ -55,9 +56,9 @@ func TestGroupGoesOnWithoutItsFirstMember(t *testing.T) {
 			return tx.EraseNow(e, left, b.Clock())
 		}))
 		temporal.back.Store(true)
-		b.advance(time.Minute)
+		b.Advance(time.Minute)
 		for _, e := range all[1:] {
-			b.becomes(e, started)
+			b.Becomes(e, exporttest.Started)
 		}
 		temporal.mu.Lock()
 		defer temporal.mu.Unlock()
@@ -68,53 +69,53 @@ func TestGroupGoesOnWithoutItsFirstMember(t *testing.T) {
 // A group may have members of many tenants. Those whose tenant leaves the configuration leave the group, and wait for their tenant.
 func TestMembersOfUnknownTenantsLeaveTheirGroup(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	both := *b.config
-	both.Tenants = map[string]*model.Tenant{"acme": b.config.Tenants["acme"], "gone": {Name: "gone", Integrations: []model.Integration{{
-		Tenant: "gone", Name: "hris", URL: b.partner.URL + "/inbound", Secret: "s", Verify: true}}}}
+	b := exporttest.NewFixture(t)
+	both := *b.Config
+	both.Tenants = map[string]*model.Tenant{"acme": b.Config.Tenants["acme"], "gone": {Name: "gone", Integrations: []model.Integration{{
+		Tenant: "gone", Name: "hris", URL: b.Partner.URL + "/inbound", Secret: "s", Verify: true}}}}
 	b.InForce.Push(&both)
 	var gone, known []*model.Export
 	for n := range 6 { // too few of each for a group of its own
-		gone = append(gone, b.takeFor("gone", fmt.Sprint("u-", n), `{}`, func(*model.Export) {}))
-		known = append(known, b.accept(fmt.Sprint("u-", n)))
+		gone = append(gone, b.TakeFor("gone", fmt.Sprint("u-", n), `{}`, func(*model.Export) {}))
+		known = append(known, b.Accept(fmt.Sprint("u-", n)))
 	}
-	b.advance(time.Minute)
+	b.Advance(time.Minute)
 	temporal := newInterrupted()
-	b.run(temporal, false)
+	b.Run(temporal, false)
 	<-temporal.asked
-	first := b.becomes(known[0], func(e *model.Export) bool { return e.Group != 0 })
+	first := b.Becomes(known[0], func(e *model.Export) bool { return e.Group != 0 })
 	require.Equal(t, gone[0].ID, first.Group)
-	without := *b.config
+	without := *b.Config
 	b.InForce.Push(&without)
-	b.becomes(gone[0], func(e *model.Export) bool { return e.Group == 0 })
+	b.Becomes(gone[0], func(e *model.Export) bool { return e.Group == 0 })
 	temporal.back.Store(true)
-	b.advance(time.Minute)
+	b.Advance(time.Minute)
 	for _, e := range known {
-		b.becomes(e, started)
+		b.Becomes(e, exporttest.Started)
 	}
 	for _, e := range gone {
 		now, err := b.Store.Export(t.Context(), e.ID)
 		require.NoError(t, err)
-		require.False(t, started(now))
+		require.False(t, exporttest.Started(now))
 	}
 	again := both
 	b.InForce.Push(&again)
-	b.advance(2 * time.Minute)
+	b.Advance(2 * time.Minute)
 	for _, e := range gone { // in a round of their own: their group may have been started with them
-		require.Equal(t, model.WorkflowID("gone", e.Key, 1), b.becomes(e, started).WorkflowID)
+		require.Equal(t, model.WorkflowID("gone", e.Key, 1), b.Becomes(e, exporttest.Started).WorkflowID)
 	}
 }
 
 // What a node read is old when it comes to it: another node may have made the export a member of a group meanwhile.
 func TestExportThatAnotherNodeGroupedIsNotStartedAlone(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	first, grouped := b.accept("u-1"), b.accept("u-2")
-	b.claimAlone(first)
+	b := exporttest.NewFixture(t)
+	first, grouped := b.Accept("u-1"), b.Accept("u-2")
+	b.ClaimAlone(first)
 	var alone atomic.Int64
 	made := make(chan struct{})
-	b.advance(time.Minute)
-	b.run(starter{start: func(o client.StartWorkflowOptions) error {
+	b.Advance(time.Minute)
+	b.Run(exporttest.Starter{Start: func(o client.StartWorkflowOptions) error {
 		switch o.ID {
 		case model.WorkflowID("acme", "u-2", 0):
 			alone.Add(1)
@@ -122,7 +123,7 @@ func TestExportThatAnotherNodeGroupedIsNotStartedAlone(t *testing.T) {
 			defer close(made)
 			members := []*model.Export{grouped}
 			for n := range 8 {
-				members = append(members, b.accept(fmt.Sprint("other-", n)))
+				members = append(members, b.Accept(fmt.Sprint("other-", n)))
 			}
 			return b.Store.Write(t.Context(), func(tx *store.Tx) error {
 				_, err := tx.Group(members, b.Clock())
@@ -132,8 +133,8 @@ func TestExportThatAnotherNodeGroupedIsNotStartedAlone(t *testing.T) {
 		return nil
 	}}, false)
 	<-made
-	b.advance(time.Minute)
-	now := b.becomes(grouped, started)
+	b.Advance(time.Minute)
+	now := b.Becomes(grouped, exporttest.Started)
 	require.True(t, strings.HasPrefix(now.WorkflowID, "exports/acme/"))
 	require.Zero(t, alone.Load(), "it was started alone as well")
 }
@@ -141,13 +142,13 @@ func TestExportThatAnotherNodeGroupedIsNotStartedAlone(t *testing.T) {
 // A start that takes long is not made by another node as well: Temporal that comes back may answer after seconds.
 func TestTurnLastsAsLongAsAStart(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	all, _ := b.acceptMany(12)
-	b.advance(time.Minute)
+	b := exporttest.NewFixture(t)
+	all, _ := b.AcceptMany(12)
+	b.Advance(time.Minute)
 	var starts atomic.Int64
 	asked, slow := make(chan struct{}, 10), make(chan struct{})
 	answer := sync.OnceFunc(func() { close(slow) })
-	temporal := starter{start: func(o client.StartWorkflowOptions) error {
+	temporal := exporttest.Starter{Start: func(o client.StartWorkflowOptions) error {
 		if o.ID == model.GroupWorkflowID(all) {
 			starts.Add(1)
 			asked <- struct{}{}
@@ -155,17 +156,17 @@ func TestTurnLastsAsLongAsAStart(t *testing.T) {
 		}
 		return nil
 	}}
-	b.run(temporal, false)
+	b.Run(temporal, false)
 	t.Cleanup(answer)
 	<-asked
-	other := b.accept("u-other")
-	b.advance(9 * time.Second)
-	b.run(temporal, false) // another node, whose sweep comes to the group first
+	other := b.Accept("u-other")
+	b.Advance(9 * time.Second)
+	b.Run(temporal, false) // another node, whose sweep comes to the group first
 	t.Cleanup(answer)
-	b.becomes(other, started)
+	b.Becomes(other, exporttest.Started)
 	answer()
 	for _, e := range all {
-		b.becomes(e, started)
+		b.Becomes(e, exporttest.Started)
 	}
 	require.EqualValues(t, 1, starts.Load(), "both nodes started it")
 }

@@ -1,4 +1,4 @@
-package export_test
+package dispatch_test
 
 import (
 	"context"
@@ -17,13 +17,14 @@ import (
 
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/workflows/dispatch"
+	"github.com/hiregate/hiregate/workflows/exporttest"
 )
 
 // While Temporal is away the documents of all that waits are fetched. Neither those that can't be fetched, more than are looked at
 // once, nor those of a tenant whose service does not answer hold up the others; and what could not be fetched is tried again.
 func TestDocumentsAreFetchedWithoutTemporal(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := exporttest.NewFixture(t)
 	var well atomic.Bool
 	var asked sync.Map
 	var hanging atomic.Int32
@@ -46,14 +47,14 @@ func TestDocumentsAreFetchedWithoutTemporal(t *testing.T) {
 	}))
 	t.Cleanup(service.Close)
 	takeFor := func(tenant, path string) *model.Export {
-		return b.takeFor(tenant, path, `{"candidate":{"profiles":[{"attachments":[{"url":"`+service.URL+`/`+path+`"}]}]}}`, func(e *model.Export) { e.Attachments = 1 })
+		return b.TakeFor(tenant, path, `{"candidate":{"profiles":[{"attachments":[{"url":"`+service.URL+`/`+path+`"}]}]}}`, func(e *model.Export) { e.Attachments = 1 })
 	}
 	take := func(path string) *model.Export { return takeFor("acme", path) }
 	var broken []*model.Export
 	for n := range 80 {
 		broken = append(broken, takeFor("globex", fmt.Sprint("hangs-", n)))
 	}
-	b.advance(90 * time.Second)
+	b.Advance(90 * time.Second)
 
 	temporal, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1"})
 	require.NoError(t, err)
@@ -62,7 +63,7 @@ func TestDocumentsAreFetchedWithoutTemporal(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		runUntil(ctx, &dispatch.Dispatcher{Store: b.Store, Client: temporal, InForce: b.InForce, Archive: b.Archive, Now: b.Clock,
+		exporttest.RunUntil(ctx, &dispatch.Dispatcher{Store: b.Store, Client: temporal, InForce: b.InForce, Archive: b.Archive, Now: b.Clock,
 			Log: zap.NewNop(), Attributes: new(atomic.Bool)})
 	}()
 	defer func() { stop(); <-ended }()
@@ -72,7 +73,7 @@ func TestDocumentsAreFetchedWithoutTemporal(t *testing.T) {
 		broken = append(broken, take(fmt.Sprint("breaks-", n)))
 	}
 	good := []*model.Export{take("good-1"), take("good-2")}
-	b.advance(90 * time.Second)
+	b.Advance(90 * time.Second)
 	young := take("young")
 	fetched := func(all []*model.Export) func() bool {
 		return func() bool {
@@ -91,6 +92,6 @@ func TestDocumentsAreFetchedWithoutTemporal(t *testing.T) {
 
 	well.Store(true)
 	close(hang)
-	b.advance(10 * time.Minute) // all are due again, and nobody is young
+	b.Advance(10 * time.Minute) // all are due again, and nobody is young
 	require.Eventually(t, fetched(append(broken, young)), time.Minute, 50*time.Millisecond)
 }
