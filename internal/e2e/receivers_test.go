@@ -16,6 +16,9 @@ import (
 
 const receiversPage = "../../docs/receivers.md"
 
+// naiveShown is how many lines the page has of what `hiregate check` says of the first receiver.
+const naiveShown = 9
+
 var renew = goflag.Bool("renew", false, "write what hiregate check says of the first receiver into docs/receivers.md")
 
 // The receivers of docs/receivers.md, in the languages that can be run here, pass `hiregate check receiver`; the one that
@@ -46,7 +49,8 @@ func TestReceiversOfThePage(t *testing.T) {
 			failures = append(failures, strings.TrimRight(line, "\n"))
 		}
 	}
-	require.Greater(t, len(failures), 8, out)
+	require.Greater(t, len(failures), naiveShown, out)
+	failures = append(failures[:naiveShown:naiveShown], fmt.Sprintf("… and %d more", len(failures)-naiveShown))
 	before, rest, _ := strings.Cut(page, "<!-- naive -->\n")
 	_, after, ok := strings.Cut(rest, "\n<!-- end -->")
 	require.True(t, ok)
