@@ -101,6 +101,11 @@ type TenantSecret struct {
 	Secret string `json:"secret,omitempty"`          // only where it was made here: keep it, since nothing shows it again
 }
 
+// TenantSecretEnd ends an inbound secret of a tenant at a time, on all nodes.
+type TenantSecretEnd struct {
+	EndsAt time.Time `json:"endsAt,omitzero"` // what is signed with it is refused from then on; left out or null: it goes on
+}
+
 // TenantRemoval answers the removal of a tenant.
 type TenantRemoval struct {
 	Kept []string `json:"kept"` // what stays of the tenant, in words, such as exports or candidates
@@ -117,6 +122,7 @@ type Signatures struct {
 type SecretUse struct {
 	Number     int       `json:"number" schema:"minimum=1"` // among the secrets of the tenant, in their order
 	LastUsedAt time.Time `json:"lastUsedAt,omitzero"`       // absent: it was not used
+	EndsAt     time.Time `json:"endsAt,omitzero"`           // when it ends, or has ended; absent: it goes on
 }
 
 // RefusedSignatures counts the requests at the hook whose signature matched no secret (401).

@@ -30,6 +30,7 @@ const (
 	NeedDocuments     NeedKind = "documents_unreadable"    // what is stored of them is damaged or gone
 	NeedLoop          NeedKind = "loop_hanging"            // of the background work of this gateway; it concerns all tenants
 	NeedSubscription  NeedKind = "subscription_disabled"   // the service's own system is not told what changes
+	NeedSecret        NeedKind = "secret_ending"           // an inbound secret that is still used ends soon
 	NeedLogouts       NeedKind = "logouts_untold"          // an application does not take that sessions have ended
 	NeedUpstream      NeedKind = "upstream_away"           // the service refuses submissions, or is away
 	NeedSubmissions   NeedKind = "submissions_undelivered" // the service refused them, or was away for too long

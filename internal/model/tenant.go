@@ -34,10 +34,11 @@ type Tenant struct {
 	Row          Row    // of a stored tenant; version 0: it is declared in the configuration
 	Source       string // file and line of the declaration; empty: it is not known, or the tenant is stored
 	Name         string
-	Title        string   // for people
-	Secrets      []Secret // active inbound signing secrets; two during a rotation
-	Rate         *Rate    // nil: no limit
-	Quarantine   bool     // exports that break the schema are kept and held, not refused
+	Title        string               // for people
+	Secrets      []Secret             // inbound signing secrets; two during a rotation
+	SecretEnds   map[Secret]time.Time // when those end that do; nil: none does
+	Rate         *Rate                // nil: no limit
+	Quarantine   bool                 // exports that break the schema are kept and held, not refused
 	Deviations   DeviationPolicy
 	Integrations []Integration
 	Zone         string // IANA name of the zone in which its days begin; empty: UTC
@@ -103,15 +104,6 @@ func (t *Tenant) IntegrationNames() []string {
 		names[n] = i.Name
 	}
 	return names
-}
-
-// SigningKeys are the keys of all active inbound secrets.
-func (t *Tenant) SigningKeys() []string {
-	keys := make([]string, len(t.Secrets))
-	for n, s := range t.Secrets {
-		keys[n] = s.Reveal()
-	}
-	return keys
 }
 
 // Fingerprint identifies an inbound secret of a tenant in the database. It is keyed by the secret, so that it tells

@@ -40,13 +40,14 @@ func (tx *Tx) UpsertTenant(t *model.Tenant, now time.Time) error {
 	perSecond, burst := rateColumns(t.Rate)
 	return tx.upsertDirectory(&t.Row, now, `
 		INSERT INTO tenants (version, created_at, updated_at, name, title, secrets, quarantine, rate, burst,
-		deviations, zone, labels, apply_upstream) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+		deviations, zone, labels, apply_upstream, secret_ends)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT DO NOTHING`, `
 		UPDATE tenants SET version = $1, created_at = $2, updated_at = $3, title = $5, secrets = $6, quarantine = $7,
-		rate = $8, burst = $9, deviations = $10, zone = $11, labels = $12, apply_upstream = $13
-		WHERE name = $4 AND created_at = $2 AND version = $14`,
+		rate = $8, burst = $9, deviations = $10, zone = $11, labels = $12, apply_upstream = $13,
+		secret_ends = $14 WHERE name = $4 AND created_at = $2 AND version = $15`,
 		t.Name, t.Title, kept, t.Quarantine, perSecond, burst, string(t.Deviations), t.Zone,
-		strings.Join(t.Labels.Words(), " "), upstream)
+		strings.Join(t.Labels.Words(), " "), upstream, t.FormatSecretEnds())
 }
 
 // upstreamParts are whose upstream it is, and the upstream as it is stored.
@@ -181,7 +182,7 @@ func listTenants(ctx context.Context, db rows.Reader, o opener) ([]*model.Tenant
 	of := map[string]*model.Tenant{}
 	err := rows.EachPage(ctx, db, scanTenant, func(last tenantRow) []any { return []any{last.Name} }, MaxPage,
 		`SELECT name, title, secrets, apply_upstream, quarantine, deviations, rate, burst, zone,
-		labels, version, created_at, updated_at FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`,
+		labels, secret_ends, version, created_at, updated_at FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`,
 		func(page []tenantRow) error {
 			for _, kept := range page {
 				t, err := kept.open(o)
@@ -219,6 +220,7 @@ type (
 	tenantRow struct {
 		model.Tenant
 		kept, upstream []byte
+		ends           string // when its secrets end
 	}
 	integrationRow struct {
 		model.Integration
@@ -253,7 +255,7 @@ func scanTenant(r row) (one tenantRow, err error) {
 	var limit rateRow
 	labels := ""
 	if err := r.Scan(&t.Name, &t.Title, &one.kept, &one.upstream, &t.Quarantine, &t.Deviations, &limit.perSecond, &limit.burst,
-		&t.Zone, &labels, &t.Row.Version, rows.Time(&t.Row.CreatedAt), rows.Time(&t.Row.UpdatedAt)); err != nil {
+		&t.Zone, &labels, &one.ends, &t.Row.Version, rows.Time(&t.Row.CreatedAt), rows.Time(&t.Row.UpdatedAt)); err != nil {
 		return one, err
 	}
 	t.Rate = limit.rate()
@@ -276,6 +278,9 @@ func (k tenantRow) open(o opener) (*model.Tenant, error) {
 	}
 	for _, key := range keys {
 		k.Secrets = append(k.Secrets, model.Secret(key))
+	}
+	if err := k.ParseSecretEnds(k.ends); err != nil {
+		return nil, fmt.Errorf("reading when the secrets of a tenant end: %w", err)
 	}
 	if k.upstream != nil {
 		if k.ApplyUpstream, err = k.openUpstream(o); errors.Is(err, ErrUnreadable) {

@@ -101,6 +101,7 @@ func (b *fixture) busy() (system string) {
 	for _, secret := range []string{"a secret of the service", "another of its secrets"} {
 		b.post(ops, "/tenants/initech/secrets", url.Values{"secret": {secret}}, http.StatusSeeOther)
 	}
+	b.post(ops, "/tenants/initech/secrets/1/end", url.Values{"at": {b.Clock.Now().Add(time.Hour).Format(fieldTime)}}, http.StatusSeeOther)
 	b.post(ops, "/tenants/initech/subscriptions", url.Values{"name": {"ats"}, "url": {"https://ats.example/events"},
 		"secret": {"0123456789abcdef"}}, http.StatusSeeOther)
 	b.post(ops, "/steps/initech/hired/helper", url.Values{"integration": {"hris"}}, http.StatusSeeOther)

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,9 +35,17 @@ func TestPageOfAClient(t *testing.T) {
 		http.StatusSeeOther))
 	require.Equal(t, "a secret of the service", secrets()[1])
 	shown := b.see(ops, page, http.StatusOK)
-	version := regexp.MustCompile(`name="version" value="([^"]*)"`).FindStringSubmatch(shown)[1]
+	require.NotContains(t, shown, "Let it go on")
 	end := page + "/secrets/1/end"
 	b.post(ops, end, url.Values{"version": {"&#34;stale&#34;"}}, http.StatusPreconditionFailed)
+	ends := url.Values{"at": {b.Clock.Now().Add(time.Hour).UTC().Format(fieldTime)}}
+	require.Equal(t, "/console"+page+"?done=secret-ends", b.post(ops, end, ends, http.StatusSeeOther))
+	require.Contains(t, b.see(ops, page, http.StatusOK), "Let it go on: secret 1")
+	require.Equal(t, "/console"+page+"?done=secret-kept", b.post(ops, page+"/secrets/1/keep", nil, http.StatusSeeOther))
+	require.NotContains(t, b.see(ops, page, http.StatusOK), "Let it go on")
+	b.post(ops, end, url.Values{"at": {"2020-01-01T00:00"}}, http.StatusUnprocessableEntity)
+	b.post(ops, end, url.Values{"at": {"soon"}}, http.StatusUnprocessableEntity)
+	version := regexp.MustCompile(`name="version" value="([^"]*)"`).FindStringSubmatch(b.see(ops, page, http.StatusOK))[1]
 	unescaped := url.Values{"version": {regexp.MustCompile(`&#34;`).ReplaceAllString(version, `"`)}}
 	require.Equal(t, "/console"+page+"?done=secret-ended", b.post(ops, end, unescaped, http.StatusSeeOther))
 	require.Equal(t, []string{"a secret of the service"}, secrets())

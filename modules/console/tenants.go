@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
 )
@@ -107,13 +108,35 @@ func addSecret(v *visitor) error {
 	return v.tenantPage(http.StatusOK, tenantPage{Secret: made.Secret})
 }
 
-// endSecret ends an inbound secret, once the service signs with another one.
+// endSecret ends an inbound secret, once the service signs with another one: now, or at the time that the form names.
 func endSecret(v *visitor) error {
-	path := at("tenants", v.PathValue("tenant"), "secrets", v.PathValue("number"))
-	if err := v.call(http.MethodDelete, path, nil, nil, nil); err != nil {
-		return err
+	text := v.PostForm.Get("at")
+	if text == "" {
+		return v.onSecret(http.MethodDelete, nil, "secret-ended")
 	}
-	return v.toTenant("secret-ended")
+	end, err := time.Parse(fieldTime, text)
+	if err != nil {
+		return &failure{status: http.StatusUnprocessableEntity, Text: "SecretEndWrong"}
+	}
+	return v.onSecret(http.MethodPut, api.TenantSecretEnd{EndsAt: end}, "secret-ends")
+}
+
+// keepSecret has an inbound secret go on that was to end.
+func keepSecret(v *visitor) error {
+	return v.onSecret(http.MethodPut, api.TenantSecretEnd{}, "secret-kept")
+}
+
+// onSecret changes the inbound secret that the path names.
+func (v *visitor) onSecret(method string, in any, done string) error {
+	path := at("tenants", v.PathValue("tenant"), "secrets", v.PathValue("number"))
+	wrong, err := refusal(v.call(method, path, nil, in, nil))
+	switch {
+	case err != nil:
+		return err
+	case wrong != nil:
+		return v.tenantPage(wrong.status, tenantPage{Wrong: wrong})
+	}
+	return v.toTenant(done)
 }
 
 // revokeKey revokes an API key that opens the tenant alone.

@@ -69,6 +69,7 @@ func actions() []rest.Route {
 			Repeat: func(_ *rest.Request, location string) (any, error) {
 				return nil, rest.ShownOnce("secret", "end it, "+location+", and add another with a new Idempotency-Key")
 			}},
+		{Method: put, Path: inTenant + "/secrets/{number}", Role: model.Admin, Action: "set", Status: ok, Serve: putTenantSecret},
 		{Method: del, Path: inTenant + "/secrets/{number}", Role: model.Admin, Action: "remove", Status: nothing,
 			Serve: deleteTenantSecret},
 		{Method: get, Path: anUpstream, Role: model.Viewer, Status: ok, Serve: showUpstream},

@@ -19,11 +19,12 @@ import (
 // its service signs. It comes in as any other export does, and goes to all integrations of the tenant.
 func sendSample(r *rest.Request) (any, error) {
 	t, c := r.Tenant, r.Gateway.Config
+	signing := t.WithoutEnded(r.Gateway.Now()).Secrets
 	switch {
 	case r.Gateway.InboundURL == nil || r.Gateway.InboundURL(t.Name) == "":
 		return nil, problem.New(http.StatusConflict, "the gateway's sites do not tell at which address exports come in: send the "+
 			"sample with hiregate send")
-	case len(t.Secrets) == 0:
+	case len(signing) == 0:
 		return nil, problem.New(http.StatusConflict, "this tenant has no secret, so that nothing can come in: give it one first")
 	}
 	if err := mayTest(r); err != nil {
@@ -40,7 +41,7 @@ func sendSample(r *rest.Request) (any, error) {
 	}
 	// Once it is on its way nothing cuts it off: it may be stored already.
 	answer, err := c.Names.Send(context.WithoutCancel(r.Context()), c.Egress.Client(), webhook.Delivery{
-		URL: r.Gateway.InboundURL(t.Name), Secret: t.Secrets[0].Reveal(), Event: webhook.EventExport, Body: e.Body,
+		URL: r.Gateway.InboundURL(t.Name), Secret: signing[0].Reveal(), Event: webhook.EventExport, Body: e.Body,
 		UUID: []byte(id), Link: e.Link, ExportContext: e.ExportContext})
 	shown := api.SampleExport{UUID: id, Accepted: err == nil && answer.Acknowledged(), Status: answer.Status,
 		DurationMs: milliseconds(answer.Duration)}

@@ -17,7 +17,8 @@ func showSignatures(r *rest.Request) (any, error) {
 	shown := api.Signatures{Secrets: []api.SecretUse{},
 		Refused: api.RefusedSignatures{Count: refused.Count, LastAt: refused.Last}}
 	for n, at := range uses.Of(r.Tenant) {
-		shown.Secrets = append(shown.Secrets, api.SecretUse{Number: n + 1, LastUsedAt: at})
+		shown.Secrets = append(shown.Secrets, api.SecretUse{Number: n + 1, LastUsedAt: at,
+			EndsAt: r.Tenant.SecretEnds[r.Tenant.Secrets[n]]})
 	}
 	return shown, nil
 }

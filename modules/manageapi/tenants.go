@@ -94,7 +94,7 @@ func withRetention(r *rest.Request, t *model.Tenant) *model.Tenant {
 func describedTenant(in *api.TenantInput, name string, before *model.Tenant) (t *model.Tenant, err error) {
 	t = &model.Tenant{Name: name, Title: in.Name, Zone: in.Zone, Labels: in.Labels}
 	if before != nil {
-		t.Row, t.Secrets, t.ApplyUpstream = before.Row, before.Secrets, before.ApplyUpstream
+		t.Row, t.Secrets, t.SecretEnds, t.ApplyUpstream = before.Row, before.Secrets, before.SecretEnds, before.ApplyUpstream
 	}
 	t.Rate = (*model.Rate)(in.Rate)
 	var short error

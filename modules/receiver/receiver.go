@@ -119,8 +119,9 @@ func (in *intake) take() (result string) {
 		return in.refuse("tenant", noTenant())
 	}
 	names := in.Gateway.Config.Names
-	number := webhook.Match(header(in.r, names.Signature), in.body, in.tenant.SigningKeys()...)
-	in.Gateway.Runtime.Signatures.Note(in.tenant, number, in.Gateway.Now())
+	now := in.Gateway.Now()
+	number := webhook.Match(header(in.r, names.Signature), in.body, in.tenant.SigningKeysAt(now)...)
+	in.Gateway.Runtime.Signatures.Note(in.tenant, number, now)
 	if number == 0 {
 		return in.refuse("signature", problem.New(http.StatusUnauthorized,
 			"the signature is missing or does not match: send the hex HMAC-SHA256 of the raw body, made with this "+

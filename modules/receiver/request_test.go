@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -242,6 +243,18 @@ func TestBothSecretsOfARotationCount(t *testing.T) {
 	for _, secret := range []string{"acme-secret", "oldnew", "Old"} {
 		requireProblem(t, b.send(request{secret: secret}), http.StatusUnauthorized, notOurs)
 	}
+}
+
+// A secret that ends at a time is refused from then on, with nothing stored or sent to any node.
+func TestSecretEndsByTheClock(t *testing.T) {
+	t.Parallel()
+	tenant := gatewaytest.Tenant("acme", "old", "new")
+	b := newFixture(t, tenant)
+	tenant.SecretEnds = map[model.Secret]time.Time{"old": b.Clock.Now().Add(time.Minute)}
+	requireReceipt(t, b.send(request{secret: "old", uuid: "1"}), http.StatusAccepted)
+	b.Clock.Advance(time.Minute)
+	requireProblem(t, b.send(request{secret: "old", uuid: "2"}), http.StatusUnauthorized, notOurs)
+	requireReceipt(t, b.send(request{secret: "new", uuid: "3"}), http.StatusAccepted)
 }
 
 // openssl has made this one: printf '%s' '{"data":"Service Verify Event"}' | openssl dgst -sha256 -hmac acme-secret

@@ -25,7 +25,7 @@ kept in its database. Tenants of the Caddyfile are changed there.`,
 		Example: `  hiregate tenant list
   hiregate tenant set initech --name "Initech" --secret-file initech.secret
   hiregate tenant remove initech`,
-	}, tenants.list, tenantShow, tenantSet, tenantRemove, tenantRelay, tenantPortal)
+	}, tenants.list, tenantShow, tenantSet, tenantRemove, tenantAddSecret, tenantEndSecret, tenantRelay, tenantPortal)
 }
 
 // shownTenant is a tenant with the signatures of its requests and what was remarkable about them, which have addresses
@@ -76,6 +76,7 @@ func signatureFields(s *api.Signatures) (all []field) {
 			used = secret.LastUsedAt
 		}
 		all = append(all, field{fmt.Sprintf("secret %d last used", secret.Number), used})
+		all = append(all, ifSet(fmt.Sprintf("secret %d ends", secret.Number), secret.EndsAt)...)
 	}
 	return append(all, field{"wrong signatures", s.Refused.Count}, field{"the last one", s.Refused.LastAt})
 }

@@ -7,6 +7,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func TestParseEnd(t *testing.T) {
+	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"2026-11-24T13:00:01+01:00": now.Add(time.Second), "90m": now.Add(90 * time.Minute), "7d": now.Add(7 * 24 * time.Hour),
+	} {
+		got, err := ParseEnd(text, now)
+		require.NoError(t, err, text)
+		require.True(t, want.Equal(got), "%s: %s", text, got)
+	}
+	for _, text := range []string{"", "tomorrow", "0s", "-1h", "0d", "2026-11-25"} {
+		_, err := ParseEnd(text, now)
+		require.ErrorContains(t, err, "no time to come", text)
+	}
+}
+
 func TestParseTime(t *testing.T) {
 	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Time{

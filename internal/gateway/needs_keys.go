@@ -1,0 +1,30 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/model"
+)
+
+// endingWithin is how long before its end somebody should know that a secret is still used.
+const endingWithin = 7 * 24 * time.Hour
+
+// endingSecrets finds inbound secrets that end soon and are still used.
+func endingSecrets(r *Runtime, ctx context.Context, now time.Time) (needs []model.Need, err error) {
+	uses, err := r.Store().ListSecretUses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for t := range r.InForce.Current().All() {
+		for _, number := range t.SecretsEndingUsed(uses.Of(t), now, endingWithin) {
+			end := t.SecretEnds[t.Secrets[number-1]]
+			needs = append(needs, model.Need{Kind: model.NeedSecret, Tenant: t.Name, Since: end.Add(-endingWithin),
+				Sentence: fmt.Sprintf("%s: its service still signs with secret %d, which ends at %s: have it sign with another one, "+
+					"or let this one go on", t.Name, number, end.UTC().Format(time.RFC3339)),
+				Action: "hiregate tenant show " + t.Name})
+		}
+	}
+	return needs, nil
+}
