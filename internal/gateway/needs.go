@@ -18,7 +18,7 @@ type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]model.Ne
 
 // needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
 var needSources = []needSource{damaged, unstorable, foreignNamespace, failingWorkflows, unreadable, unreadableDocuments, faulty, unaddressed,
-	undispatched, refused, endingSecrets, unservedHelpers, unentered, announcedErasures, quarantined, disabledSubscriptions, untoldApplications,
+	undispatched, refused, endingSecrets, expiringKeys, unservedHelpers, unentered, announcedErasures, quarantined, disabledSubscriptions, untoldApplications,
 	hangingLoops, awayUpstreams, undeliveredSubmissions}
 
 // Needs returns what needs a person, apart from what single integrations need. Where the database is damaged, what can't

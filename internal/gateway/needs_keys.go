@@ -8,7 +8,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 )
 
-// endingWithin is how long before its end somebody should know that a secret is still used.
+// endingWithin is how long before its end somebody should know that a secret or an API key is still used.
 const endingWithin = 7 * 24 * time.Hour
 
 // endingSecrets finds inbound secrets that end soon and are still used.
@@ -27,4 +27,20 @@ func endingSecrets(r *Runtime, ctx context.Context, now time.Time) (needs []mode
 		}
 	}
 	return needs, nil
+}
+
+// expiringKeys finds API keys that expire soon and are used. What they are called is for administrators.
+func expiringKeys(r *Runtime, ctx context.Context, now time.Time) (needs []model.Need, err error) {
+	keys, err := r.Store().ListExpiringAPIKeys(ctx, now, now.Add(endingWithin))
+	for _, k := range keys {
+		whose := "an API key of all tenants"
+		if k.Tenant != "" {
+			whose = k.Tenant + ": an API key"
+		}
+		needs = append(needs, model.Need{Kind: model.NeedAPIKey, Tenant: k.Tenant, Since: k.ExpiresAt.Add(-endingWithin),
+			Sentence: fmt.Sprintf("%s expires at %s and is used: make another one, and give it to whoever has this one", whose,
+				k.ExpiresAt.UTC().Format(time.RFC3339)),
+			Action: "hiregate api-key show " + k.ID})
+	}
+	return needs, err
 }

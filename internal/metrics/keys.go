@@ -7,6 +7,7 @@ const (
 	KeyMissing         = "missing"
 	KeyUnknown         = "unknown" // or an expired or revoked token of the Apply API
 	KeyRevoked         = "revoked"
+	KeyExpired         = "expired"
 	KeyOfAnotherTenant = "tenant"
 	KeyOfAnotherRole   = "role"
 )
@@ -14,7 +15,7 @@ const (
 var keysRefused = collected(prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "hiregate_keys_refused_total",
 	Help: "Requests whose key or token was refused, by API (manage, apply) and reason: missing, unknown, " +
-		"revoked, tenant, role.",
+		"revoked, expired, tenant, role.",
 }, []string{"api", "reason"}))
 
 // KeyRefused counts a request whose key or token was refused, by one of these reasons.

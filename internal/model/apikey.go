@@ -48,8 +48,15 @@ type APIKey struct {
 	Tenant     string // the only one it opens; empty: all of them
 	Role       Role
 	CreatedAt  time.Time
-	RevokedAt  time.Time // zero: it is good
+	RevokedAt  time.Time // zero: it is not revoked
+	ExpiresAt  time.Time // it is good until then; zero: until it is revoked
 	LastUsedAt time.Time // to the minute; zero: never
+	MadeBy     Author    // empty: it is not known
+}
+
+// Expired reports whether a key has ended by itself.
+func (k *APIKey) Expired(now time.Time) bool {
+	return !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt)
 }
 
 // NewAPIKey makes a key, hgk_ and 32 random bytes in base64url, and the hash it is found by.

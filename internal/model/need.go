@@ -31,6 +31,7 @@ const (
 	NeedLoop          NeedKind = "loop_hanging"            // of the background work of this gateway; it concerns all tenants
 	NeedSubscription  NeedKind = "subscription_disabled"   // the service's own system is not told what changes
 	NeedSecret        NeedKind = "secret_ending"           // an inbound secret that is still used ends soon
+	NeedAPIKey        NeedKind = "api_key_expiring"        // one that is used does soon
 	NeedLogouts       NeedKind = "logouts_untold"          // an application does not take that sessions have ended
 	NeedUpstream      NeedKind = "upstream_away"           // the service refuses submissions, or is away
 	NeedSubmissions   NeedKind = "submissions_undelivered" // the service refused them, or was away for too long

@@ -134,6 +134,7 @@ var routes = []route{
 	{"POST /tenants/{tenant}/secrets", administers, addSecret},
 	{"POST /tenants/{tenant}/secrets/{number}/end", administers, endSecret},
 	{"POST /tenants/{tenant}/secrets/{number}/keep", administers, keepSecret},
+	{"POST /tenants/{tenant}/keys", administers, addKey},
 	{"POST /tenants/{tenant}/keys/{id}/revoke", administers, revokeKey},
 	{"POST /tenants/{tenant}/subscriptions", administers, addSubscription},
 	{"POST /tenants/{tenant}/subscriptions/{name}/{action}", administers, actOnSubscription},

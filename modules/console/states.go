@@ -42,7 +42,7 @@ var looks = map[string]look{
 	"need_workflows_failing": {"bad", "bad"}, "need_namespace_foreign": {"bad", "bad"},
 	"need_upstream_away": {"bad", "bad"}, "need_submissions_undelivered": {"warn", "warn"},
 	"need_loop_hanging": {"bad", "bad"}, "need_subscription_disabled": {"warn", "off"},
-	"need_logouts_untold": {"warn", "warn"}, "need_secret_ending": {"warn", "todo"},
+	"need_logouts_untold": {"warn", "warn"}, "need_secret_ending": {"warn", "todo"}, "need_api_key_expiring": {"warn", "todo"},
 
 	"ending_open": {"idle", "here"}, "ending_unentered": {"warn", "warn"},
 	"ending_hired": {"ok", "ok"}, "ending_rejected": {"off", "bad"}, "ending_withdrawn": {"off", "off"},

@@ -82,3 +82,27 @@ func TestPageOfAClient(t *testing.T) {
 	require.Contains(t, done, "add secrets/1")
 	require.Contains(t, done, "remove secrets/1")
 }
+
+// An administrator makes an API key that opens a client alone, which is shown once, with its duties, its end and who made it.
+func TestKeysOfAClient(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.initech()
+	const page, keys = "/tenants/initech", "/tenants/initech/keys"
+	for _, form := range []url.Values{{"label": {""}, "role": {"viewer"}}, {"label": {"CI"}, "role": {"king"}},
+		{"label": {"CI"}, "role": {"viewer"}, "expires": {"soon"}}, {"label": {"CI"}, "role": {"viewer"}, "expires": {"2020-01-01T00:00"}}} {
+		require.Contains(t, b.post(ops, keys, form, http.StatusUnprocessableEntity), `role="alert"`, form)
+	}
+	form := url.Values{"label": {"Nightly report"}, "role": {"operator"}, "once": {"1"},
+		"expires": {b.Clock.Now().Add(48 * time.Hour).UTC().Format(fieldTime)}}
+	made := regexp.MustCompile(`hgk_[\w-]+`).FindString(b.post(ops, keys, form, http.StatusOK))
+	require.Len(t, made, len("hgk_")+43)
+	shown := b.see(ops, page, http.StatusOK)
+	require.NotContains(t, shown, made)
+	for _, text := range []string{"Nightly report", "look; work with candidates, jobs and exports", "by <bdi>" + ops, "not used yet", "ends <time"} {
+		require.Contains(t, shown, text)
+	}
+	b.post(viewer, "/tenants/acme/keys", form, http.StatusForbidden)
+	b.Clock.Advance(48 * time.Hour)
+	require.Contains(t, b.see(ops, page, http.StatusOK), "expired <time")
+}

@@ -40,7 +40,8 @@ type tenantPage struct {
 	Keys          []api.APIKey // that open it alone and are valid; nil as before
 	People        []Grant      // who has a role there, as the Caddyfile says; nil as before
 	Secret        string       // that was just made; empty: none was
-	Wrong         *failure     // why no secret was added
+	Wrong         *failure     // why a secret was not added or changed
+	NewKey        keyForm
 }
 
 // Editable reports whether the visitor may change the tenant itself.
@@ -137,22 +138,6 @@ func (v *visitor) onSecret(method string, in any, done string) error {
 		return v.tenantPage(wrong.status, tenantPage{Wrong: wrong})
 	}
 	return v.toTenant(done)
-}
-
-// revokeKey revokes an API key that opens the tenant alone.
-func revokeKey(v *visitor) error {
-	var key api.APIKey
-	path := at("api-keys", v.PathValue("id"))
-	switch err := v.get(path, nil, &key); {
-	case err != nil:
-		return err
-	case key.Tenant != v.PathValue("tenant"):
-		return errNotFound
-	}
-	if err := v.call(http.MethodDelete, path, nil, nil, nil); err != nil {
-		return err
-	}
-	return v.toTenant("key-revoked")
 }
 
 // integrationsOf is a tenant with all of its integrations.

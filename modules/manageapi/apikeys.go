@@ -15,8 +15,12 @@ import (
 )
 
 func apiKeyOf(k *model.APIKey) api.APIKey {
-	return api.APIKey{ID: k.ID, Label: k.Label, Tenant: k.Tenant, Role: k.Role, CreatedAt: k.CreatedAt,
-		RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt}
+	shown := api.APIKey{ID: k.ID, Label: k.Label, Tenant: k.Tenant, Role: k.Role, CreatedAt: k.CreatedAt,
+		RevokedAt: k.RevokedAt, ExpiresAt: k.ExpiresAt, LastUsedAt: k.LastUsedAt}
+	if k.MadeBy.Actor != "" {
+		shown.MadeBy = &k.MadeBy
+	}
+	return shown
 }
 
 // apiKeys serves the API keys that the caller sees. A revoked key stays in the list, so that it is known whose it was.
@@ -57,13 +61,17 @@ func addAPIKey(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &model.APIKey{ID: uuid.NewString(), Label: in.Label, Tenant: in.Tenant, Role: in.Role, CreatedAt: r.Now()}
+	k := &model.APIKey{ID: uuid.NewString(), Label: in.Label, Tenant: in.Tenant, Role: in.Role, CreatedAt: r.Now(),
+		ExpiresAt: in.ExpiresAt, MadeBy: r.Caller.Author().Bounded()}
 	if err := rest.Invalid(k.ValidateLabel()); err != nil {
 		return nil, err
 	}
 	if !slices.Contains(model.Roles, k.Role) && k.Role != model.Compliance {
 		return nil, problem.New(http.StatusUnprocessableEntity,
 			"role is missing or unknown: use viewer, operator, admin or compliance")
+	}
+	if k.Expired(r.Now()) {
+		return nil, problem.New(http.StatusUnprocessableEntity, "expiresAt is in the past: name a time to come, or leave it out")
 	}
 	if k.Tenant == "" && r.Caller.Tenant != "" {
 		return nil, problem.Newf(http.StatusForbidden,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -32,15 +33,21 @@ var apiKeys = noun[api.APIKey]{
 	showHelp:   help{short: "Shows a key, without its secret"},
 	removeHelp: help{short: "Revokes a key"},
 	removed:    "is revoked",
-	columns:    []string{"id", "label", "opens", "role", "created", "last used", "revoked"},
+	columns:    []string{"id", "label", "opens", "role", "created", "last used", "expires", "revoked"},
 	fields: func(k *api.APIKey) []field {
+		madeBy := ""
+		if k.MadeBy != nil {
+			madeBy = k.MadeBy.String()
+		}
 		return []field{
 			{"id", k.ID},
 			{"label", terminal.ID(k.Label)},
 			{"opens", cmp.Or(k.Tenant, allTenants)},
 			{"role", k.Role},
 			{"created", k.CreatedAt},
+			{"made by", madeBy},
 			{"last used", k.LastUsedAt},
+			{"expires", k.ExpiresAt},
 			{"revoked", k.RevokedAt},
 		}
 	},
@@ -66,6 +73,7 @@ func liveKey(ctx context.Context, a *Client, label string) (id string, err error
 
 func apiKeySet(a *Client) *cobra.Command {
 	var in api.APIKeyInput
+	var expires string
 	cmd := &cobra.Command{
 		Use:   "set LABEL",
 		Short: "Makes a key, and shows it this once",
@@ -75,11 +83,18 @@ it, and make another.
 
 The role viewer looks at everything but keys; operator also works with candidates, jobs, steps,
 job applications and exports; admin also with tenants, integrations, users and keys. The role
-compliance reads the report on the compliance groups, and nothing else.`,
+compliance reads the report on the compliance groups, and nothing else. "hiregate status" warns for a week
+before a key ends that is used.`,
 		Args: terminal.Exactly(1, "api-key set takes one label, which says who gets the key, such as: "+
 			"hiregate api-key set CI --tenant initech --role operator"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			in.Label = args[0]
+			if expires != "" {
+				var err error
+				if in.ExpiresAt, err = terminal.ParseEnd(expires, time.Now()); err != nil {
+					return fmt.Errorf("--expires: %w", err)
+				}
+			}
 			before, err := liveKey(ctx, a, in.Label)
 			if err != nil {
 				return err
@@ -103,5 +118,6 @@ compliance reads the report on the compliance groups, and nothing else.`,
 	fl := cmd.Flags()
 	fl.StringVar(&in.Tenant, "tenant", "", "the only tenant it opens (default: all of them)")
 	fl.StringVar((*string)(&in.Role), "role", "viewer", "viewer, operator, admin or compliance")
+	fl.StringVar(&expires, "expires", "", "when it ends, a time to come or how long it is until then, such as 90d (default: when it is removed)")
 	return cmd
 }

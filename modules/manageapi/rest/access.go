@@ -114,6 +114,9 @@ func (r *Request) authenticate() (Caller, error) {
 		return Caller{ID: k.ID}, r.deny(metrics.KeyRevoked)
 	case err != nil:
 		return Caller{}, err
+	case k.Expired(r.Gateway.Now()):
+		r.denied = metrics.KeyExpired
+		return Caller{ID: k.ID}, expired
 	}
 	r.touch(k)
 	return Caller{ID: k.ID, Name: k.Label, Key: key, Tenant: k.Tenant, Role: k.Role,
@@ -155,6 +158,10 @@ func (r *Request) deny(reason string) error {
 // stored reports whether the caller's key is one of the database, which may be revoked while a request is on its way.
 func (c Caller) stored() bool { return c.Key != "" && c.Key != devKey }
 
+// expired refuses a key that has ended by itself. Who has it may know that, and whom to ask.
+var expired = problem.New(http.StatusUnauthorized,
+	"this API key has expired: have whoever gave it to you make another one, with hiregate api-key set")
+
 // AuthenticateAgain looks again at who asks, once the body is there: anybody may take a quarter of an hour to send one.
 func (r *Request) AuthenticateAgain() error {
 	if !r.Caller.stored() {
@@ -164,12 +171,12 @@ func (r *Request) AuthenticateAgain() error {
 	return err
 }
 
-// checkKey refuses a transaction of a caller whose key was revoked since.
+// checkKey refuses a transaction of a caller whose key was revoked since, or has expired.
 func (r *Request) checkKey(tx *store.Tx) error {
 	if !r.Caller.stored() {
 		return nil
 	}
-	good, err := tx.IsAPIKeyValid(model.HashAPIKey(r.Caller.Key))
+	good, err := tx.IsAPIKeyValid(model.HashAPIKey(r.Caller.Key), r.Gateway.Now())
 	if err == nil && !good {
 		return r.deny(metrics.KeyRevoked)
 	}
