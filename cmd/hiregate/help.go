@@ -32,7 +32,7 @@ var groups = []struct {
 	}},
 	{"hire", "Recruiting data:", []func() *cobra.Command{
 		admin.Candidate, admin.Application, admin.Document, admin.Job, admin.Step, admin.Compliance,
-		admin.Takeout, admin.Import, admin.Subscription, admin.Event,
+		admin.Takeout, admin.Import, admin.Subscription, admin.Event, admin.Portal,
 	}},
 	{"people", "People and programs that sign in or apply:", []func() *cobra.Command{
 		admin.User, admin.Session, admin.OAuthClient, admin.APIUser,

@@ -166,10 +166,22 @@ type SampleExport struct {
 
 // PortalInput asks for a link to a tenant's portal.
 type PortalInput struct {
-	Bodies bool `json:"bodies,omitzero"` // the bodies of exports, which are personal data, may be seen as well
+	Label  string `json:"label,omitzero" schema:"maxLength=255"` // who gets it, for people
+	Bodies bool   `json:"bodies,omitzero"`                       // the bodies of exports, which are personal data, may be seen as well
 }
 
-// Portal is a link with which a partner sees the exports of its tenant.
+// PortalLink is a link to a tenant's portal that is valid, without the link itself.
+type PortalLink struct {
+	ID        string       `json:"id"`              // what its visitors do is in the audit under portal: and this id
+	Label     string       `json:"label,omitempty"` // who has it
+	Bodies    bool         `json:"bodies"`
+	MadeBy    model.Author `json:"madeBy"`
+	CreatedAt time.Time    `json:"createdAt"`
+	ExpiresAt time.Time    `json:"expiresAt"`
+	OpenedAt  time.Time    `json:"openedAt,omitzero"` // the last time, to the minute; absent: never
+}
+
+// Portal is a link with which a client sees its exports.
 type Portal struct {
 	ID        string    `json:"id"`                      // what its visitors do is in the audit under portal: and this id
 	URL       string    `json:"url" schema:"format=uri"` // opens the portal for everyone who has it

@@ -127,7 +127,7 @@ func (tx *Tx) raiseDirectoryVersion() error {
 // DeleteTenant removes a stored tenant, which must have no integration any more; ErrStale when it was changed
 // meanwhile. Its exports and resources stay; see Remains.
 func (tx *Tx) DeleteTenant(t *model.Tenant) error {
-	for _, forget := range []func(string) error{tx.deleteSignatures, tx.deleteRemarks, tx.deleteEventCounts, tx.deleteQuarters,
+	for _, forget := range []func(string) error{tx.deleteSignatures, tx.deletePortalLinks, tx.deleteRemarks, tx.deleteEventCounts, tx.deleteQuarters,
 		tx.deleteUpstream} {
 		if err := forget(t.Name); err != nil {
 			return err

@@ -116,6 +116,7 @@ var routes = []route{
 	{"GET /tenants/{tenant}", 0, showTenant},
 	{"GET /tenants/{tenant}/portal", operates, showPortal},
 	{"POST /tenants/{tenant}/portal", operates, openPortal},
+	{"POST /tenants/{tenant}/portals/{id}/revoke", operates, revokePortal},
 	{"GET /tenants/{tenant}/new-integration", administers, newIntegration},
 	{"POST /tenants/{tenant}/new-integration", administers, addIntegration},
 	{"GET /tenants/{tenant}/integrations/{name}", 0, showIntegration},

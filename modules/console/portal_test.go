@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
@@ -150,4 +151,45 @@ func TestPortal(t *testing.T) {
 	}
 	require.Equal(t, http.StatusForbidden, b.send(viewer, http.MethodPost, "/tenants/acme/portal", url.Values{}).Code)
 	require.Equal(t, http.StatusNotFound, b.send(recruiter, http.MethodPost, "/tenants/acme/portal", url.Values{}).Code)
+}
+
+// A link is listed on the page of its client, with who has it, who made it and whether it was opened. Whoever may make one may
+// revoke it, and it ends at once, also where it is open.
+func TestPortalLinksAreListedAndRevoked(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.portal("acme", url.Values{"label": {"Sam Rivera"}, "bodies": {"yes"}})
+	visitor := b.portal("globex", url.Values{})
+	require.Equal(t, http.StatusOK, b.send(ops, http.MethodPost, "/tenants/acme/portal", url.Values{"label": {"Unopened"}}).Code)
+	page := b.see(ops, "/tenants/acme", http.StatusOK)
+	for _, text := range []string{"Sam Rivera", "sees exports and bodies", "by <bdi>" + ops, "opened <time", "not opened yet"} {
+		require.Contains(t, page, text)
+	}
+	require.NotContains(t, page, "ticket=")
+	require.NotContains(t, b.see(viewer, "/tenants/acme", http.StatusOK), "Sam Rivera")
+	require.NotContains(t, b.send("", http.MethodGet, "/tenants/globex", nil, visitor).Body.String(), "not opened yet")
+
+	revoke := regexp.MustCompile(`/tenants/globex/portals/[0-9a-f-]+/revoke`).FindString(b.see(ops, "/tenants/globex", http.StatusOK))
+	require.NotEmpty(t, revoke)
+	require.Equal(t, http.StatusForbidden, b.send("", http.MethodPost, revoke, nil, visitor).Code)
+	require.Equal(t, http.StatusOK, b.send("", http.MethodGet, "/tenants/globex", nil, visitor).Code)
+	b.post(ops, revoke, nil, http.StatusSeeOther)
+	require.Equal(t, http.StatusSeeOther, b.send("", http.MethodGet, "/tenants/globex", nil, visitor).Code, "they are to sign in")
+	b.post(ops, revoke, nil, http.StatusNotFound)
+	require.NotContains(t, b.see(ops, "/tenants/globex", http.StatusOK), "/portals/")
+	b.Clock.Advance(time.Hour)
+	require.NotContains(t, b.see(ops, "/tenants/acme", http.StatusOK), "Sam Rivera")
+}
+
+// A link that a gateway of an earlier version made has no row, and works until its end.
+func TestPortalLinkOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	link, err := b.Console.PortalLink(gateway.Portal{ID: "4f8f7a3e-2c55-4a53-9d0c-7a1f2f0f4a11", Tenant: "acme",
+		Till: b.Clock.Now().Add(time.Minute)})
+	require.NoError(t, err)
+	path, _ := strings.CutPrefix(link, here)
+	require.Equal(t, http.StatusSeeOther, b.send("", http.MethodGet, path, nil).Code)
+	b.Clock.Advance(time.Minute)
+	require.Equal(t, http.StatusForbidden, b.send("", http.MethodGet, path, nil).Code)
 }

@@ -37,7 +37,7 @@ func (c *Console) caller(r *http.Request) (*caller, error) {
 	case err != nil:
 		return nil, err
 	case found == nil:
-		return c.visitorOfPortal(r), nil
+		return c.visitorOfPortal(r)
 	}
 	return &caller{Session: *found}, nil
 }

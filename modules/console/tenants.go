@@ -42,6 +42,7 @@ type tenantPage struct {
 	Secret        string       // that was just made; empty: none was
 	Wrong         *failure     // why a secret was not added or changed
 	NewKey        keyForm
+	Links         []api.PortalLink // of the client's people that are valid; nil: the visitor makes none
 }
 
 // Editable reports whether the visitor may change the tenant itself.
@@ -73,6 +74,13 @@ func (v *visitor) tenantPage(status int, shown tenantPage) error {
 		if shown.Relay, err = v.relayOf(shown.Tenant.ID); err != nil {
 			return err
 		}
+	}
+	if v.duties&operates != 0 {
+		var links api.List[api.PortalLink]
+		if err := v.get(at("tenants", shown.Tenant.ID, "portals"), url.Values{"limit": {mostOfEach}}, &links); err != nil {
+			return err
+		}
+		shown.Links = links.Items
 	}
 	if v.duties&administers != 0 {
 		var err error

@@ -54,7 +54,7 @@ var ofPerson = map[string][]string{
 var ofNobody = strings.Fields(`acknowledgements answer_refusals application_positions application_retention api_keys api_tokens api_users catch_ups console_sessions consents data_keys erasure_lists
 	directory document_links event_subscriptions events export_triggers goose_db_version grants heartbeat idempotency identity integration_health integration_hours
 	integration_states integrations jobs leases logout_tokens notification_conditions notification_counts notifications
-	oauth_clients oauth_secrets quarters redeliveries refused_signatures remarks schema_steps secret_uses sessions
+	oauth_clients oauth_secrets portal_links quarters redeliveries refused_signatures remarks schema_steps secret_uses sessions
 	signin_log signin_refusals signing_keys steps tenants tokens unkeyed_bodies uploads upstream_accounts upstream_questions upstream_sessions upstream_visits upstreams
 	users waiting sqlite_sequence sqlite_stat1 sqlite_stat4`)
 

@@ -13,7 +13,7 @@ import (
 var things = map[string]string{
 	"api-keys": "API key", "api-users": "API user", "oauth-clients": "OAuth client", "former-secrets": "former secret",
 	"users": "user", "totp": "second factor", "upstream-accounts": "upstream account", "sessions": "session", "recovery": "recovery link", "sign-ins": "sign-in",
-	"tenants": "tenant", "apply-upstream": "upstream", "portal": "portal link", "sample": "sample export", "secrets": "inbound secret",
+	"tenants": "tenant", "apply-upstream": "upstream", "portal": "portal link", "portals": "portal link", "sample": "sample export", "secrets": "inbound secret",
 	"receiver-tests": "receiver", "integrations": "integration",
 	"causes": "cause", "acknowledgement": "acknowledgement of a cause",
 	"candidates": "candidate", "compliance-report": "compliance report",

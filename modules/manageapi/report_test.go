@@ -126,7 +126,7 @@ func TestReadsOfPeopleAreLogged(t *testing.T) {
 		"/v1/tenants/{tenant}/steps": true, "/v1/tenants/{tenant}/steps/{step}/helper": true,
 		"/v1/tenants/{tenant}/job-applications/{id}/transitions": true,
 		"/v1/tenants/{tenant}/jobs/{id}/questions":               true, "/v1/tenants/{tenant}/jobs/{id}/received": true,
-		"/v1/oauth-clients": true, "/v1/oauth-clients/{id}": true, "/v1/audit": true, "/v1/sign-in-refusals": true,
+		"/v1/tenants/{tenant}/portals": true, "/v1/oauth-clients": true, "/v1/oauth-clients/{id}": true, "/v1/audit": true, "/v1/sign-in-refusals": true,
 	}, free)
 }
 

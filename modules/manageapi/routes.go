@@ -31,7 +31,7 @@ const (
 // routes returns all routes of the API, without its description.
 func routes() []rest.Route {
 	return worded(slices.Concat(
-		apiKeys.Routes(), tenants.Routes(), integrations.Routes(), allIntegrations.Routes(), candidates.Routes(),
+		apiKeys.Routes(), tenants.Routes(), portals.Routes(), integrations.Routes(), allIntegrations.Routes(), candidates.Routes(),
 		jobs.Routes(), applications.Routes(), applicationDocuments.Routes(), applicationVersions.Routes(), transitions.Routes(), subscriptions.Routes(),
 		exports.Routes(),
 		allExports.Routes(), redeliveries.Routes(), allRedeliveries.Routes(), submissions.Routes(), apiUsers.Routes(), users.Routes(),

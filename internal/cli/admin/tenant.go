@@ -220,7 +220,8 @@ func tenantPortal(a *Client) *cobra.Command {
 		Use:   "portal",
 		Short: "Makes a link with which a client sees its exports in the console",
 		Long: `Makes a link to the console that works for an hour. Whoever has it sees the exports and the
-integrations of the tenant and may redeliver its exports, without signing in.`,
+integrations of the tenant and may redeliver its exports, without signing in. "hiregate portal" lists
+the links that are valid, and revokes them.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, _ []string) error {
 		var made api.Portal
 		if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/portal", in, &made); shown || err != nil {
@@ -230,6 +231,7 @@ integrations of the tenant and may redeliver its exports, without signing in.`,
 			made.ExpiresAt.UTC().Format("2006-01-02 15:04 UTC"))
 		return nil
 	})
+	cmd.Flags().StringVar(&in.Label, "label", "", "who gets it, for people")
 	cmd.Flags().BoolVar(&in.Bodies, "bodies", false, "the bodies of exports, which are personal data, may be seen as well")
 	return cmd
 }
