@@ -53,6 +53,8 @@ type ConsoleRole struct {
 	Tenant string   `json:"tenant,omitempty"` // default: all tenants
 	Emails []string `json:"emails,omitempty"`
 	Groups []string `json:"groups,omitempty"`
+	// Source is the file and the line of the Caddyfile where it stands. Default: it is not known.
+	Source string `json:"source,omitempty"`
 }
 
 // CaddyModule implements caddy.Module.
@@ -136,7 +138,7 @@ func (h *Console) Provision(ctx caddy.Context) error {
 		if err := r.validate(); err != nil {
 			return err
 		}
-		c.Grants = append(c.Grants, console.Grant{Role: r.Role, Tenant: r.Tenant, Emails: r.Emails, Groups: r.Groups})
+		c.Grants = append(c.Grants, console.Grant{Role: r.Role, Tenant: r.Tenant, Emails: r.Emails, Groups: r.Groups, Source: r.Source})
 	}
 	if h.console, err = console.New(c); err == nil {
 		g.PortalLink = h.console.PortalLink

@@ -3,6 +3,7 @@ package modules
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -71,7 +72,7 @@ func (h *Console) roles(d httpcaddyfile.Helper, args []string) error {
 			"`administrator email ops@example.com`, and then }")
 	}
 	for d.NextBlock(1) {
-		r := ConsoleRole{Role: d.Val()}
+		r := ConsoleRole{Role: d.Val(), Source: fmt.Sprintf("%s:%d", filepath.Base(d.File()), d.Line())}
 		rest := d.RemainingArgs()
 		if len(rest) > 0 && rest[0] != "email" && rest[0] != "group" {
 			r.Tenant, rest = rest[0], rest[1:]

@@ -14,6 +14,7 @@ type Grant struct {
 	Tenant string // empty: all tenants
 	Emails []string
 	Groups []string
+	Source string // file and line of the Caddyfile where it stands; empty: that is not known
 }
 
 // duty is a set of bits that say what a person may do in the console. The management API checks its own roles as well.

@@ -66,8 +66,10 @@ func TestPageOfAClient(t *testing.T) {
 
 	acme, _ := b.Fixture.Gateway.Config.Tenant("acme")
 	acme.Source = "acme.caddy:3"
+	b.Console.Grants[0].Source = "Caddyfile:7"
 	declared := b.see(ops, "/tenants/acme", http.StatusOK)
 	require.Contains(t, declared, "<code>acme.caddy:3</code>")
+	require.Contains(t, declared, "<code>Caddyfile:7</code>", "where the role stands")
 	require.Contains(t, declared, viewer)
 	require.NotContains(t, declared, `/tenants/acme/secrets"`)
 	b.post(ops, "/tenants/acme/secrets", url.Values{}, http.StatusConflict)
