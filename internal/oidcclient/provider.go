@@ -58,6 +58,7 @@ type Metadata struct {
 	SendsIssuer bool     `json:"authorization_response_iss_parameter_supported"` // RFC 9207 section 3
 	KeysURL     string   `json:"jwks_uri"`
 	Scopes      []string `json:"scopes_supported"`
+	Revocation  string   `json:"revocation_endpoint"`  // RFC 8414 section 2; empty: none
 	EndSession  string   `json:"end_session_endpoint"` // OpenID Connect RP-Initiated Logout section 2.1; empty: none
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -74,4 +76,34 @@ func (p *Provider) Refresh(ctx context.Context, token, subject string) (*Account
 	p.describe(account, c)
 	account.SID, account.AuthTime, account.IDToken = c.text("sid"), c.seconds("auth_time"), raw
 	return account, p.checkGroups(c)
+}
+
+// Revoke ends a refresh token at the provider (RFC 7009), if that has an address for it.
+func (p *Provider) Revoke(ctx context.Context, token string) error {
+	found, err := p.Discover(ctx)
+	if err != nil || found.Revocation == "" {
+		return err
+	}
+	form := url.Values{"token": {token}, "token_type_hint": {"refresh_token"}}
+	if found.authStyle() == oauth2.AuthStyleInParams {
+		form.Set("client_id", p.ClientID)
+		form.Set("client_secret", p.Secret)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, found.Revocation, strings.NewReader(form.Encode()))
+	if err != nil {
+		return fmt.Errorf("revoking at the provider: %w", err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if found.authStyle() == oauth2.AuthStyleInHeader { // RFC 6749 section 2.3.1
+		r.SetBasicAuth(url.QueryEscape(p.ClientID), url.QueryEscape(p.Secret))
+	}
+	answer, err := p.client().Do(r)
+	if err != nil {
+		return advised(fmt.Errorf("revoking at the provider: %w", err))
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("revoking at the provider: it was answered %d", answer.StatusCode)
+	}
+	return nil
 }

@@ -1,7 +1,9 @@
 package session
 
 import (
+	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -30,8 +32,15 @@ type SignedOut struct {
 // SignOut ends a session, and the one at our own sign-in in which it began. nil: there is none.
 func (s *Site) SignOut(w http.ResponseWriter, r *http.Request, ended *Session) (out SignedOut, err error) {
 	if ended != nil {
-		if err := s.end(r, ended); err != nil {
+		row, err := s.row(r.Context(), ended.Hash)
+		if err == nil {
+			err = s.end(r, ended)
+		}
+		if err != nil {
 			return out, err
+		}
+		if row != nil && len(row.Refresh) > 0 {
+			s.revoke(r.Context(), row)
 		}
 		if out.Ours = ended.Ours(); !out.Ours {
 			if found, err := s.Provider.Discover(r.Context()); err == nil {
@@ -46,7 +55,7 @@ func (s *Site) SignOut(w http.ResponseWriter, r *http.Request, ended *Session) (
 
 func (s *Site) end(r *http.Request, ended *Session) error {
 	return s.Store().Write(r.Context(), func(tx *store.Tx) error {
-		if err := tx.DeleteConsoleSession(ended.Hash); err != nil || !ended.Ours() {
+		if _, err := tx.EndSiteSession(ended.Hash, s.now()); err != nil || !ended.Ours() {
 			return err
 		}
 		if err := tx.DeleteSession(ended.SignIn, s.now()); err != nil {
@@ -55,6 +64,22 @@ func (s *Site) end(r *http.Request, ended *Session) error {
 		return tx.InsertSigninEntry(&identity.Entry{At: s.now(), Event: "sign-out", Result: "success",
 			Issuer: ended.Issuer, Client: s.Provider.ClientID, UserID: ended.Subject, Address: s.From(r)})
 	})
+}
+
+// revokeWithin is how long a person who signs out waits for their provider.
+const revokeWithin = 3 * time.Second
+
+// revoke has the provider end the refresh token of a session that has ended here.
+func (s *Site) revoke(ctx context.Context, row *identity.ConsoleSession) {
+	ctx, cancel := context.WithTimeout(ctx, revokeWithin)
+	defer cancel()
+	token, err := s.Vault.Open(forRefresh, hex.EncodeToString(row.Hash[:]), row.Refresh)
+	if err == nil {
+		err = s.Provider.Revoke(ctx, string(token))
+	}
+	if err != nil {
+		s.Log.Warn("the provider did not end the refresh token of somebody who signed out", zap.String("site", s.Address), zap.Error(err))
+	}
 }
 
 // BackChannelLogout ends sessions because the provider says that theirs have ended there (OpenID Connect Back-Channel

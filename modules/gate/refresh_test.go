@@ -151,3 +151,16 @@ func TestUseOfSessionsIsNoted(t *testing.T) {
 		require.Equal(t, c[1], used())
 	}
 }
+
+// Whoever signs out leaves nothing to refresh at their provider.
+func TestSignOutRevokes(t *testing.T) {
+	t.Parallel()
+	s := newStaff(t)
+	s.refresh = func(string) (int, map[string]any) { return http.StatusOK, nil }
+	u := s.browser()
+	s.come(u, map[string]any{"email": ada, "email_verified": true})
+	require.True(t, u.in())
+	u.ask(http.MethodPost, here+"/oauth2/sign_out", nil)
+	require.False(t, u.in())
+	require.Equal(t, []string{"first"}, s.revoked)
+}

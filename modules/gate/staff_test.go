@@ -29,6 +29,7 @@ type staff struct {
 	paths  []string // that were asked for
 	// refresh answers with the next tokens, after the refresh token that came. Nil: there are none.
 	refresh func(token string) (status int, content map[string]any)
+	revoked []string // refresh tokens
 }
 
 func newStaff(t *testing.T) *staff {
@@ -66,13 +67,19 @@ func newStaffOn(t *testing.T, on *gatewaytest.Fixture) *staff {
 				}
 			}
 			content = told
+		case "/revoke":
+			id, secret, _ := r.BasicAuth()
+			if id+" "+secret != "acme of-acme" {
+				t.Error("who revokes?", id)
+			}
+			s.revoked = append(s.revoked, r.PostFormValue("token"))
 		case "/userinfo":
 			told := map[string]any{"sub": "ada"}
 			maps.Copy(told, s.more)
 			content = told
 		default:
 			content = map[string]any{"issuer": server.URL, "authorization_endpoint": server.URL + "/authorize",
-				"token_endpoint": server.URL + "/token", "jwks_uri": server.URL + "/keys", "userinfo_endpoint": server.URL + "/userinfo",
+				"token_endpoint": server.URL + "/token", "jwks_uri": server.URL + "/keys", "userinfo_endpoint": server.URL + "/userinfo", "revocation_endpoint": server.URL + "/revoke",
 				"scopes_supported": []string{"openid", "groups"}, "id_token_signing_alg_values_supported": []string{"ES256"}}
 		}
 		if err := json.NewEncoder(w).Encode(content); err != nil {

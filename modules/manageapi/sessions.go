@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/identity"
@@ -82,14 +83,16 @@ func endSessionsOf(r *rest.Request) (any, error) {
 		return nil, problem.New(http.StatusUnprocessableEntity, "which sessions are to end? name one by its id, or all of a site, "+
 			"a provider or a person")
 	}
-	end := (*store.Tx).DeleteConsoleSessions
+	end := (*store.Tx).EndSiteSessions
 	if in.ID != "" {
 		id, err := sessionID(in.ID)
 		if err != nil {
 			return nil, err
 		}
 		r.Object = "sessions/" + in.ID
-		end = func(tx *store.Tx, _ access.SessionsOf) (int64, error) { return tx.EndConsoleSession(id) }
+		end = func(tx *store.Tx, _ access.SessionsOf, now time.Time) (int64, error) {
+			return tx.EndSiteSession(id, now)
+		}
 	}
 	of, err := sessionsOf(r, many)
 	if err != nil {
@@ -102,7 +105,7 @@ func endSessionsOf(r *rest.Request) (any, error) {
 	}
 	var ended int64
 	err = r.Update(func(tx *store.Tx) (err error) {
-		if ended, err = end(tx, of); err == nil && ended == 0 && in.ID != "" {
+		if ended, err = end(tx, of, r.Now()); err == nil && ended == 0 && in.ID != "" {
 			return errNoSession
 		}
 		return err

@@ -2,6 +2,8 @@ package access
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -40,14 +42,26 @@ func (db *DB) ListConsoleSessions(ctx context.Context, of SessionsOf, after iden
 		ORDER BY c.hash`, of.args(after[:], rows.Micros(now))...)
 }
 
-// EndConsoleSession ends a session at a console or a gate, and returns how many that were: none or one.
-func (tx *Tx) EndConsoleSession(hash identity.Hash) (ended int64, err error) {
-	return tx.sql.Exec(`DELETE FROM console_sessions WHERE hash = $1`, hash[:])
+// EndSiteSession ends a session at a console or a gate, and what our own sign-in granted to the gate for it. It returns how
+// many sessions that were: none or one.
+func (tx *Tx) EndSiteSession(hash identity.Hash, now time.Time) (ended int64, err error) {
+	return tx.endSiteSessions(now, `c.hash = $1`, hash[:])
 }
 
-// DeleteConsoleSessions ends sessions at consoles and gates, and returns how many.
-func (tx *Tx) DeleteConsoleSessions(of SessionsOf) (ended int64, err error) {
-	return tx.sql.Exec(`DELETE FROM console_sessions AS c WHERE `+chosen, of.args()...)
+// EndSiteSessions ends sessions at consoles and gates, as EndSiteSession does.
+func (tx *Tx) EndSiteSessions(of SessionsOf, now time.Time) (ended int64, err error) {
+	return tx.endSiteSessions(now, chosen, of.args()...)
+}
+
+func (tx *Tx) endSiteSessions(now time.Time, where string, args ...any) (ended int64, err error) {
+	// The address of a gate ends with its client.
+	if err := tx.sql.Run(fmt.Sprintf(`UPDATE grants SET revoked_at = $%d WHERE code IN (SELECT g.code FROM console_sessions c
+		JOIN grants g ON g.session = c.signin AND g.revoked_at IS NULL
+		AND substr(c.console, length(c.console) - length(g.client)) = ' ' || g.client WHERE `, len(args)+1)+where+`)`,
+		append(slices.Clone(args), rows.Micros(now))...); err != nil {
+		return 0, err
+	}
+	return tx.sql.Exec(`DELETE FROM console_sessions AS c WHERE `+where, args...)
 }
 
 // UseConsoleSession notes that a session was used, unless somebody noted it after a time.
