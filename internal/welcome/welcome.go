@@ -7,12 +7,11 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"encoding/json"
 	"html/template"
 	"net/http"
 	"strings"
 
-	"golang.org/x/text/language"
+	"github.com/hiregate/hiregate/internal/translation"
 )
 
 // The places that have a page.
@@ -36,9 +35,14 @@ var (
 	files embed.FS
 
 	page = template.Must(template.New("page").Parse(markup))
-	// texts are by language, the default first, and by place. matcher chooses the language.
-	texts   = []map[string]text{read("en"), read("de")}
-	matcher = language.NewMatcher([]language.Tag{language.English, language.German})
+	// texts are by language and place.
+	texts = translation.Read(files, func(lang string, places map[string]text) map[string]text {
+		for place, t := range places {
+			t.Lang, t.Style = lang, template.CSS(Style)
+			places[place] = t
+		}
+		return places
+	})
 )
 
 // text holds the words of a page.
@@ -46,21 +50,6 @@ type text struct {
 	Lang, Title, Lead string
 	Ways              []string // where to go, a sentence or two each
 	Style             template.CSS
-}
-
-func read(lang string) (all map[string]text) {
-	raw, err := files.ReadFile("texts/" + lang + ".json")
-	if err == nil {
-		err = json.Unmarshal(raw, &all)
-	}
-	if err != nil { // they are part of the program
-		panic(err)
-	}
-	for place, t := range all {
-		t.Lang, t.Style = lang, template.CSS(Style)
-		all[place] = t
-	}
-	return all
 }
 
 // StyleSource lets Style pass a Content-Security-Policy, and no other style.
@@ -76,9 +65,7 @@ func WantsPage(r *http.Request) bool {
 
 // Show answers with the page of a place, in the language that the browser asks for.
 func Show(w http.ResponseWriter, r *http.Request, status int, place string) {
-	wanted, _, _ := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
-	_, n, _ := matcher.Match(wanted...)
-	t := texts[n][place]
+	t := translation.For(r, texts)[place]
 	var b bytes.Buffer
 	if err := page.Execute(&b, t); err != nil { // nothing in it depends on the request
 		panic(err)

@@ -2,16 +2,13 @@ package console
 
 import (
 	"embed"
-	"encoding/json"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"strings"
 
-	"golang.org/x/text/language"
-
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/translation"
 )
 
 // texts holds the texts of the pages in one language, by key. Names in braces are filled in.
@@ -24,11 +21,12 @@ type texts struct {
 //go:embed texts/*/*.json
 var textFiles embed.FS
 
-// translations are all languages; the first is the default. matcher chooses among them.
-var (
-	translations = []*texts{readTexts("en"), readTexts("de")}
-	matcher      = language.NewMatcher([]language.Tag{language.English, language.German})
-)
+var translations = translation.Read(textFiles, func(lang string, all map[string]string) *texts {
+	for key, text := range all {
+		all[key] = figures.Replace(text)
+	}
+	return &texts{Lang: lang, all: all}
+})
 
 // figures are the numbers of the code that texts name, by what stands for them in braces.
 var figures = strings.NewReplacer(
@@ -48,33 +46,7 @@ func gapsOf(s model.Schedule) string {
 	return strings.Join(all, ", ")
 }
 
-// readTexts reads all files of a language. It panics when that fails: they are part of the program.
-func readTexts(lang string) *texts {
-	t := &texts{Lang: lang, all: map[string]string{}}
-	files, err := fs.Glob(textFiles, "texts/"+lang+"/*.json")
-	for _, name := range files {
-		var raw []byte
-		if raw, err = textFiles.ReadFile(name); err == nil {
-			err = json.Unmarshal(raw, &t.all)
-		}
-		if err != nil {
-			break
-		}
-	}
-	if err != nil {
-		panic(err)
-	}
-	for key, text := range t.all {
-		t.all[key] = figures.Replace(text)
-	}
-	return t
-}
-
-func textsFor(r *http.Request) *texts {
-	accepted, _, _ := language.ParseAcceptLanguage(r.Header.Get("Accept-Language")) // none: the default
-	_, n, _ := matcher.Match(accepted...)
-	return translations[n]
-}
+func textsFor(r *http.Request) *texts { return translation.For(r, translations) }
 
 // forPartner returns the texts as the partner reads them.
 func (t *texts) forPartner() *texts { return &texts{Lang: t.Lang, you: true, all: t.all} }

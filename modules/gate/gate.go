@@ -21,6 +21,7 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/session"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/translation"
 	"github.com/hiregate/hiregate/internal/vault"
 	"github.com/hiregate/hiregate/internal/welcome"
 )
@@ -66,7 +67,7 @@ type visitor struct {
 }
 
 func (g *Gate) visitor(w http.ResponseWriter, r *http.Request) *visitor {
-	v := &visitor{Request: r, w: w, gate: g, origin: g.Origin(r), texts: textsFor(r)}
+	v := &visitor{Request: r, w: w, gate: g, origin: g.Origin(r), texts: translation.For(r, translations)}
 	if sent, path := g.Sent(r).EscapedPath(), r.URL.EscapedPath(); strings.HasSuffix(sent, path) {
 		v.mount = strings.TrimSuffix(sent, path)
 	}

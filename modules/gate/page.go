@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"embed"
-	"encoding/json"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -12,10 +11,10 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/text/language"
 
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/session"
+	"github.com/hiregate/hiregate/internal/translation"
 	"github.com/hiregate/hiregate/internal/welcome"
 )
 
@@ -25,34 +24,14 @@ var (
 	//go:embed texts/*.json
 	files embed.FS
 
-	pages = template.Must(template.New("page").Option("missingkey=error").Parse(markup))
-	// translations are all languages; the first is the default. matcher chooses among them.
-	translations = []*texts{readTexts("en"), readTexts("de")}
-	matcher      = language.NewMatcher([]language.Tag{language.English, language.German})
+	pages        = template.Must(template.New("page").Option("missingkey=error").Parse(markup))
+	translations = translation.Read(files, func(lang string, words map[string]string) *texts { return &texts{lang, words} })
 )
 
 // texts holds the words of the pages in one language, by key. {app} is the application, {provider} the provider.
 type texts struct {
 	Lang  string
 	Words map[string]string
-}
-
-func readTexts(lang string) *texts {
-	t := &texts{Lang: lang}
-	raw, err := files.ReadFile("texts/" + lang + ".json")
-	if err == nil {
-		err = json.Unmarshal(raw, &t.Words)
-	}
-	if err != nil { // they are part of the program
-		panic(err)
-	}
-	return t
-}
-
-func textsFor(r *http.Request) *texts {
-	wanted, _, _ := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
-	_, n, _ := matcher.Match(wanted...)
-	return translations[n]
 }
 
 // page is the template data of a page.

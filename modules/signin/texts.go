@@ -2,11 +2,10 @@ package signin
 
 import (
 	"embed"
-	"encoding/json"
 	"net/http"
 	"strings"
 
-	"golang.org/x/text/language"
+	"github.com/hiregate/hiregate/internal/translation"
 )
 
 // texts holds the words of the pages in one language. {app} is the application's name, {service} ours, {seconds} and
@@ -49,23 +48,7 @@ type texts struct {
 //go:embed texts/*.json
 var textFiles embed.FS
 
-// translations are all languages; the first is the default. matcher chooses among them.
-var (
-	translations = []*texts{readTexts("en"), readTexts("de")}
-	matcher      = language.NewMatcher([]language.Tag{language.English, language.German})
-)
-
-func readTexts(lang string) *texts {
-	t := new(texts)
-	raw, err := textFiles.ReadFile("texts/" + lang + ".json")
-	if err == nil {
-		err = json.Unmarshal(raw, t)
-	}
-	if err != nil { // they are part of the program
-		panic(err)
-	}
-	return t
-}
+var translations = translation.Read(textFiles, func(_ string, t *texts) *texts { return t })
 
 func languages() (tags []string) {
 	for _, t := range translations {
@@ -76,16 +59,5 @@ func languages() (tags []string) {
 
 // textsFor finds the language: what the application asks for (ui_locales), then what the browser accepts.
 func textsFor(locales string, r *http.Request) *texts {
-	var wanted []language.Tag
-	for _, one := range strings.Fields(locales) {
-		if tag, err := language.Parse(one); err == nil {
-			wanted = append(wanted, tag)
-		}
-	}
-	accepted, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
-	if err == nil {
-		wanted = append(wanted, accepted...)
-	}
-	_, n, _ := matcher.Match(wanted...)
-	return translations[n]
+	return translation.For(r, translations, strings.Fields(locales)...)
 }

@@ -2,14 +2,12 @@ package form
 
 import (
 	"embed"
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
 
-	"golang.org/x/text/language"
-
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/translation"
 	"github.com/hiregate/hiregate/schemas"
 )
 
@@ -46,33 +44,11 @@ type texts struct {
 //go:embed texts/*.json
 var textFiles embed.FS
 
-// translations are all languages; the first is the default. matcher chooses among them.
-var (
-	translations = []*texts{readTexts("en"), readTexts("de")}
-	matcher      = language.NewMatcher([]language.Tag{language.English, language.German})
-)
-
-func readTexts(lang string) *texts {
-	t := new(texts)
-	raw, err := textFiles.ReadFile("texts/" + lang + ".json")
-	if err == nil {
-		err = json.Unmarshal(raw, t)
-	}
-	if err != nil { // they are part of the program
-		panic(err)
-	}
-	return t
-}
+var translations = translation.Read(textFiles, func(_ string, t *texts) *texts { return t })
 
 // textsFor finds the language: what the form's address says (lang), then what the browser accepts.
 func textsFor(r *http.Request) *texts {
-	var wanted []language.Tag
-	if tag, err := language.Parse(r.URL.Query().Get("lang")); err == nil {
-		wanted = append(wanted, tag)
-	}
-	accepted, _, _ := language.ParseAcceptLanguage(r.Header.Get("Accept-Language")) // none: the default
-	_, n, _ := matcher.Match(append(wanted, accepted...)...)
-	return translations[n]
+	return translation.For(r, translations, r.URL.Query().Get("lang"))
 }
 
 // fill puts values into a text: name, value, name, value.
