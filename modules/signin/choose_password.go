@@ -31,22 +31,12 @@ func (p *Provider) choosePage(w http.ResponseWriter, r *http.Request, status int
 
 // choose handles the form with the password that a user chose.
 func (p *Provider) choose(w http.ResponseWriter, r *http.Request) {
-	p.runTicket(w, r, forChoice, p.checkChoice)
+	fits := func(k *factorTicket, u *identity.User) bool { return u.MustChange && passwordStamp(u) == k.Password }
+	p.runTicket(w, r, forChoice, fits, p.checkChoice)
 }
 
 // checkChoice stores the password that a user chose. The session comes next.
-func (p *Provider) checkChoice(w http.ResponseWriter, r *http.Request, a *authorization, k *factorTicket) error {
-	u, err := p.userOf(r.Context(), k)
-	switch {
-	case errors.Is(err, store.ErrNotFound), err == nil && (!u.MustChange || passwordStamp(u) != k.Password):
-		p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint}) // start again
-		return nil
-	case err != nil:
-		return err
-	case p.now().Sub(k.At) > ticketLife:
-		p.expiredPage(w, r, a)
-		return nil
-	}
+func (p *Provider) checkChoice(w http.ResponseWriter, r *http.Request, a *authorization, u *identity.User, k *factorTicket) error {
 	t, next := textsFor(a.locales, r), r.PostForm.Get("password")
 	if password.Validate(next) != nil {
 		return p.choosePage(w, r, http.StatusUnprocessableEntity, a, u, k.First, t.BadPassword)

@@ -90,38 +90,39 @@ func (p *Provider) factorPage(w http.ResponseWriter, r *http.Request, status int
 
 // factor handles the form with the one-time password.
 func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
-	p.runTicket(w, r, forFactor, p.checkFactor)
+	p.runTicket(w, r, forFactor, (*factorTicket).fits, p.checkFactor)
 }
 
-// runTicket goes on with the authorization request of the ticket that a form carries, for a purpose.
-func (p *Provider) runTicket(w http.ResponseWriter, r *http.Request, purpose string,
-	check func(http.ResponseWriter, *http.Request, *authorization, *factorTicket) error) {
+// runTicket goes on with the authorization request of the ticket that a form carries, for a purpose. Where the ticket does
+// not fit its user any more, they sign in again.
+func (p *Provider) runTicket(w http.ResponseWriter, r *http.Request, purpose string, fits func(*factorTicket, *identity.User) bool,
+	check func(http.ResponseWriter, *http.Request, *authorization, *identity.User, *factorTicket) error) {
 	k := new(factorTicket)
 	if !p.Vault.OpenTicket(purpose, p.Issuer, r.PostForm.Get("ticket"), k) {
 		p.untrustedPage(w, r)
 		return
 	}
 	p.run(w, r, k.Request, func(w http.ResponseWriter, r *http.Request, a *authorization) error {
-		return check(w, r, a, k)
+		if r.PostForm.Get("action") == "cancel" {
+			return errDeclined
+		}
+		u, err := p.userOf(r.Context(), k)
+		switch {
+		case errors.Is(err, store.ErrNotFound), err == nil && !fits(k, u):
+			p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint})
+			return nil
+		case err != nil:
+			return err
+		case p.now().Sub(k.At) > k.life():
+			p.expiredPage(w, r, a)
+			return nil
+		}
+		return check(w, r, a, u, k)
 	})
 }
 
 // checkFactor checks the one-time password. The session comes next.
-func (p *Provider) checkFactor(w http.ResponseWriter, r *http.Request, a *authorization, k *factorTicket) error {
-	if r.PostForm.Get("action") == "cancel" {
-		return errDeclined
-	}
-	u, err := p.userOf(r.Context(), k)
-	switch {
-	case errors.Is(err, store.ErrNotFound), err == nil && !k.fits(u):
-		p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint}) // start again
-		return nil
-	case err != nil:
-		return err
-	case p.now().Sub(k.At) > k.life():
-		p.expiredPage(w, r, a)
-		return nil
-	}
+func (p *Provider) checkFactor(w http.ResponseWriter, r *http.Request, a *authorization, u *identity.User, k *factorTicket) error {
 	t := textsFor(a.locales, r)
 	code := strings.Join(strings.Fields(r.PostForm.Get("code")), "")
 	if len(code) != totpDigits {
