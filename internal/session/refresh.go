@@ -12,6 +12,7 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
 )
 
 const (
@@ -148,9 +149,6 @@ func (s *Site) await(ctx context.Context, row *identity.ConsoleSession) (*identi
 		case len(now.Refresh) == 0 || now.RefreshAt.After(row.RefreshAt):
 			return s.within(now), nil
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(refreshPoll):
-		}
+		wait.For(ctx, refreshPoll)
 	}
 }

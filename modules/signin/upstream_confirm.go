@@ -12,6 +12,7 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/oidcclient"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
 )
 
 const (
@@ -156,9 +157,6 @@ func (p *Provider) awaitUpstream(ctx context.Context, s *identity.UpstreamSessio
 		case ctx.Err() != nil, now.AskedAt.After(s.AskedAt), now.PausedTill.After(s.PausedTill):
 			return p.within(s), nil
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(confirmPoll):
-		}
+		wait.For(ctx, confirmPoll)
 	}
 }
