@@ -19,12 +19,6 @@ type Question struct {
 	Group      *string      `json:"group"`
 }
 
-// Item says what is wrong with an answer (contract, "Validation item").
-type Item struct {
-	QuestionID string   `json:"questionId"`
-	Messages   []string `json:"messages"`
-}
-
 // Reply is the answer of an Apply API.
 type Reply struct {
 	Status int
@@ -34,9 +28,9 @@ type Reply struct {
 
 // Problem is an error body (contract, "Error body").
 type Problem struct {
-	Code    *int    `json:"code"`
-	Message *string `json:"message"`
-	Errors  []Item  `json:"errors"`
+	Code    *int                  `json:"code"`
+	Message *string               `json:"message"`
+	Errors  []model.InvalidAnswer `json:"errors"`
 }
 
 // Problem reads the error body, as far as it is one. ok reports whether it is as the contract has it: code, which is the

@@ -60,8 +60,8 @@ type SubmissionAnswer struct {
 	Compliance bool   `json:"compliance,omitempty"` // shown to nobody
 }
 
-// InvalidAnswer says why a service refuses an answer.
+// InvalidAnswer says why an answer is refused (contract, "Validation item").
 type InvalidAnswer struct {
-	Question string   `json:"questionId"`
-	Messages []string `json:"messages"`
+	QuestionID string   `json:"questionId"`
+	Messages   []string `json:"messages"`
 }

@@ -178,10 +178,7 @@ func (r *Relay) refused(s *model.Submission, c *model.SubmissionContent, a *appl
 	problem, _ := a.Problem()
 	s.State, s.NextAt, s.EndedAt = model.SubmissionRefused, time.Time{}, r.Now()
 	s.Reason = fmt.Sprintf("the service refused it with %d", a.Status)
-	c.Refusal = nil
-	for _, item := range problem.Errors {
-		c.Refusal = append(c.Refusal, model.InvalidAnswer{Question: item.QuestionID, Messages: item.Messages})
-	}
+	c.Refusal = problem.Errors
 	return Attempt{State: s.State, Refusal: &problem, Status: a.Status}
 }
 

@@ -37,10 +37,7 @@ func (a *API) AcceptForm(w http.ResponseWriter, r *http.Request, sent form.Appli
 		return "", form.ErrOtherBody
 	}
 	out := &form.Refused{Status: refused.Status, After: time.Minute}
-	items, _ := refused.Findings.([]Item)
-	for _, one := range items {
-		out.Wrong = append(out.Wrong, form.Wrong(one))
-	}
+	out.Wrong, _ = refused.Findings.([]model.InvalidAnswer)
 	if _, theirs := errors.AsType[serviceRefusal](err); theirs {
 		out.Said = refused.Detail
 	}

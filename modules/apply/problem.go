@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/schemas"
@@ -39,18 +40,12 @@ var (
 		"the service can't use its database now: send the same again in a moment").RetryAfter(5 * time.Second).Closing()
 )
 
-// Item says what is wrong with an answer (contract, "Validation item").
-type Item struct {
-	QuestionID string   `json:"questionId"`
-	Messages   []string `json:"messages"`
-}
-
 // invalidAnswers refuses an application, and counts why by the formats of the questions.
 func invalidAnswers(wrong []schemas.InvalidAnswer) *problem.Problem {
-	var items []Item
+	var items []model.InvalidAnswer
 	for _, one := range wrong {
 		metrics.InvalidAnswer(cmp.Or(string(one.Format), metrics.Unknown))
-		items = append(items, Item{one.QuestionID, one.Messages})
+		items = append(items, model.InvalidAnswer{QuestionID: one.QuestionID, Messages: one.Messages})
 	}
 	p := problem.New(http.StatusBadRequest, "some answers are not valid: see errors")
 	p.Findings = items

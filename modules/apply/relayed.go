@@ -195,11 +195,7 @@ func refusal(of *relay.Attempt) error {
 	}
 	p := problem.New(of.Status, message)
 	if of.Refusal.Errors != nil {
-		items := make([]Item, len(of.Refusal.Errors))
-		for n, one := range of.Refusal.Errors {
-			items[n] = Item(one)
-		}
-		p.Findings = items
+		p.Findings = of.Refusal.Errors
 	}
 	return serviceRefusal{p}
 }

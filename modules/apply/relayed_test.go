@@ -202,7 +202,7 @@ func TestARefusalThatComesLateIsKept(t *testing.T) {
 		10*time.Millisecond)
 	content, err := r.Runtime.Store().SubmissionContent(t.Context(), r.submissions(t)[0])
 	require.NoError(t, err)
-	require.Equal(t, []model.InvalidAnswer{{Question: "email", Messages: []string{"blocked"}}}, content.Refusal)
+	require.Equal(t, []model.InvalidAnswer{{QuestionID: "email", Messages: []string{"blocked"}}}, content.Refusal)
 }
 
 // A gateway that ended within an attempt leaves a lease, after which the next attempt is made.

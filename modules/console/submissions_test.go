@@ -28,7 +28,7 @@ func (b *fixture) submitted(id string) {
 		{Question: "email", Value: "ada@example.com"}, {Question: "why", Value: "<script>alert(1)</script>"},
 		{Question: "eeocGender", Value: "kept secret", Compliance: true},
 		{Question: "resume", Blob: blob.Name, Size: blob.Size, SHA256: blob.SHA256[:]}},
-		Refusal: []model.InvalidAnswer{{Question: "email", Messages: []string{"this address is blocked"}}}}
+		Refusal: []model.InvalidAnswer{{QuestionID: "email", Messages: []string{"this address is blocked"}}}}
 	lease := store.SubmissionLease{Owner: id, Till: now.Add(time.Minute)}
 	b.Write(b.t, func(tx *store.Tx) error {
 		if err := tx.InsertSubmission(s, c, "ada@example.com", lease); err != nil {

@@ -142,7 +142,7 @@ func (f *flags) file(ctx context.Context, cmd *cobra.Command, c *client) error {
 func (f *flags) form(ctx context.Context, cmd *cobra.Command, c *client, questions []applyclient.Question) error {
 	form := newForm(cmd.InOrStdin(), cmd.ErrOrStderr(),
 		func(group string) (*legalText, error) { return c.legalText(ctx, group) })
-	var items []applyclient.Item
+	var items []model.InvalidAnswer
 	for {
 		if err := form.ask(ctx, questions, items); err != nil {
 			return err
@@ -163,7 +163,7 @@ func (f *flags) form(ctx context.Context, cmd *cobra.Command, c *client, questio
 
 // submit sends an application, and prints its id; otherwise it returns what is not valid.
 func (f *flags) submit(ctx context.Context, cmd *cobra.Command, c *client, source string,
-	answers []givenAnswer) ([]applyclient.Item, error) {
+	answers []givenAnswer) ([]model.InvalidAnswer, error) {
 	key := cmp.Or(f.key, uuid.NewString())
 	id, items, err := c.apply(ctx, f.job, source, answers, key)
 	if err != nil || len(items) > 0 {
@@ -201,7 +201,7 @@ func (f *flags) show(cmd *cobra.Command, questions []applyclient.Question) error
 }
 
 // showItems prints what is not valid, by question.
-func (f *flags) showItems(cmd *cobra.Command, items []applyclient.Item) error {
+func (f *flags) showItems(cmd *cobra.Command, items []model.InvalidAnswer) error {
 	if f.json {
 		return terminal.WriteJSONLines(cmd.OutOrStdout(), items)
 	}

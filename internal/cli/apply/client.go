@@ -18,6 +18,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/applyclient"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // legalText is the text of a compliance group.
@@ -216,7 +217,7 @@ func (c *client) get(ctx context.Context, path, doing string) (*applyclient.Repl
 
 // apply sends an application with an Idempotency-Key. It returns the application's id, or what is not valid.
 func (c *client) apply(ctx context.Context, job, source string, answers []givenAnswer,
-	key string) (id string, items []applyclient.Item, err error) {
+	key string) (id string, items []model.InvalidAnswer, err error) {
 	body, err := applicationBody(job, source, answers)
 	if err != nil {
 		return "", nil, err

@@ -32,13 +32,13 @@ func newForm(in io.Reader, out io.Writer, text func(group string) (*legalText, e
 var errFormEnded = errors.New("the form ended before all questions were answered: nothing was sent")
 
 // ask asks all questions; or again those that items name, with what is wrong.
-func (f *form) ask(ctx context.Context, questions []applyclient.Question, items []applyclient.Item) error {
+func (f *form) ask(ctx context.Context, questions []applyclient.Question, items []model.InvalidAnswer) error {
 	if items == nil {
 		fmt.Fprintln(f.out, "Answers to questions with a * are required.")
 	}
 	for n := range questions {
 		q := &questions[n]
-		at := slices.IndexFunc(items, func(i applyclient.Item) bool { return i.QuestionID == q.ID })
+		at := slices.IndexFunc(items, func(i model.InvalidAnswer) bool { return i.QuestionID == q.ID })
 		if items != nil && at < 0 {
 			continue
 		}
@@ -61,8 +61,8 @@ func (f *form) ask(ctx context.Context, questions []applyclient.Question, items 
 }
 
 // has reports whether all items are about questions that were asked.
-func (f *form) has(items []applyclient.Item) bool {
-	return !slices.ContainsFunc(items, func(i applyclient.Item) bool { _, ok := f.given[i.QuestionID]; return !ok })
+func (f *form) has(items []model.InvalidAnswer) bool {
+	return !slices.ContainsFunc(items, func(i model.InvalidAnswer) bool { _, ok := f.given[i.QuestionID]; return !ok })
 }
 
 // answers returns the given answers, in the order of the questions.

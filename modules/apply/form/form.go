@@ -55,18 +55,12 @@ var ErrOtherBody = errors.New("the key of the form was sent with other answers b
 type Refused struct {
 	Status int
 	After  time.Duration // when to try again; 0: not
-	Wrong  []Wrong       // the answers that are not valid
-	Closed bool          // there is no such job, or it is closed
-	Said   string        // what the service said that refused it; empty: it was not asked
+	Wrong  []model.InvalidAnswer
+	Closed bool   // there is no such job, or it is closed
+	Said   string // what the service said that refused it; empty: it was not asked
 }
 
 func (r *Refused) Error() string { return "the application is refused: " + http.StatusText(r.Status) }
-
-// Wrong says why an answer is refused.
-type Wrong struct {
-	QuestionID string
-	Messages   []string // as package schemas has them
-}
 
 // Form serves the forms of a tenant's jobs, below any path, which is stripped before. Make it with New.
 type Form struct {

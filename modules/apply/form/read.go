@@ -90,7 +90,7 @@ func (s *sent) text(question string) string {
 const serviceSaid = "\x00"
 
 // refuse notes which answers are not valid. Their files are not kept. theirs: a service said so.
-func (s *sent) refuse(job *model.Job, wrong []Wrong, theirs bool) {
+func (s *sent) refuse(job *model.Job, wrong []model.InvalidAnswer, theirs bool) {
 	for _, one := range wrong {
 		q := questionOf(job, one.QuestionID)
 		if q == nil || len(one.Messages) == 0 || s.wrong[q.ID] != "" {
