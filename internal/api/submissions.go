@@ -11,6 +11,7 @@ type Submission struct {
 	ID         string                `json:"id" schema:"ref=Id"` // the receipt, which the partner's site got
 	Tenant     string                `json:"tenant" schema:"ref=ShortName"`
 	Job        string                `json:"jobBoardCode" schema:"ref=Id"`
+	Title      string                `json:"title,omitempty"` // of the job, when the application came; absent: it was not known
 	State      model.SubmissionState `json:"state"`
 	Attempts   int                   `json:"attempts"`
 	Reason     string                `json:"reason,omitempty"` // what the last attempt came to

@@ -69,6 +69,8 @@ type ApplyUpstream struct {
 	TryFor int        `json:"tryForHours" schema:"minimum=1 maximum=336"`
 	Keep   int        `json:"keepDays" schema:"minimum=0 maximum=90"` // what an applicant sent, after it was delivered
 	Rate   model.Rate `json:"rate"`                                   // of what each gateway sends to the service
+	// of the service's job feed, which has the jobs' titles; absent: forms show their codes
+	Feed string `json:"feed,omitempty" schema:"format=uri"`
 }
 
 // ApplyUpstreamInput has a tenant's applications relayed to the Apply API of a service.
@@ -82,6 +84,8 @@ type ApplyUpstreamInput struct {
 	TryFor   *int        `json:"tryForHours,omitzero" schema:"minimum=1 maximum=336"` // left out: 168
 	Keep     *int        `json:"keepDays,omitzero" schema:"minimum=0 maximum=90"`     // left out: 7
 	Rate     *model.Rate `json:"rate,omitzero"`                                       // null or left out: 5/s burst 10
+	// of the service's job feed, which has the jobs' titles; empty or left out: forms show their codes
+	Feed string `json:"feed,omitzero"`
 }
 
 // ApplyUpstreamTest says whether the service lets the user sign in.

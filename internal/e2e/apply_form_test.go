@@ -22,6 +22,7 @@ func TestApplicationForm(t *testing.T) {
 	c.open(address)
 	c.tell("Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
 	c.open(address + "?source=Flyer")
+	require.Equal(t, "Registered Nurse – Night Shift", c.text("h1"), "as the feed says")
 	c.fits("apply-form")
 	c.open(address + "?source=Flyer")
 

@@ -26,6 +26,7 @@ type Submission struct {
 	Tenant   string
 	ID       string // the receipt
 	Job      string // the job board code
+	Title    string // of the job, when the application came; empty: it was not known
 	State    SubmissionState
 	Attempts int
 	// Reason says what the last attempt came to, in a sentence for people; empty: it was delivered, or not tried yet.

@@ -18,6 +18,7 @@ type ApplyUpstream struct {
 	TryFor   time.Duration // how long a submission is sent again
 	Keep     time.Duration // how long the content of a delivered submission is kept
 	Rate     Rate          // of what is sent to the service, by each node
+	Feed     string        // the address of the service's job feed, which has the jobs' titles; empty: they have none
 }
 
 // What an upstream is set to where nothing else is said, and between what it can be.
@@ -70,7 +71,7 @@ func (u *ApplyUpstream) Validate() error {
 	switch {
 	case u.URL == "" || u.User == "" || u.Password == "":
 		return errors.New("apply_upstream needs an address, user and password: where applications go, and who sends them")
-	case len(u.URL) > maxURL:
+	case len(u.URL) > maxURL, len(u.Feed) > maxURL:
 		return errors.New("the URL is longer than 2 KiB: shorten it")
 	case len(u.User) > maxCredential:
 		return errors.New("user is longer than 4 KiB: shorten it")

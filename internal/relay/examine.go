@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/hiregate/hiregate/internal/applyclient"
@@ -19,12 +20,27 @@ func ValidateURL(raw string, guard *egress.Guard) error {
 	return guard.ValidateURL(strings.TrimRight(raw, "/") + applyclient.SignInPath) // whose path is the identifier it asks for
 }
 
-// Examine signs in at a service, and keeps nothing. The error is a sentence for people: what to correct.
+// ValidateFeed says what is wrong with the address of a job feed; empty is none.
+func ValidateFeed(raw string, guard *egress.Guard) error {
+	if raw == "" {
+		return nil
+	}
+	if err := guard.ValidateURL(raw); err != nil {
+		return fmt.Errorf("feed: %w", err)
+	}
+	return nil
+}
+
+// Examine signs in at a service and reads its feed, if there is one, and keeps nothing. The error is a sentence for people: what to correct.
 func Examine(ctx context.Context, guard *egress.Guard, u *model.ApplyUpstream) error {
 	c := applyclient.New(u.URL, u.User, guard.Client())
 	c.Password = func() (string, error) { return u.Password.Reveal(), nil }
 	if _, err := c.SignIn(ctx); err != nil {
 		return errors.New(failure(err))
 	}
-	return nil
+	if u.Feed == "" {
+		return nil
+	}
+	_, err := readFeed(ctx, guard, u.Feed)
+	return err
 }

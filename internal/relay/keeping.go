@@ -86,8 +86,10 @@ func (r *Relay) eraseOld(ctx context.Context) error {
 				return err
 			}
 		}
-		_, err := tx.DeleteUpstreamQuestions(now.Add(-KeptFor))
-		return err
+		if _, err := tx.DeleteUpstreamQuestions(now.Add(-KeptFor)); err != nil {
+			return err
+		}
+		return tx.DeleteUpstreamTitles(now.Add(-KeptFor))
 	})
 }
 

@@ -15,10 +15,10 @@ import (
 
 var submissions = rows.Table[model.Submission]{
 	Name: "submissions",
-	Columns: `key, tenant, id, job, state, attempts, reason, noted, uncertain, received_at, next_at, try_until, ended_at,
+	Columns: `key, tenant, id, job, title, state, attempts, reason, noted, uncertain, received_at, next_at, try_until, ended_at,
 		erased_at`,
 	Fields: func(s *model.Submission) []any {
-		return []any{&s.Key, &s.Tenant, &s.ID, &s.Job, &s.State, &s.Attempts, &s.Reason, &s.Noted, &s.Uncertain,
+		return []any{&s.Key, &s.Tenant, &s.ID, &s.Job, &s.Title, &s.State, &s.Attempts, &s.Reason, &s.Noted, &s.Uncertain,
 			rows.Time(&s.ReceivedAt), rows.Time(&s.NextAt), rows.Time(&s.TryUntil), rows.Time(&s.EndedAt),
 			rows.Time(&s.ErasedAt)}
 	},
@@ -44,10 +44,10 @@ func (tx *Tx) InsertSubmission(s *model.Submission, c *model.SubmissionContent, 
 		}
 	}
 	if err := tx.sql.Run(`INSERT INTO submissions (key, tenant, id, job, state, attempts, reason, noted, uncertain,
-		acknowledged, content, email, received_at, next_at, leased_till, lease, try_until, ended_at)
-		VALUES ($1, $2, $3, $4, $5, 0, $6, '', FALSE, FALSE, $7, $8, $9, $10, $11, $12, $13, $14)`,
+		acknowledged, content, email, received_at, next_at, leased_till, lease, try_until, ended_at, title)
+		VALUES ($1, $2, $3, $4, $5, 0, $6, '', FALSE, FALSE, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		s.Key, s.Tenant, s.ID, s.Job, string(s.State), s.Reason, kept, found, rows.Micros(s.ReceivedAt), rows.Micros(s.NextAt),
-		rows.Micros(l.Till), l.Owner, rows.Micros(s.TryUntil), rows.Micros(s.EndedAt)); err != nil {
+		rows.Micros(l.Till), l.Owner, rows.Micros(s.TryUntil), rows.Micros(s.EndedAt), s.Title); err != nil {
 		return err
 	}
 	for _, a := range c.Answers {

@@ -114,8 +114,8 @@ func (tx *Tx) UpsertUpstreamQuestions(tenant, job string, all []model.Question, 
 
 // deleteUpstream deletes what is known of a tenant's service.
 func (tx *Tx) deleteUpstream(tenant string) error {
-	return tx.sql.RunAll([]string{`DELETE FROM upstreams WHERE tenant = $1`, `DELETE FROM upstream_questions WHERE tenant = $1`},
-		tenant)
+	return tx.sql.RunAll([]string{`DELETE FROM upstreams WHERE tenant = $1`, `DELETE FROM upstream_questions WHERE tenant = $1`,
+		`DELETE FROM upstream_titles WHERE tenant = $1`}, tenant)
 }
 
 // DeleteUpstreamQuestions deletes, some at a time, what services said before a time.

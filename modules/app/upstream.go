@@ -31,6 +31,8 @@ type ApplyUpstream struct {
 	Keep *caddy.Duration `json:"keep,omitempty"`
 	// Rate limits what is sent to the service. Default: 5/s burst 10.
 	Rate *Rate `json:"rate,omitempty"`
+	// Feed is the address of the service's job feed, which has the jobs' titles. Default: none, and forms show the codes.
+	Feed string `json:"feed,omitempty"`
 }
 
 const exampleApplyURL = "https://service.example.com/apply"
@@ -58,16 +60,17 @@ func (u *ApplyUpstream) build(resolve resolve, dev bool, guard *egress.Guard) (*
 	for _, one := range []struct {
 		option, written string
 		to              *string
-	}{{"apply_upstream", u.URL, &built.URL}, {"user", u.User, &built.User}, {"source", u.Source, &built.Source}} {
+	}{{"apply_upstream", u.URL, &built.URL}, {"user", u.User, &built.User}, {"source", u.Source, &built.Source},
+		{"feed", u.Feed, &built.Feed}} {
 		var err error
 		if *one.to, err = resolve(one.written); err != nil {
 			return nil, Unset(one.option, err)
 		}
 	}
-	if err := relay.ValidateURL(built.URL, guard); err != nil {
+	err := cmp.Or(relay.ValidateURL(built.URL, guard), relay.ValidateFeed(built.Feed, guard))
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	if built.Password, err = secretFrom(u.Password, dev, resolve); err != nil {
 		return nil, fmt.Errorf("password: %w", err)
 	}
@@ -84,19 +87,11 @@ func (u *ApplyUpstream) build(resolve resolve, dev bool, guard *egress.Guard) (*
 //		try_for  <days>
 //		keep     <days>
 //		rate     <n>/s|m|h [burst <n>]
+//		feed     <url>
 //	}
 func (p *parser) applyUpstream(t *Tenant) (err error) {
 	u := new(ApplyUpstream)
-	if u.URL, err = p.text(exampleApplyURL+" { … }", func(s string) error {
-		p.atEnd(func() error {
-			policy, err := policyOf(p.app.Egress)
-			if err != nil {
-				return err
-			}
-			return relay.ValidateURL(s, egress.New(policy))
-		})
-		return nil
-	}); err != nil {
+	if u.URL, err = p.text(exampleApplyURL+" { … }", p.guarded(relay.ValidateURL)); err != nil {
 		return err
 	}
 	head := *p.Dispenser
@@ -106,6 +101,20 @@ func (p *parser) applyUpstream(t *Tenant) (err error) {
 	p.complete(head, u.complete())
 	t.ApplyUpstream = u
 	return nil
+}
+
+// guarded returns a check of an address that is made once all of egress is known.
+func (p *parser) guarded(check func(string, *egress.Guard) error) func(string) error {
+	return func(s string) error {
+		p.atEnd(func() error {
+			policy, err := policyOf(p.app.Egress)
+			if err != nil {
+				return err
+			}
+			return check(s, egress.New(policy))
+		})
+		return nil
+	}
 }
 
 func (p *parser) upstreamLine(u *ApplyUpstream) (err error) {
@@ -132,8 +141,10 @@ func (p *parser) upstreamLine(u *ApplyUpstream) (err error) {
 		if u.Rate, err = ParseRate(p.RemainingArgs()); err != nil {
 			return p.WrapErr(err)
 		}
+	case "feed":
+		u.Feed, err = p.text("https://service.example.com/feed/jobs.json", p.guarded(relay.ValidateFeed))
 	default:
-		return p.unknown("user, password, source, wait, try_for, keep or rate")
+		return p.unknown("user, password, source, wait, try_for, keep, rate or feed")
 	}
 	if err != nil {
 		return err

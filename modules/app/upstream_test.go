@@ -44,6 +44,7 @@ func TestApplyUpstreamIsChecked(t *testing.T) {
 		"apply_upstream needs":  func(u *ApplyUpstream) { u.User = "" },
 		"try_for is how long":   func(u *ApplyUpstream) { u.TryFor = caddy.Duration(time.Minute) },
 		"has no value":          func(u *ApplyUpstream) { u.Password = "{env.GATEWAY_TEST_NOT_SET}" },
+		"feed: the URL has no":  func(u *ApplyUpstream) { u.Feed = "https://service.example.com" },
 		"a rate is how many":    func(u *ApplyUpstream) { u.Rate = &Rate{0, 1} },
 	} {
 		a := app()
@@ -70,17 +71,19 @@ func parseUpstream(option string) (*Tenant, error) {
 func TestApplyUpstreamIsRead(t *testing.T) {
 	t.Parallel()
 	const begin, end = "apply_upstream https://service.example.com/apply {\nuser partner@acme.example\npassword {env.P}\n", "\n}"
-	tenant, err := parseUpstream(begin + "source \"Acme careers\"\nwait 5s\ntry_for 7d\nkeep 30d\nrate 5/s burst 10" + end)
+	tenant, err := parseUpstream(begin + "source \"Acme careers\"\nwait 5s\ntry_for 7d\nkeep 30d\nrate 5/s burst 10\nfeed https://service.example.com/jobs.json?of=acme" + end)
 	require.NoError(t, err)
 	wait, keep := caddy.Duration(5*time.Second), caddy.Duration(30*24*time.Hour)
 	require.Equal(t, &ApplyUpstream{URL: "https://service.example.com/apply", User: "partner@acme.example", Password: "{env.P}",
-		Source: "Acme careers", Wait: &wait, TryFor: caddy.Duration(7 * 24 * time.Hour), Keep: &keep, Rate: &Rate{5, 10}},
+		Source: "Acme careers", Wait: &wait, TryFor: caddy.Duration(7 * 24 * time.Hour), Keep: &keep, Rate: &Rate{5, 10},
+		Feed: "https://service.example.com/jobs.json?of=acme"},
 		tenant.ApplyUpstream)
 	for option, want := range map[string]string{
 		begin + "try_for soon" + end:                                          `"soon" is no duration: write, for example, 7d`,
 		begin + "try_for 15d" + end:                                           "try_for is how long",
 		begin + "wait 1m" + end:                                               "wait is how long",
 		begin + "keep 1y" + end:                                               "is no duration",
+		begin + "feed http://10.1.2.3/jobs" + end:                             "feed: ",
 		begin + "colour red" + end:                                            "colour is unknown here: write user",
 		"apply_upstream https://service.example.com/apply {\nuser a\n}":       "add `password",
 		"apply_upstream http://10.1.2.3/apply {\nuser a\npassword {env.P}\n}": "10.1.2.3",

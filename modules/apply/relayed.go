@@ -29,6 +29,9 @@ type relayed struct {
 	upstream *model.ApplyUpstream
 }
 
+// titlePatience is how long a form waits for the feed that has its title, if that was never read.
+const titlePatience = 2 * time.Second
+
 // relayedFiles is how many files a job of a service may ask for: it is not known before the body is read.
 const relayedFiles = 10
 
@@ -75,7 +78,8 @@ func (b *relayed) openJob(code string) (*model.Job, error) {
 	if err != nil || asked.Questions == nil {
 		return nil, err
 	}
-	return &model.Job{Row: model.Row{Tenant: b.tenant}, BoardCode: code, Questions: asked.Questions}, nil
+	title, err := b.relay().Title(b.r.Context(), b.tenant, b.upstream, code, titlePatience)
+	return &model.Job{Row: model.Row{Tenant: b.tenant}, BoardCode: code, Title: title, Questions: asked.Questions}, err
 }
 
 // sheet implements backend. A question of a format that is not known passes: the service judges its answer.
@@ -118,7 +122,11 @@ func (b *relayed) repeated(id string) error {
 func (b *relayed) store(s *receivedAnswers, sheet *sheet) error {
 	g := s.api.Gateway
 	content := b.content(s, sheet)
-	submission := &model.Submission{Key: model.NewID(s.began), Tenant: b.tenant, ID: s.id, Job: sheet.job.BoardCode,
+	title, err := b.relay().Title(s.r.Context(), b.tenant, b.upstream, sheet.job.BoardCode, 0)
+	if err != nil {
+		return err
+	}
+	submission := &model.Submission{Key: model.NewID(s.began), Tenant: b.tenant, ID: s.id, Job: sheet.job.BoardCode, Title: title,
 		State: model.SubmissionWaiting, ReceivedAt: s.began, NextAt: s.began, TryUntil: s.began.Add(b.upstream.TryFor)}
 	if s.refused != "" { // nobody knows whether a person sent it
 		submission.State, submission.Reason = model.SubmissionSuspected, s.refused
@@ -141,7 +149,7 @@ func (b *relayed) store(s *receivedAnswers, sheet *sheet) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.r.Context()), patience)
 	defer cancel()
 	var before string
-	err := g.Runtime.Store().WriteOrdered(ctx, b.tenant, func(tx *store.Tx) error {
+	err = g.Runtime.Store().WriteOrdered(ctx, b.tenant, func(tx *store.Tx) error {
 		if !s.form {
 			valid, err := tx.LockAPIToken(s.caller.token, s.began)
 			if err == nil && !valid {

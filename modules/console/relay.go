@@ -58,13 +58,14 @@ func (v *visitor) relay(status int, shown relayPage) error {
 // relayFields returns the fields of the form for what is set. The password is not among them.
 func relayFields(u *api.ApplyUpstream) url.Values {
 	return url.Values{"url": {u.URL}, "user": {u.User}, "source": {u.Source}, "wait": {strconv.Itoa(u.Wait)},
-		"tryFor": {strconv.Itoa(u.TryFor)}, "keep": {strconv.Itoa(u.Keep)}, "rate": {u.Rate.String()}}
+		"tryFor": {strconv.Itoa(u.TryFor)}, "keep": {strconv.Itoa(u.Keep)}, "rate": {u.Rate.String()}, "feed": {u.Feed}}
 }
 
 // relayFormOf reads a form. The *failure says what is wrong with it, for the form to show.
 func relayFormOf(form url.Values) (in api.ApplyUpstreamInput, wrong *failure) {
 	in = api.ApplyUpstreamInput{URL: strings.TrimSpace(form.Get("url")), User: strings.TrimSpace(form.Get("user")),
-		Password: form.Get("password"), Source: strings.TrimSpace(form.Get("source"))}
+		Password: form.Get("password"), Source: strings.TrimSpace(form.Get("source")),
+		Feed: strings.TrimSpace(form.Get("feed"))}
 	for name, to := range map[string]**int{"wait": &in.Wait, "tryFor": &in.TryFor, "keep": &in.Keep} {
 		if text := strings.TrimSpace(form.Get(name)); text != "" {
 			n, err := strconv.Atoi(text)

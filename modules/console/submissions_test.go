@@ -22,7 +22,7 @@ func (b *fixture) submitted(id string) {
 	require.NoError(b.t, err)
 	blob, err := archive.Files.Put(b.t.Context(), name, bytes.NewReader([]byte("%PDF-1.7 resume")), 1<<20)
 	require.NoError(b.t, err)
-	s := &model.Submission{Key: model.NewID(now), Tenant: "acme", ID: id, Job: "NURSE-1", State: model.SubmissionWaiting,
+	s := &model.Submission{Key: model.NewID(now), Tenant: "acme", ID: id, Job: "NURSE-1", Title: "<b>Nurse", State: model.SubmissionWaiting,
 		ReceivedAt: now, TryUntil: now.Add(time.Hour)}
 	c := &model.SubmissionContent{Source: "Flyer", Answers: []model.SubmissionAnswer{
 		{Question: "email", Value: "ada@example.com"}, {Question: "why", Value: "<script>alert(1)</script>"},
@@ -49,6 +49,7 @@ func TestSubmissions(t *testing.T) {
 	for _, who := range []string{ops, viewer} {
 		require.Contains(t, b.see(who, "/submissions?tenant=acme&state=refused", http.StatusOK), `href="/console`+page+`"`)
 		require.NotContains(t, b.see(who, page, http.StatusOK), "ada@example.com")
+		require.Contains(t, b.see(who, "/submissions?tenant=acme", http.StatusOK), "&lt;b&gt;Nurse")
 	}
 	require.Contains(t, b.see(ops, "/submissions?tenant=acme&state=failed", http.StatusOK), "There is no such submission")
 	for _, sought := range []string{"s-1", "ADA@example.com"} {

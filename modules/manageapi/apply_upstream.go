@@ -22,7 +22,7 @@ const examineTime = 20 * time.Second
 
 func upstreamOf(u *model.ApplyUpstream) api.ApplyUpstream {
 	return api.ApplyUpstream{URL: u.URL, User: u.User, Source: u.Source, Wait: int(u.Wait / time.Second),
-		TryFor: int(u.TryFor / time.Hour), Keep: int(u.Keep / (24 * time.Hour)), Rate: u.Rate}
+		TryFor: int(u.TryFor / time.Hour), Keep: int(u.Keep / (24 * time.Hour)), Rate: u.Rate, Feed: u.Feed}
 }
 
 // upstreamTag returns the entity tag of a tenant's upstream, which changes with the tenant; empty: it has none.
@@ -113,7 +113,7 @@ func examineUpstream(r *rest.Request, u *model.ApplyUpstream) error {
 func describedUpstream(r *rest.Request, in *api.ApplyUpstreamInput, before *model.ApplyUpstream) (*model.ApplyUpstream, error) {
 	u := &model.ApplyUpstream{URL: in.URL, User: in.User, Password: model.Secret(in.Password), Source: in.Source,
 		Wait: model.DefaultUpstreamWait, TryFor: model.DefaultTryFor, Keep: model.DefaultKeep,
-		Rate: *cmp.Or(in.Rate, &model.DefaultUpstreamRate)}
+		Rate: *cmp.Or(in.Rate, &model.DefaultUpstreamRate), Feed: in.Feed}
 	if in.Password == "" && before != nil && before.URL == u.URL && before.User == u.User {
 		u.Password = before.Password
 	}
@@ -129,7 +129,8 @@ func describedUpstream(r *rest.Request, in *api.ApplyUpstreamInput, before *mode
 	if u.URL != "" && u.User != "" && u.Password == "" {
 		return nil, problem.New(http.StatusUnprocessableEntity, "password: it is needed where the address or the user is new")
 	}
-	return u, rest.Invalid(cmp.Or(u.Validate(), relay.ValidateURL(u.URL, r.Gateway.Config.Egress)))
+	return u, rest.Invalid(cmp.Or(u.Validate(), relay.ValidateURL(u.URL, r.Gateway.Config.Egress),
+		relay.ValidateFeed(u.Feed, r.Gateway.Config.Egress)))
 }
 
 // deleteUpstream ends that the applications of a tenant are relayed.

@@ -22,7 +22,7 @@ var submissions = rest.Resource[*model.Submission]{
 }
 
 func submissionOf(s *model.Submission) api.Submission {
-	return api.Submission{ID: s.ID, Tenant: s.Tenant, Job: s.Job, State: s.State, Attempts: s.Attempts, Reason: s.Reason,
+	return api.Submission{ID: s.ID, Tenant: s.Tenant, Job: s.Job, Title: s.Title, State: s.State, Attempts: s.Attempts, Reason: s.Reason,
 		Uncertain: s.Uncertain, Note: s.Noted, ReceivedAt: s.ReceivedAt, NextAt: s.NextAt, TryUntil: s.TryUntil,
 		EndedAt: s.EndedAt, ErasedAt: s.ErasedAt}
 }

@@ -47,7 +47,7 @@ func TestCompletion(t *testing.T) {
 func TestFlagsAreCompleted(t *testing.T) {
 	t.Parallel()
 	free := strings.Fields("text email phone file-name admin gateway api-user source updated-since erased-before since until at expires limit object uuid label name reason url user wait-seconds try-for-hours keep-days retry in-flight status attempts waiting-longer rate wait " +
-		"id zone description given-name family-name redirect-uri post-logout-redirect-uri backchannel-logout-uri group category position title type site provider person")
+		"feed id zone description given-name family-name redirect-uri post-logout-redirect-uri backchannel-logout-uri group category position title type site provider person")
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {

@@ -53,7 +53,7 @@ func (a *Client) flags(cmd *cobra.Command) {
 }
 
 // clearing are the flags whose empty value removes what is set.
-var clearing = []string{"name", "given-name", "family-name", "category", "reason", "rate"}
+var clearing = []string{"name", "given-name", "family-name", "category", "reason", "rate", "feed"}
 
 // noValue returns the error of a flag that has an empty value, mostly that of a variable that is not set. The command would
 // do less than it says, or do it to more than was meant.

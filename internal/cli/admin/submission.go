@@ -34,9 +34,9 @@ var submissions = noun[api.Submission]{
 		{flag: "email", help: "those of the applicant with this e-mail address"},
 	},
 	showHelp: help{short: "Shows a submission, without what the applicant sent"},
-	columns:  []string{"receipt", "job", "received", "state", "attempts", "reason"},
+	columns:  []string{"receipt", "job", "title", "received", "state", "attempts", "reason"},
 	fields: func(s *api.Submission) []field {
-		return []field{{"receipt", s.ID}, {"tenant", s.Tenant}, {"job", terminal.ID(s.Job)}, {"received", s.ReceivedAt},
+		return []field{{"receipt", s.ID}, {"tenant", s.Tenant}, {"job", terminal.ID(s.Job)}, {"title", s.Title}, {"received", s.ReceivedAt},
 			{"state", terminal.State(s.State)}, {"attempts", s.Attempts}, {"reason", s.Reason}, {"note", s.Note},
 			{"may have arrived twice", yesOrNo(s.Uncertain)}, {"next attempt", s.NextAt}, {"tried until", s.TryUntil},
 			{"ended", s.EndedAt}, {"erased", s.ErasedAt}}

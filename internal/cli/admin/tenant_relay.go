@@ -35,7 +35,7 @@ nothing. --remove ends it; what waits then is sent once the applications are rel
 		path += "/apply-upstream"
 		changed := cmd.Flags().Changed
 		var set []string
-		for _, name := range []string{"url", "user", "password-file", "source", "wait-seconds", "try-for-hours", "keep-days", "rate"} {
+		for _, name := range []string{"url", "user", "password-file", "source", "wait-seconds", "try-for-hours", "keep-days", "rate", "feed"} {
 			if changed(name) {
 				set = append(set, name)
 			}
@@ -69,9 +69,9 @@ nothing. --remove ends it; what waits then is sent once the applications are rel
 			unchanged = http.Header{"If-Match": {header.Get("ETag")}}
 			given := in
 			in = api.ApplyUpstreamInput{URL: before.URL, User: before.User, Source: before.Source, Wait: &before.Wait,
-				TryFor: &before.TryFor, Keep: &before.Keep, Rate: &before.Rate}
+				TryFor: &before.TryFor, Keep: &before.Keep, Rate: &before.Rate, Feed: before.Feed}
 			for name, one := range map[string][2]*string{"url": {&in.URL, &given.URL}, "user": {&in.User, &given.User},
-				"source": {&in.Source, &given.Source}} {
+				"source": {&in.Source, &given.Source}, "feed": {&in.Feed, &given.Feed}} {
 				if changed(name) {
 					*one[0] = *one[1]
 				}
@@ -116,6 +116,7 @@ nothing. --remove ends it; what waits then is sent once the applications are rel
 	fl.IntVar(&tryFor, "try-for-hours", 0, "for how long an application is sent again (default of a new one: 168)")
 	fl.IntVar(&keep, "keep-days", 0, "how long what an applicant sent is kept after its delivery (default of a new one: 7)")
 	fl.StringVar(&rate, "rate", "", `what the service is sent at most (default of a new one: "5/s burst 10")`)
+	fl.StringVar(&in.Feed, "feed", "", "address of the service's job feed, which has the jobs' titles; empty: none")
 	fl.BoolVar(&test, "test", false, "only let the user sign in at the service")
 	fl.BoolVar(&remove, "remove", false, "relay the applications no more")
 	return cmd
@@ -142,7 +143,7 @@ func printUpstream(cmd *cobra.Command, a *Client, u *api.ApplyUpstream) error {
 	}
 	shown := noun[api.ApplyUpstream]{fields: func(u *api.ApplyUpstream) []field {
 		return []field{{"url", u.URL}, {"user", u.User}, {"source", u.Source}, {"wait", fmt.Sprint(u.Wait, " seconds")},
-			{"try for", fmt.Sprint(u.TryFor, " hours")}, {"keep", daysOf(u.Keep)}, {"rate", rateOf(&u.Rate)}}
+			{"try for", fmt.Sprint(u.TryFor, " hours")}, {"keep", daysOf(u.Keep)}, {"rate", rateOf(&u.Rate)}, {"feed", u.Feed}}
 	}}
 	return shown.print(cmd.OutOrStdout(), u)
 }

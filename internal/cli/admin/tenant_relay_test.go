@@ -17,6 +17,10 @@ func TestTenantRelay(t *testing.T) {
 	t.Parallel()
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var given struct{ Password string }
+		if r.URL.Path == "/jobs.json" {
+			io.WriteString(w, `{"positionProfiles":[]}`)
+			return
+		}
 		if _ = json.NewDecoder(r.Body).Decode(&given); given.Password != "hunter2" {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
@@ -45,10 +49,19 @@ func TestTenantRelay(t *testing.T) {
 	require.Equal(t, "the applications of tenant initech are relayed to "+service.URL+"\n", out)
 	_, err = relay("--keep-days", "30", "--rate", "1/s burst 2", "--source", "Careers")
 	require.NoError(t, err)
+	_, err = relay("--feed", service.URL+"/nothing")
+	require.ErrorContains(t, err, "the feed answered 401: correct its address")
+	_, err = relay("--feed", service.URL+"/jobs.json")
+	require.NoError(t, err)
 	out, err = relay("--json")
 	require.NoError(t, err)
 	require.JSONEq(t, `{"url":"`+service.URL+`","user":"partner","source":"Careers","waitSeconds":5,"tryForHours":168,"keepDays":30,
-		"rate":{"perSecond":1,"burst":2}}`, out)
+		"rate":{"perSecond":1,"burst":2},"feed":"`+service.URL+`/jobs.json"}`, out)
+	_, err = relay("--feed", "")
+	require.NoError(t, err)
+	out, err = relay("--json")
+	require.NoError(t, err)
+	require.NotContains(t, out, "feed")
 	out, err = relay()
 	require.NoError(t, err)
 	require.Contains(t, out, "168 hours")
