@@ -67,6 +67,9 @@ func (s *submission) Acted() bool {
 		s.State)
 }
 
+// Unsent reports whether it was suspected when it came, and nobody has sent it yet: to send it is to release it.
+func (s *submission) Unsent() bool { return s.State == model.SubmissionSuspected && s.Attempts == 0 }
+
 func showSubmission(v *visitor) error { return v.submission(http.StatusOK, &submission{}) }
 
 func (v *visitor) submission(status int, shown *submission) error {
@@ -100,13 +103,18 @@ func actOnSubmission(action string) handler {
 		if action == "resolve" {
 			body = api.SubmissionResolution{Note: v.PostFormValue("note")}
 		}
-		wrong, err := refusal(v.post(at("tenants", of, "submissions", id, action), body, nil))
+		var changed api.Submission
+		wrong, err := refusal(v.post(at("tenants", of, "submissions", id, action), body, &changed))
 		switch {
 		case err != nil:
 			return err
 		case wrong != nil:
 			return v.submission(wrong.status, &submission{Wrong: wrong})
 		}
-		return v.redirect(pathOf("submissions", of, id) + "?done=submission-" + action)
+		done := action
+		if action == "redeliver" && changed.Attempts == 0 { // a suspected one, that was never sent
+			done = "release"
+		}
+		return v.redirect(pathOf("submissions", of, id) + "?done=submission-" + done)
 	}
 }

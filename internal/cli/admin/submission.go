@@ -44,7 +44,7 @@ var submissions = noun[api.Submission]{
 }
 
 func submissionRedeliver(a *Client) *cobra.Command {
-	return submissionTo(a, "redeliver", "Sends a submission again that was refused, has failed or is suspected", "is sent again", nil)
+	return submissionTo(a, "redeliver", "Sends a submission again that was refused or has failed, and releases a suspected one", "is sent again", nil)
 }
 
 func submissionErase(a *Client) *cobra.Command {
