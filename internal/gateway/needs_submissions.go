@@ -24,7 +24,7 @@ func (r *Runtime) eachSubmitting(ctx context.Context,
 	if c == nil {
 		return nil, nil
 	}
-	counts, err := r.Store().CountSubmissions(ctx)
+	counts, err := r.Store().CountUnsettledSubmissions(ctx)
 	if err != nil {
 		return nil, err
 	}

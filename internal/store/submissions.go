@@ -291,6 +291,16 @@ type SubmissionCount struct {
 
 // CountSubmissions counts, by tenant and state, the submissions whose content is there.
 func (db *DB) CountSubmissions(ctx context.Context) (map[string]map[model.SubmissionState]SubmissionCount, error) {
+	return db.countSubmissions(ctx, ``)
+}
+
+// CountUnsettledSubmissions is CountSubmissions without the delivered ones, which are the many.
+func (db *DB) CountUnsettledSubmissions(ctx context.Context) (map[string]map[model.SubmissionState]SubmissionCount, error) {
+	return db.countSubmissions(ctx, ` AND state <> 'delivered'`)
+}
+
+func (db *DB) countSubmissions(ctx context.Context,
+	where string) (map[string]map[model.SubmissionState]SubmissionCount, error) {
 	counts := map[string]map[model.SubmissionState]SubmissionCount{}
 	_, err := rows.Query(ctx, db.reads, func(r row) (struct{}, error) {
 		var tenant string
@@ -302,7 +312,7 @@ func (db *DB) CountSubmissions(ctx context.Context) (map[string]map[model.Submis
 		}
 		counts[tenant][state] = c
 		return struct{}{}, err
-	}, `SELECT tenant, state, count(*), min(received_at) FROM submissions WHERE erased_at IS NULL GROUP BY tenant, state`)
+	}, `SELECT tenant, state, count(*), min(received_at) FROM submissions WHERE erased_at IS NULL`+where+` GROUP BY tenant, state`)
 	return counts, err
 }
 
