@@ -36,7 +36,7 @@ type Relay struct {
 	reading singleflight.Group
 	signing sync.Map // of a tenant, the *sync.Mutex of its sign-ins
 	firsts  sync.Map // of a tenant, the *atomic.Int64 of its first attempts that are under way
-	unread  sync.Map // of the hash of a feed's address, when it could not be read last
+	unread  sync.Map // of what is renewed, when it could not be read last
 }
 
 // KeptFor is how long the content of a submission is kept that the service did not accept.

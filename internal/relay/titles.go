@@ -19,11 +19,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-const (
-	titlesFreshFor = 5 * time.Minute
-	feedAgain      = time.Minute      // after which a feed is asked again that could not be read
-	feedTime       = 15 * time.Second // of reading it
-)
+const titlesFreshFor = 5 * time.Minute
 
 // The bounds of a feed. Of the jobs, the first ones count.
 const (
@@ -42,26 +38,12 @@ func (r *Relay) Title(ctx context.Context, tenant string, u *model.ApplyUpstream
 	}
 	of := sha256.Sum256([]byte(u.Feed))
 	title, at, err := r.Store.UpstreamTitle(ctx, tenant, job, of[:])
-	if failed, ok := r.unread.Load(of); err != nil || r.Now().Sub(at) < titlesFreshFor ||
-		ok && r.Now().Sub(failed.(time.Time)) < feedAgain {
+	if err != nil || !r.renewed(ctx, tenant+" "+string(of[:]), at, titlesFreshFor, patience, func(ctx context.Context) error {
+		return r.readTitles(ctx, tenant, u.Feed, of)
+	}) {
 		return title, err
 	}
-	read := r.reading.DoChan("\x00"+tenant, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), feedTime)
-		defer cancel()
-		return nil, r.readTitles(ctx, tenant, u.Feed, of)
-	})
-	if !at.IsZero() {
-		return title, nil
-	}
-	late := time.NewTimer(patience)
-	defer late.Stop()
-	select {
-	case <-read:
-		title, _, err = r.Store.UpstreamTitle(ctx, tenant, job, of[:])
-	case <-late.C:
-	case <-ctx.Done():
-	}
+	title, _, err = r.Store.UpstreamTitle(ctx, tenant, job, of[:])
 	return title, err
 }
 
@@ -72,13 +54,10 @@ func (r *Relay) readTitles(ctx context.Context, tenant, feed string, of [sha256.
 		err = r.Store.Write(ctx, func(tx *store.Tx) error { return tx.UpdateUpstreamTitles(tenant, of[:], titles, r.Now()) })
 	}
 	if err != nil {
-		r.unread.Store(of, r.Now())
-		r.Log.Warn("the titles of a service's jobs can't be read; forms show the jobs' codes", zap.String("tenant", tenant),
-			zap.Error(err))
-		return err
+		r.Log.Warn("the titles of a service's jobs can't be read; forms show what is known, or the jobs' codes",
+			zap.String("tenant", tenant), zap.Error(err))
 	}
-	r.unread.Delete(of)
-	return nil
+	return err
 }
 
 // readFeed reads the titles of a feed, by job board code. The error is a sentence for people: what to correct.

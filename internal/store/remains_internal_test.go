@@ -41,7 +41,7 @@ func TestRemainsLooksAtAllThatBelongsToATenant(t *testing.T) {
 		"audit",
 		// they are deleted with the tenant
 		"secret_uses", "refused_signatures", "remarks", "notification_counts", "notification_conditions", "quarters",
-		"event_subscriptions", "events", "portal_links", "upstreams", "upstream_questions", "upstream_titles",
+		"event_subscriptions", "events", "portal_links", "upstreams", "upstream_questions", "upstream_titles", "upstream_notices",
 		// they are deleted with the integration
 		"integration_health", "integration_hours", "catch_ups",
 		// it ends within an hour of the tenant

@@ -112,10 +112,43 @@ func (tx *Tx) UpsertUpstreamQuestions(tenant, job string, all []model.Question, 
 		tenant, job, kept, rows.Micros(now))
 }
 
+// UpstreamNotice reads what a tenant's service says before the questions of a compliance group, and when it said so; the zero
+// time: it was never asked. Nil: it has no such text.
+func (db *DB) UpstreamNotice(ctx context.Context, tenant, group string) (n *model.ComplianceNotice, at time.Time, err error) {
+	raw, err := rows.QueryOne(ctx, db.reads, func(r row) (raw []byte, err error) {
+		return raw, r.Scan(&raw, rows.Time(&at))
+	}, `SELECT notice, read_at FROM upstream_notices WHERE tenant = $1 AND about = $2`, tenant, group)
+	if errors.Is(err, ErrNotFound) {
+		return nil, at, nil
+	}
+	if err != nil || raw == nil {
+		return nil, at, err
+	}
+	if raw, err = unwrapBody(raw); err == nil {
+		err = json.Unmarshal(raw, &n)
+	}
+	return n, at, err
+}
+
+// UpsertUpstreamNotice writes what a tenant's service says before the questions of a compliance group; nil: nothing.
+func (tx *Tx) UpsertUpstreamNotice(tenant, group string, n *model.ComplianceNotice, now time.Time) error {
+	var kept []byte
+	if n != nil {
+		raw, err := json.Marshal(n)
+		if err != nil {
+			return err
+		}
+		kept = wrapBody(raw)
+	}
+	return tx.sql.Run(`INSERT INTO upstream_notices (tenant, about, notice, read_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (tenant, about) DO UPDATE SET notice = excluded.notice, read_at = excluded.read_at`,
+		tenant, group, kept, rows.Micros(now))
+}
+
 // deleteUpstream deletes what is known of a tenant's service.
 func (tx *Tx) deleteUpstream(tenant string) error {
 	return tx.sql.RunAll([]string{`DELETE FROM upstreams WHERE tenant = $1`, `DELETE FROM upstream_questions WHERE tenant = $1`,
-		`DELETE FROM upstream_titles WHERE tenant = $1`}, tenant)
+		`DELETE FROM upstream_titles WHERE tenant = $1`, `DELETE FROM upstream_notices WHERE tenant = $1`}, tenant)
 }
 
 // DeleteUpstreamQuestions deletes, some at a time, what services said before a time.

@@ -13,6 +13,8 @@ type backend interface {
 	questions(w http.ResponseWriter, code string) ([]model.Question, error)
 	// openJob returns an open job with all that is asked; nil if there is no such job.
 	openJob(code string) (*model.Job, error)
+	// notice returns what applicants read before the questions of a compliance group; false: nothing is known of the group.
+	notice(group string) (model.ComplianceNotice, bool)
 	// sheet makes the sheet of an open job; nil if there is no such job.
 	sheet(code string) (*sheet, error)
 	// maxFiles returns how many files the job asks for that asks for most.
@@ -60,6 +62,17 @@ func (b *taken) openJob(code string) (*model.Job, error) {
 	shown := *job
 	shown.Questions = compliance.Ask(job)
 	return &shown, nil
+}
+
+func (b *taken) notice(group string) (model.ComplianceNotice, bool) { return ownNotice(group) }
+
+// ownNotice returns what this gateway has applicants read.
+func ownNotice(group string) (n model.ComplianceNotice, known bool) {
+	form, known := compliance.Find(group)
+	if known {
+		n = form.Notice()
+	}
+	return n, known
 }
 
 func (b *taken) maxFiles() (int, error) { return b.api.db().MaxFiles(b.r.Context(), b.tenant) }

@@ -20,6 +20,11 @@ func (a *API) OpenJob(ctx context.Context, tenant, code string) (*model.Job, err
 	return a.backendOf(tenant, (&http.Request{}).WithContext(ctx)).openJob(code)
 }
 
+// Notice implements form.Applications.
+func (a *API) Notice(ctx context.Context, tenant, group string) (model.ComplianceNotice, bool) {
+	return a.backendOf(tenant, (&http.Request{}).WithContext(ctx)).notice(group)
+}
+
 // AcceptForm implements form.Applications.
 func (a *API) AcceptForm(w http.ResponseWriter, r *http.Request, sent form.Application) (receipt string, err error) {
 	s := a.received(w, r, &caller{user: &model.APIUser{ID: formActor + ":" + sent.Tenant, Tenant: sent.Tenant, Name: formActor}})

@@ -29,8 +29,8 @@ type relayed struct {
 	upstream *model.ApplyUpstream
 }
 
-// titlePatience is how long a form waits for the feed that has its title, if that was never read.
-const titlePatience = 2 * time.Second
+// formPatience is how long a form waits for what the service says beside the questions, if it was never asked.
+const formPatience = 2 * time.Second
 
 // relayedFiles is how many files a job of a service may ask for: it is not known before the body is read.
 const relayedFiles = 10
@@ -78,7 +78,7 @@ func (b *relayed) openJob(code string) (*model.Job, error) {
 	if err != nil || asked.Questions == nil {
 		return nil, err
 	}
-	title, err := b.relay().Title(b.r.Context(), b.tenant, b.upstream, code, titlePatience)
+	title, err := b.relay().Title(b.r.Context(), b.tenant, b.upstream, code, formPatience)
 	return &model.Job{Row: model.Row{Tenant: b.tenant}, BoardCode: code, Title: title, Questions: asked.Questions}, err
 }
 
@@ -99,6 +99,18 @@ func (b *relayed) sheet(code string) (*sheet, error) {
 		return nil, err
 	}
 	return &sheet{job: &model.Job{Row: model.Row{Tenant: b.tenant}, BoardCode: code}, schema: schema}, nil
+}
+
+// notice implements backend: the text is the service's, where it has one.
+func (b *relayed) notice(group string) (model.ComplianceNotice, bool) {
+	n, err := b.relay().Notice(b.r.Context(), b.tenant, b.upstream, group, formPatience)
+	if err != nil {
+		b.api.Log.Warn("the text of a compliance group can't be read; this gateway's is shown", zap.Error(err))
+	}
+	if n == nil {
+		return ownNotice(group)
+	}
+	return *n, true
 }
 
 func (b *relayed) maxFiles() (int, error) { return relayedFiles, nil }

@@ -55,7 +55,7 @@ var ofNobody = strings.Fields(`acknowledgements answer_refusals application_posi
 	directory document_links event_subscriptions events export_triggers goose_db_version grants heartbeat idempotency identity integration_health integration_hours
 	integration_states integrations jobs leases logout_tokens notification_conditions notification_counts notifications
 	oauth_clients oauth_secrets portal_links quarters redeliveries refused_signatures remarks schema_steps secret_uses sessions
-	signin_log signin_refusals signing_keys steps tenants tokens unkeyed_bodies uploads upstream_accounts upstream_questions upstream_sessions upstream_titles upstream_visits upstreams
+	signin_log signin_refusals signing_keys steps tenants tokens unkeyed_bodies uploads upstream_accounts upstream_notices upstream_questions upstream_sessions upstream_titles upstream_visits upstreams
 	users waiting sqlite_sequence sqlite_stat1 sqlite_stat4`)
 
 // fill stores something of a person in each table that holds data of candidates. Each value has the word in it.

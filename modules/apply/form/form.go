@@ -24,6 +24,8 @@ import (
 type Applications interface {
 	// OpenJob returns a job that takes applications, with the questions of its compliance groups; nil: there is none.
 	OpenJob(ctx context.Context, tenant, code string) (*model.Job, error)
+	// Notice returns what applicants read before the questions of a compliance group; false: nothing is known of the group.
+	Notice(ctx context.Context, tenant, group string) (model.ComplianceNotice, bool)
 	// AcceptForm stores an application durably. The body is that of POST /v2/application. The same key with the same body
 	// gives the receipt of the first. Errors: *Refused, ErrOtherBody.
 	AcceptForm(w http.ResponseWriter, r *http.Request, a Application) (receipt string, err error)

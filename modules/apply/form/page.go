@@ -13,7 +13,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/compliance"
 	"github.com/hiregate/hiregate/internal/filetype"
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/model"
@@ -105,7 +104,7 @@ func (f *Form) formPage(r *http.Request, job *model.Job, s *sent, wrong map[stri
 		if q.Group != nil {
 			g := groups[*q.Group]
 			if g == nil {
-				g = groupOf(*q.Group, len(groups))
+				g = f.groupOf(r, *q.Group, len(groups))
 				g.Declined = s.declined[*q.Group]
 				groups[*q.Group] = g
 				v.Groups = append(v.Groups, g)
@@ -135,10 +134,9 @@ func (f *Form) formPage(r *http.Request, job *model.Job, s *sent, wrong map[stri
 }
 
 // groupOf returns a compliance group without its questions. One whose text is not known has its name.
-func groupOf(name string, n int) *groupView {
+func (f *Form) groupOf(r *http.Request, name string, n int) *groupView {
 	g := &groupView{ID: "g" + strconv.Itoa(n), Name: name, Title: name}
-	if form, ok := compliance.Find(name); ok {
-		notice := form.Notice()
+	if notice, ok := f.Applications.Notice(r.Context(), f.Tenant, name); ok {
 		g.Title, g.Form, g.Text = notice.Title, notice.Form, notice.Text
 	}
 	return g
