@@ -39,6 +39,10 @@ type SignInGate struct {
 	Title string `json:"title,omitempty"`
 	// Contact is the e-mail address of whoever lets people in. Default: none is shown.
 	Contact string `json:"contact,omitempty"`
+	// JWT has the application get a signed token of each visitor. Default: it gets none.
+	JWT bool `json:"jwt,omitempty"`
+	// Audience is whom the tokens are for. Default: scheme and host of the application.
+	Audience string `json:"audience,omitempty"`
 	// SessionEnd is how long a session lasts. Default: 12 hours.
 	SessionEnd caddy.Duration `json:"session_end,omitempty"`
 
@@ -215,6 +219,12 @@ func (h *SignInGate) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
+	var tokens *gate.Tokens
+	if h.JWT {
+		if tokens, err = gate.NewTokens(sealing, h.Audience); err != nil {
+			return fmt.Errorf("signin_gate: jwt: %w", err)
+		}
+	}
 	for _, p := range h.Providers {
 		provider, err := p.provision(ctx, g)
 		if err != nil {
@@ -224,7 +234,7 @@ func (h *SignInGate) Provision(ctx caddy.Context) error {
 		provider.WantsGroups = len(allow.Groups) > 0
 		h.gates = append(h.gates, matchedGate{p, &gate.Gate{Gateway: g, Provider: provider, Vault: sealing,
 			Allow:  gate.Allow{Anyone: allow.Anyone, Emails: allow.Emails, Groups: allow.Groups},
-			Public: h.Public, Prefix: strings.TrimSuffix(p.Path, "/*") + cmp.Or(h.Prefix, defaultPrefix),
+			Tokens: tokens, Public: h.Public, Prefix: strings.TrimSuffix(p.Path, "/*") + cmp.Or(h.Prefix, defaultPrefix),
 			Life:  cmp.Or(time.Duration(h.SessionEnd), defaultSessionEnd),
 			Title: h.Title, Contact: h.Contact, Returns: returns, Watch: gate.WatchEvery, Address: clientAddress, Origin: origin,
 			Sent: sentTo, Log: ctx.Logger()}})

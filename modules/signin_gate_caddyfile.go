@@ -1,7 +1,9 @@
 package modules
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -33,6 +35,7 @@ import (
 //		title       <text>
 //		contact     <address>
 //		session_end <duration>
+//		jwt         [<audience>]
 //	}
 func parseSignInGate(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	handler, dev := new(SignInGate), app.Development(h)
@@ -50,6 +53,12 @@ func parseSignInGate(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error
 			return gateKey.ValidateArgs(args, "{env.GATE_KEY}", dev)
 		case "allow":
 			return handler.allow(args)
+		case "jwt":
+			if len(args) > 1 {
+				return errors.New("jwt takes one audience at most: write jwt, or, for example, `jwt payroll`")
+			}
+			handler.JWT, handler.Audience = true, strings.Join(args, "")
+			return nil
 		case "public":
 			handler.Public = append(handler.Public, args...)
 			for _, one := range args {
@@ -62,7 +71,7 @@ func parseSignInGate(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error
 		target, known := texts[option]
 		switch {
 		case !known:
-			return fmt.Errorf("%s is unknown here: write provider, key, allow, public, prefix, title, contact or session_end",
+			return fmt.Errorf("%s is unknown here: write provider, key, allow, public, prefix, title, contact, session_end or jwt",
 				option)
 		case len(args) != 1 || args[0] == "":
 			return fmt.Errorf("%s takes one argument", option)

@@ -76,6 +76,18 @@ func (v *Vault) Derive(purpose, owner string) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(key), err
 }
 
+// Seeds returns secrets of 32 bytes for a purpose, one of each text: the same for all nodes.
+func (v *Vault) Seeds(purpose string) (all [][]byte, err error) {
+	for _, text := range v.texts {
+		seed, err := hkdf.Key(sha256.New, []byte(text), nil, "seed "+purpose, sha256.Size)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, seed)
+	}
+	return all, nil
+}
+
 // Hash returns a keyed hash of words for a purpose, which only those who have the first text can make. The vault must have
 // a text.
 func (v *Vault) Hash(purpose string, words ...string) ([sha256.Size]byte, error) {

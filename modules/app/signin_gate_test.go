@@ -39,6 +39,7 @@ func TestTheGateInCaddy(t *testing.T) {
 			key "a text of more than thirty-two characters"
 			allow email *@example.com
 			public /healthz
+			jwt payroll
 		}
 		respond "the application {http.request.header.X-Auth-Request-Email}{http.request.header.X_Auth_Request_User}"
 	}`, at)
@@ -112,6 +113,10 @@ func TestTheGateInCaddy(t *testing.T) {
 	require.Equal(t, "/app/deep/?q=1", res.Request.URL.RequestURI())
 	res, _ = ask(http.MethodGet, at+"/app/oauth2/auth", "", "", nil)
 	require.Equal(t, []any{http.StatusAccepted, "ada@example.com"}, []any{res.StatusCode, res.Header.Get("X-Auth-Request-Email")})
+	require.Equal(t, 2, strings.Count(res.Header.Get("X-Auth-Request-JWT"), "."), "a token of three parts")
+	res, body = ask(http.MethodGet, at+"/app/oauth2/keys", "", "", nil)
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	require.Contains(t, body, `"kty":"OKP"`)
 	res, _ = ask(http.MethodGet, at+"/app/oauth2/sign_out?rd=/app/", "", "", page)
 	require.Equal(t, at+"/app/", res.Header.Get("Location"))
 	res, _ = ask(http.MethodPost, at+"/app/x", "", "", nil)

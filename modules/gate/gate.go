@@ -32,6 +32,7 @@ type Gate struct {
 	Provider *oidcclient.Provider
 	Vault    *vault.Vault // seals cookies and sessions
 	Allow    Allow
+	Tokens   *Tokens // nil: applications get none
 	Public   Public
 	Prefix   string // of the gate's own addresses, such as /oauth2
 	Life     time.Duration
@@ -98,7 +99,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request, application htt
 	if !ok {
 		return
 	}
-	identify(r.Header, s)
+	v.identify(r.Header, s)
 	session.RemoveCookies(r, cookies)
 	ctx, end := context.WithCancel(r.Context())
 	defer end()

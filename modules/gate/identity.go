@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 
+	"go.uber.org/zap"
+
 	"github.com/hiregate/hiregate/internal/session"
 )
 
@@ -23,7 +25,7 @@ func removeIdentity(h http.Header) {
 }
 
 // identify sets the headers. An absent claim is an empty value.
-func identify(h http.Header, s *session.Session) {
+func (v *visitor) identify(h http.Header, s *session.Session) {
 	groups := make([]string, len(s.Groups))
 	for n, group := range s.Groups {
 		groups[n] = inHeader(group, ",")
@@ -32,6 +34,13 @@ func identify(h http.Header, s *session.Session) {
 	h.Set(names+"Email", inHeader(s.Email, ""))
 	h.Set(names+"Name", url.PathEscape(s.Name))
 	h.Set(names+"Groups", strings.Join(groups, ","))
+	if v.gate.Tokens != nil {
+		token, err := v.token(s)
+		if err != nil {
+			v.gate.Log.Error("who asks can't be signed", zap.Error(err))
+		}
+		h.Set(names+"JWT", token)
+	}
 }
 
 // inHeader percent-encodes what can't stand in a header, %, and further characters.

@@ -28,6 +28,7 @@ var own = map[string]map[string]func(*visitor){
 	"callback":           {http.MethodGet: (*visitor).callback},
 	"sign_out":           {http.MethodGet: (*visitor).signOut, http.MethodPost: (*visitor).signOut},
 	"auth":               {http.MethodGet: (*visitor).auth, http.MethodHead: (*visitor).auth},
+	"keys":               {http.MethodGet: (*visitor).keys},
 	"userinfo":           {http.MethodGet: (*visitor).userinfo},
 	"backchannel_logout": {http.MethodPost: (*visitor).backChannelLogout},
 }
@@ -152,7 +153,7 @@ func (v *visitor) auth() {
 		return
 	}
 	v.w.Header().Set("Cache-Control", "no-store")
-	identify(v.w.Header(), s)
+	v.identify(v.w.Header(), s)
 	v.w.WriteHeader(http.StatusAccepted)
 }
 
