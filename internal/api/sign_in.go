@@ -7,9 +7,10 @@ type User struct {
 	ID string `json:"id" schema:"ref=Id"` // the claim sub
 	UserProfile
 	// made by the gateway, only in the answer that makes it
-	Password   string    `json:"password,omitempty" schema:"once pattern=^[A-Za-z0-9_-]{43}$"`
-	CreatedAt  time.Time `json:"createdAt"`
-	DisabledAt time.Time `json:"disabledAt,omitzero"` // absent: the user is enabled
+	Password     string    `json:"password,omitempty" schema:"once pattern=^[A-Za-z0-9_-]{43}$"`
+	CreatedAt    time.Time `json:"createdAt"`
+	DisabledAt   time.Time `json:"disabledAt,omitzero"`   // absent: the user is enabled
+	LastSignInAt time.Time `json:"lastSignInAt,omitzero"` // absent: never, or before that was noted
 	// the second factor, a one-time password of an authenticator app; pending: the user sets it up at the next sign-in
 	TOTP string `json:"totp" schema:"enum=off|pending|on"`
 	// the user chooses another password at the next sign-in with the one that they have
@@ -40,6 +41,17 @@ type UserPasswordInput struct {
 	PasswordInput
 	// the user chooses another one at the next sign-in with it
 	MustChange bool `json:"mustChange" schema:"optional"`
+}
+
+// UserSession is where a user is signed in.
+type UserSession struct {
+	SID        string    `json:"sid"` // the claim sid; empty: a former version began it
+	Issuer     string    `json:"issuer"`
+	SignedInAt time.Time `json:"signedInAt"`
+	UsedAt     time.Time `json:"usedAt,omitzero"` // when an application last got something in it; absent: not since the sign-in
+	EndsAt     time.Time `json:"endsAt"`
+	Address    string    `json:"address"` // where it began
+	Browser    string    `json:"browser"` // such as Firefox, Linux; empty: unknown
 }
 
 // RecoveryInput asks for a link with which a user chooses a password.

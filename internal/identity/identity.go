@@ -21,6 +21,7 @@ type User struct {
 	MustChange    bool   // they choose another password at the next sign-in with this one
 	CreatedAt     time.Time
 	DisabledAt    time.Time // zero: not disabled
+	SignedInAt    time.Time // the last time; zero: never, or before that was noted
 	TOTPRequired  bool      // they need a second factor: a time-based one-time password (RFC 6238)
 	TOTP          []byte    // its secret, sealed; nil: not set up yet
 	TOTPStep      int64     // of the last one-time password that was used
@@ -75,6 +76,7 @@ type Session struct {
 	UserID     string
 	SID        string // what applications know the session by (claim sid); set where it is inserted
 	SignedInAt time.Time
+	UsedAt     time.Time // when an application last got something in it; zero: not since the sign-in
 	Till       time.Time
 	Address    string           // where it began
 	Browser    string           // such as Firefox, Linux; empty: unknown

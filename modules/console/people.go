@@ -14,6 +14,12 @@ func profileOf(form url.Values) api.UserProfile {
 		GivenName: form.Get("given"), FamilyName: form.Get("family"), Groups: linesOf(form.Get("groups"))}
 }
 
+// changeAtSignIn asks for a password that is made, which its owner replaces at the next sign-in if the form says so.
+func changeAtSignIn(form url.Values) (in api.UserPasswordInput) {
+	in.MustChange = form.Get("change") != ""
+	return in
+}
+
 // peoplePage is the template data of the people. A form that was refused keeps what was filled in.
 type peoplePage struct {
 	api.List[api.User]
@@ -37,7 +43,8 @@ func (v *visitor) renderPeople(status int, shown *peoplePage) (err error) {
 func addPerson(v *visitor) error {
 	form := profileOf(v.PostForm)
 	var made api.User
-	switch refused, err := refusal(v.post("/v1/users", form, &made)); {
+	in := api.UserInput{UserProfile: form, UserPasswordInput: changeAtSignIn(v.PostForm)}
+	switch refused, err := refusal(v.post("/v1/users", in, &made)); {
 	case err != nil:
 		return err
 	case refused != nil:
@@ -63,6 +70,7 @@ type personPage struct {
 	Person   api.User
 	Own      bool // it is the visitor's own account, which they don't change
 	Accounts api.List[api.UpstreamAccount]
+	Sessions api.List[api.UserSession]
 	Form     api.UserProfile
 	Secret   string   // a password, or a recovery link, that is shown this once
 	Wrong    *failure // why the form was refused; nil: it was not
@@ -79,6 +87,9 @@ func (v *visitor) renderPerson(status int, shown personPage, id string) error {
 		return err
 	}
 	if err := v.get(at("users", id, "upstream-accounts"), nil, &shown.Accounts); err != nil {
+		return err
+	}
+	if err := v.get(at("users", id, "sessions"), nil, &shown.Sessions); err != nil {
 		return err
 	}
 	shown.Own = v.owns(id, shown.Accounts.Items)
@@ -135,7 +146,7 @@ func actOnPerson(v *visitor) error {
 	switch action {
 	case "reset":
 		var made api.User
-		if err := v.post(user+"/reset", nil, &made); err != nil {
+		if err := v.post(user+"/reset", changeAtSignIn(v.PostForm), &made); err != nil {
 			return err
 		}
 		return v.renderPerson(http.StatusOK, personPage{Secret: made.Password}, id)

@@ -128,6 +128,10 @@ func TestPeople(t *testing.T) {
 	require.Regexp(t, shownSecret, text)
 	require.NotEqual(t, first[1], shownSecret.FindStringSubmatch(text)[1])
 	require.NotEqual(t, before, b.stored(id).Password)
+	require.False(t, b.stored(id).MustChange)
+	require.Contains(t, b.post(ops, "/people/"+id+"/reset", url.Values{"change": {"yes"}}, http.StatusOK),
+		"they choose another one at the next sign-in")
+	require.True(t, b.stored(id).MustChange)
 	b.Write(t, func(tx *store.Tx) error {
 		return tx.InsertUpstreamAccount("https://idp.example", "7", id, b.Clock.Now())
 	})
@@ -135,8 +139,13 @@ func TestPeople(t *testing.T) {
 	_, session := identity.NewSecret()
 	b.Write(t, func(tx *store.Tx) error {
 		return tx.InsertSession(identity.Hash{}, &identity.Session{Hash: session, Issuer: "https://gate.example.com/signin", UserID: id,
-			SignedInAt: b.Clock.Now(), Till: b.Clock.Now().Add(time.Hour)}, b.stored(id))
+			SignedInAt: b.Clock.Now(), Till: b.Clock.Now().Add(time.Hour), Browser: "Safari, iPhone", Address: "203.0.113.88"}, b.stored(id))
 	})
+	text = b.see(ops, "/people/"+id, http.StatusOK)
+	for _, shown := range []string{"Where they are signed in", "Safari, iPhone", "203.0.113.88", "Last sign-in"} {
+		require.Contains(t, text, shown)
+	}
+	require.NotContains(t, text, "none is known")
 	require.Equal(t, "/console/people/"+id+"?done=person_end-sessions", b.post(ops, "/people/"+id+"/end-sessions", nil, http.StatusSeeOther))
 	_, err = b.Runtime.Store().Session(t.Context(), "https://gate.example.com/signin", session, b.Clock.Now())
 	require.ErrorIs(t, err, store.ErrNotFound)

@@ -35,7 +35,8 @@ func routes() []rest.Route {
 		jobs.Routes(), applications.Routes(), applicationDocuments.Routes(), applicationVersions.Routes(), transitions.Routes(), subscriptions.Routes(),
 		exports.Routes(),
 		allExports.Routes(), redeliveries.Routes(), allRedeliveries.Routes(), submissions.Routes(), apiUsers.Routes(), users.Routes(),
-		upstreamAccounts.Routes(), clients.Routes(), sessions.Routes(), signIns.Routes(), refusals.Routes(), audit.Routes(), actions(),
+		upstreamAccounts.Routes(), userSessions.Routes(), clients.Routes(), sessions.Routes(), signIns.Routes(), refusals.Routes(), audit.Routes(),
+		actions(),
 	))
 }
 

@@ -3,6 +3,7 @@ package manageapi_test
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -87,8 +88,31 @@ func TestUsersAreMadeDisabledAndReset(t *testing.T) {
 	b.Write(t, func(tx *store.Tx) error {
 		u, err := tx.User(made.ID)
 		return errors.Join(err, tx.InsertSession(identity.Hash{}, &identity.Session{Hash: session, Issuer: "https://gate.example.com/signin",
-			UserID: u.ID, SignedInAt: b.Clock.Now(), Till: b.Clock.Now().Add(time.Hour)}, u))
+			UserID: u.ID, SignedInAt: b.Clock.Now(), Till: b.Clock.Now().Add(time.Hour), Browser: "Firefox, Linux"}, u))
 	})
+	type listed struct {
+		Items []struct{ SID, Issuer, Browser, SignedInAt, UsedAt, EndsAt string }
+		Next  *string
+	}
+	sessions := get[listed](b, "/v1/users/"+made.ID+"/sessions").Items
+	require.Len(t, sessions, 1)
+	require.Equal(t, []string{"Firefox, Linux", "https://gate.example.com/signin", b.Clock.Now().Format(time.RFC3339), ""},
+		[]string{sessions[0].Browser, sessions[0].Issuer, sessions[0].SignedInAt, sessions[0].UsedAt})
+	require.Contains(t, b.must(http.StatusOK, http.MethodGet, "/v1/users/"+made.ID, "").body, `"lastSignInAt":"`+sessions[0].SignedInAt)
+	b.Clock.Advance(time.Minute)
+	b.Write(t, func(tx *store.Tx) error {
+		u, err := tx.User(made.ID)
+		_, later := identity.NewSecret()
+		return errors.Join(err, tx.InsertSession(identity.Hash{}, &identity.Session{Hash: later, Issuer: "https://other.example/signin",
+			UserID: u.ID, SignedInAt: b.Clock.Now(), Till: b.Clock.Now().Add(time.Hour)}, u),
+			tx.InsertClient(&identity.Client{ID: "app", CreatedAt: b.Clock.Now()}),
+			tx.InsertCode(identity.Hash{1}, later, &identity.Grant{Client: "app", UserID: u.ID, SignedInAt: b.Clock.Now(), IssuedAt: b.Clock.Now()}))
+	})
+	latest := get[listed](b, "/v1/users/"+made.ID+"/sessions?limit=1")
+	require.Equal(t, []string{"https://other.example/signin", b.Clock.Now().Format(time.RFC3339)},
+		[]string{latest.Items[0].Issuer, latest.Items[0].UsedAt})
+	require.Equal(t, sessions, get[listed](b, "/v1/users/"+made.ID+"/sessions?limit=1&cursor="+url.QueryEscape(*latest.Next)).Items)
+	b.refused(http.StatusNotFound, http.MethodGet, "/v1/users/nobody/sessions", "")
 	b.must(http.StatusNoContent, http.MethodDelete, "/v1/users/"+made.ID+"/sessions", "")
 	_, err := b.Runtime.Store().Session(t.Context(), "https://gate.example.com/signin", session, b.Clock.Now())
 	require.ErrorIs(t, err, store.ErrNotFound)

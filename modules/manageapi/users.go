@@ -2,6 +2,8 @@ package manageapi
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"net/http"
 	"time"
 
@@ -23,7 +25,7 @@ func userOf(u *identity.User) api.User {
 	case u.TOTPRequired:
 		totp = "on"
 	}
-	return api.User{ID: u.ID, CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt, TOTP: totp, MustChange: u.MustChange,
+	return api.User{ID: u.ID, CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt, LastSignInAt: u.SignedInAt, TOTP: totp, MustChange: u.MustChange,
 		UserProfile: api.UserProfile{Email: u.Email, EmailVerified: u.EmailVerified, Name: u.Name,
 			GivenName: u.GivenName, FamilyName: u.FamilyName, Groups: listed(u.Groups)}, UpstreamGroups: listed(u.UpstreamGroups)}
 }
@@ -194,6 +196,26 @@ func setTOTP(required bool) func(*rest.Request, *store.Tx, *identity.User) error
 		_, err := tx.RequireTOTP(u.ID, required, r.Gateway.Now())
 		return err
 	}
+}
+
+// userSessions serves where a user is signed in, the latest sign-in first.
+var userSessions = rest.Resource[*identity.Session]{
+	Path: aUser + "/sessions", Kind: "session", Scope: rest.Shared, Reader: model.Admin, Personal: true,
+	List: func(r *rest.Request) ([]*identity.Session, string, error) {
+		u, err := findUser(r)
+		if err != nil {
+			return nil, "", err
+		}
+		all, err := r.DB.ListSessions(r.Context(), "", u.ID, r.Gateway.Now())
+		rows, next := rest.PageOf(r.Page, all, func(s *identity.Session) string {
+			return fmt.Sprintf("%019d %s", math.MaxInt64-s.SignedInAt.UnixMicro(), s.SID)
+		})
+		return rows, next, err
+	},
+	View: func(s *identity.Session) any {
+		return api.UserSession{SID: s.SID, Issuer: s.Issuer, SignedInAt: s.SignedInAt, UsedAt: s.UsedAt, EndsAt: s.Till,
+			Address: s.Address, Browser: s.Browser}
+	},
 }
 
 // endSessions ends what a user is signed in to; they may sign in again.

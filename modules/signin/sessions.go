@@ -21,8 +21,8 @@ type sessionsForm struct {
 
 // listedSession is a place where a user is signed in.
 type listedSession struct {
-	Browser, Address, Clients, Since, SID string
-	Here                                  bool // it is this browser
+	Browser, Address, Clients, Since, Used, SID string
+	Here                                        bool // it is this browser
 }
 
 // sessions shows people where they are signed in.
@@ -45,6 +45,9 @@ func (p *Provider) sessions(w http.ResponseWriter, r *http.Request) {
 			}
 			shown := listedSession{Browser: one.Browser, Address: one.Address, Clients: strings.Join(clients, ", "), SID: one.SID,
 				Since: strings.ReplaceAll(t.Since, "{time}", one.SignedInAt.Format(time.DateTime)), Here: one.Hash == s.Hash}
+			if !one.UsedAt.IsZero() {
+				shown.Used = strings.ReplaceAll(t.Used, "{time}", one.UsedAt.Format(time.DateTime))
+			}
 			if shown.Browser == "" {
 				shown.Browser = t.SomeBrowser
 			}

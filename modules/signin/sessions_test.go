@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -30,9 +31,12 @@ func TestOwnSessions(t *testing.T) {
 	bob := b.browser()
 	back(t, bob.signIn(bob.authorize(base()), "bob@example.com", right), callback)
 
+	b.Clock.Advance(10 * time.Minute)
+	require.NotEmpty(t, back(t, phone.authorize(base()), callback).Get("code"))
 	page := here.ask(http.MethodGet, "/sessions", nil)
 	requirePage(t, page, http.StatusOK, "You are signed in at 3 places", "Firefox, Linux", "Safari, iPhone", "A browser", "198.51.100.7",
-		"203.0.113.88", "192.0.2.61", "Payroll", "since 2026-11-20 12:00:00 UTC", "this one", "ada@example.com")
+		"203.0.113.88", "192.0.2.61", "Payroll", "<p>since 2026-11-20 12:00:00 UTC, last used 2026-11-20 12:10:00 UTC</p>",
+		"<p>since 2026-11-20 12:00:00 UTC, last used 2026-11-20 12:00:00 UTC</p>", "this one", "ada@example.com")
 	require.Equal(t, 1, strings.Count(page.Body.String(), "this one"))
 
 	ended := here.submit(page, "203.0.113.88", url.Values{})

@@ -26,6 +26,7 @@ type texts struct {
 	ConsentGroups                                       string
 	DeniedTitle, Denied, SomebodyElse                   string
 	SessionsTitle, OneSessionTitle, Sessions, Since     string
+	Used                                                string
 	SomeBrowser, ThisOne, EndIt, EndOthers              string
 	SessionsMore, NotInTitle, NotIn                     string
 	OwnPasswordTitle, OwnPassword, Current, New, Change string

@@ -50,6 +50,7 @@ know their id; user set --new-password lets them in again.`},
 			{"changes password", yesOrNo(u.MustChange)},
 			{"groups", strings.Join(slices.Concat(u.Groups, u.UpstreamGroups), ", ")},
 			{"totp", u.TOTP},
+			{"last sign-in", u.LastSignInAt},
 			{"created", u.CreatedAt},
 			{"disabled", u.DisabledAt},
 		}

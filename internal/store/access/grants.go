@@ -17,7 +17,7 @@ func (tx *Tx) InsertCode(code, session identity.Hash, g *identity.Grant) error {
 		return err
 	}
 	// The session's row is written, so that whoever ends it waits, and tells the client as well.
-	if err := tx.sql.Run(`UPDATE sessions SET sid = sid WHERE hash = $1`, session[:]); err != nil {
+	if err := tx.sql.Run(`UPDATE sessions SET used_at = $2 WHERE hash = $1`, session[:], rows.Micros(g.IssuedAt)); err != nil {
 		return err
 	}
 	till := g.IssuedAt.Add(identity.CodeLife)

@@ -11,13 +11,14 @@ import (
 // mostListed is how many sessions of a user are listed.
 const mostListed = 100
 
-// ListSessions lists a user's sessions at an issuer that have not ended, the latest sign-in first.
+// ListSessions lists a user's sessions at an issuer (empty: at all) that have not ended, the latest sign-in first.
 func (db *DB) ListSessions(ctx context.Context, issuer, user string, now time.Time) ([]*identity.Session, error) {
 	return rows.Query(ctx, db.reads, func(r row) (*identity.Session, error) {
-		s := &identity.Session{Issuer: issuer, UserID: user}
-		return s, r.Scan(hashed{&s.Hash}, &s.SID, rows.Time(&s.SignedInAt), rows.Time(&s.Till), &s.Address, &s.Browser)
-	}, `SELECT hash, sid, signed_in_at, till, address, browser FROM sessions WHERE user_id = $1 AND issuer = $2 AND till > $3
-		ORDER BY signed_in_at DESC, hash LIMIT $4`, user, issuer, rows.Micros(now), mostListed)
+		s := &identity.Session{UserID: user}
+		return s, r.Scan(hashed{&s.Hash}, &s.Issuer, &s.SID, rows.Time(&s.SignedInAt), rows.Time(&s.UsedAt), rows.Time(&s.Till),
+			&s.Address, &s.Browser)
+	}, `SELECT hash, issuer, sid, signed_in_at, used_at, till, address, browser FROM sessions WHERE user_id = $1
+		AND ($2 = '' OR issuer = $2) AND till > $3 ORDER BY signed_in_at DESC, sid LIMIT $4`, user, issuer, rows.Micros(now), mostListed)
 }
 
 // ListClientsOfSession lists the names of the applications that got something in a session, in order.

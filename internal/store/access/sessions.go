@@ -12,7 +12,12 @@ import (
 // InsertSession inserts a session and deletes the one before, if any. ErrNotFound: since the user was read they were
 // disabled, got another password, have to set up a second factor, or lost the account at another provider.
 func (tx *Tx) InsertSession(before identity.Hash, s *identity.Session, u *identity.User) error {
-	if err := tx.lockUser(u.ID); err != nil {
+	at := s.SignedInAt
+	if s.Upstream != nil {
+		at = s.Upstream.AskedAt // they may have signed in there days ago
+	}
+	// It locks their row, as lockUser does.
+	if err := tx.sql.RunOr(ErrNotFound, `UPDATE users SET last_sign_in = $1 WHERE id = $2`, rows.Micros(at), u.ID); err != nil {
 		return err
 	}
 	if a := s.Upstream; a != nil {
