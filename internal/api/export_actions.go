@@ -45,6 +45,11 @@ type Released struct {
 	Released []string `json:"released" schema:"items.ref=ShortName"` // the integrations whose deliveries go on
 }
 
+// Fetching answers that the documents of an export are fetched now.
+type Fetching struct {
+	Documents int64 `json:"documents"` // how many are tried now
+}
+
 // EraseInput erases an export.
 type EraseInput struct {
 	// ends first what is still to come of an export: its deliveries fail, its documents are given up, it leaves

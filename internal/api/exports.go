@@ -90,6 +90,8 @@ type ExportDetail struct {
 	Documents   []ExportDocument `json:"documents"` // empty until their download begins
 	// when the URLs of its documents end, as they came: 2 h 30 min after the export
 	DocumentsTill time.Time `json:"documentsTill"`
+	// when its deliveries are given up that are under way by then: 72 hours after it came or was redelivered
+	DeliverTill time.Time `json:"deliverTill"`
 	// who triggered it, by an export of a candidate or by a job application that entered a step with a helper; absent: it
 	// was received, or that was more than 400 days ago
 	Author *model.Author      `json:"author,omitempty"`
@@ -131,17 +133,20 @@ type AttemptPhases struct {
 // ExportDocument is a document of an export. It leaves out the file's name, which may hold a candidate's, and its
 // source, which is a credential.
 type ExportDocument struct {
-	Position  int                 `json:"position"`
-	State     model.DocumentState `json:"state"`
-	Reason    string              `json:"reason,omitempty"` // why it was given up, or how the last try ended
-	Why       *model.Reason       `json:"why,omitempty"`
-	Tries     int                 `json:"tries"`
-	Size      int64               `json:"size"`
-	MimeType  string              `json:"mimeType,omitempty"`
-	SHA256    string              `json:"sha256,omitempty"`
-	BegunAt   time.Time           `json:"begunAt"`         // when its download began
-	NextAt    time.Time           `json:"nextAt,omitzero"` // of the next try, while it is fetched
-	FetchedAt time.Time           `json:"fetchedAt,omitzero"`
+	Position int                 `json:"position"`
+	State    model.DocumentState `json:"state"`
+	Reason   string              `json:"reason,omitempty"` // why it was given up, or how the last try ended
+	Why      *model.Reason       `json:"why,omitempty"`
+	// whose fault it is that it was given up, or that the last try failed; absent: it did not
+	Fault     string    `json:"fault,omitempty" schema:"enum=service|ours"`
+	Tries     int       `json:"tries"`
+	Size      int64     `json:"size"`
+	MimeType  string    `json:"mimeType,omitempty"`
+	SHA256    string    `json:"sha256,omitempty"`
+	BegunAt   time.Time `json:"begunAt"`         // when its download began
+	NextAt    time.Time `json:"nextAt,omitzero"` // of the next try, while it is fetched
+	FetchedAt time.Time `json:"fetchedAt,omitzero"`
+	LostAt    time.Time `json:"lostAt,omitzero"` // when it was given up
 }
 
 // ExportBody is the body of an export with its headers.

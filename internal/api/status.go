@@ -32,7 +32,41 @@ type GatewayStatus struct {
 	// how many of these wait for an integration that needs a person
 	Stuck         int64     `json:"stuck"`
 	OldestWaiting time.Time `json:"oldestWaiting,omitzero"` // since when the oldest of them waits; absent: none does
+	Clocks        Clocks    `json:"clocks"`
 }
+
+// Clocks are the two times after which something is lost: an export is delivered within 72 hours, and a document of the
+// service fetched within 2 h 30 min.
+type Clocks struct {
+	Delivery  DeliveryClock `json:"delivery"`
+	Documents DocumentClock `json:"documents"`
+}
+
+// DeliveryClock counts the deliveries that wait.
+type DeliveryClock struct {
+	Waiting int64     `json:"waiting"`
+	Held    int64     `json:"held"`            // of these, those that are held: they do not end
+	LostAt  time.Time `json:"lostAt,omitzero"` // when the first of them is given up; absent: none is
+	Lost    int64     `json:"lost"`            // how many were given up in the last 24 hours, and not redelivered; at most 2,000
+}
+
+// DocumentClock counts the documents of services that are still to be fetched.
+type DocumentClock struct {
+	ToFetch int64     `json:"toFetch"`
+	Late    int64     `json:"late"`            // of these, those that were tried in vain: they can still be fetched
+	More    bool      `json:"more,omitzero"`   // only the 10,000 that are lost first were counted
+	LostAt  time.Time `json:"lostAt,omitzero"` // when the first of them is lost; absent: there are none
+	Lost    LostCount `json:"lost"`            // of the last 24 hours
+}
+
+// LostCount counts documents that can't be fetched any more, by whose fault that is; at most 10,000.
+type LostCount struct {
+	Service int64 `json:"service"` // it did not give them out
+	Ours    int64 `json:"ours"`    // they could not be stored, egress refused their address, or their URLs ended before the first try
+}
+
+// All returns how many documents were lost.
+func (l LostCount) All() int64 { return l.Service + l.Ours }
 
 // AllNeeds returns how many needs there are, with those that are left out.
 func (s *GatewayStatus) AllNeeds() (n int) { return len(s.Needs) + s.OmittedNeeds }

@@ -208,6 +208,7 @@ func (a *Archive) attempt(ctx context.Context, e *model.Export, d *model.Documen
 		d.State = model.GivenUp
 		if d.Reason == "" {
 			d.Reason = "the document's URL ended before the gateway could fetch it: have the candidate exported again"
+			d.OurFault = true
 		}
 		return a.finish(ctx, d, name, left, true)
 	}
@@ -227,7 +228,7 @@ func (a *Archive) attempt(ctx context.Context, e *model.Export, d *model.Documen
 		return a.finish(ctx, d, name, left, false)
 	}
 	failpoint.Reach(failpoint.DocumentKept)
-	d.State, d.Reason, d.NextAt, d.FetchedAt = model.Fetched, "", time.Time{}, a.Now()
+	d.State, d.Reason, d.OurFault, d.NextAt, d.FetchedAt = model.Fetched, "", false, time.Time{}, a.Now()
 	d.Blob, d.SHA256, d.Size = fetched.Name, fetched.SHA256[:], fetched.Size
 	d.Declared, d.Detected, d.FileName = fetched.Declared, fetched.Detected, fetched.FileName
 	return a.finish(ctx, d, name, left, false)
@@ -235,7 +236,7 @@ func (a *Archive) attempt(ctx context.Context, e *model.Export, d *model.Documen
 
 // failed schedules another attempt at a document, or gives it up.
 func (a *Archive) failed(d *model.Document, failure *FetchError, left time.Duration) {
-	d.Reason = failure.Error()
+	d.Reason, d.OurFault = failure.Error(), failure.Ours()
 	if failure.Class == ClassStore {
 		if n, due := a.unstored.count(d.Tenant, a.Now()); due {
 			a.Log.Warn("a document could not be stored; it is fetched again until its URL ends",
@@ -260,6 +261,9 @@ func (a *Archive) failed(d *model.Document, failure *FetchError, left time.Durat
 
 // finish writes a document and counts it when it is final. name is the upload that it was fetched into.
 func (a *Archive) finish(ctx context.Context, d *model.Document, name string, left time.Duration, expired bool) error {
+	if d.State == model.GivenUp {
+		d.LostAt = a.Now()
+	}
 	var changed bool
 	err := a.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		if changed, err = tx.UpdateDocument(d); err != nil || !changed {

@@ -97,6 +97,11 @@ func (e *FetchError) StoreCause() string {
 	return e.cause.Error()
 }
 
+// Ours reports whether the attempt failed on our side, and not on that of the document's service.
+func (e *FetchError) Ours() bool {
+	return e.Class == ClassRefused || e.Class == ClassCanceled || e.Class == ClassStore
+}
+
 // Verdict says whether to try again.
 func (e *FetchError) Verdict() Verdict {
 	switch e.Class {

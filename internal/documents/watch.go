@@ -71,7 +71,7 @@ type fault struct {
 }
 
 func (a *Archive) countUnfetched(ctx context.Context) error {
-	n, till, err := a.Store.CountUnfetched(ctx)
+	n, late, till, err := a.Store.CountUnfetched(ctx)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (a *Archive) countUnfetched(ctx context.Context) error {
 	if n > 0 {
 		left = till.Sub(a.Now())
 	}
-	metrics.DocumentsUnfetched(n, left)
+	metrics.DocumentsUnfetched(n, late, left)
 	return nil
 }
 

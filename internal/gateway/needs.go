@@ -17,7 +17,8 @@ import (
 type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]model.Need, error)
 
 // needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
-var needSources = []needSource{damaged, unstorable, foreignNamespace, failingWorkflows, unreadable, unreadableDocuments, faulty, unaddressed,
+var needSources = []needSource{damaged, unstorable, foreignNamespace, failingWorkflows, unreadable, unreadableDocuments, faulty, lateDocuments,
+	unaddressed,
 	undispatched, refused, endingSecrets, expiringKeys, unservedHelpers, unentered, announcedErasures, quarantined, disabledSubscriptions, untoldApplications,
 	hangingLoops, awayUpstreams, undeliveredSubmissions}
 
@@ -189,6 +190,24 @@ func unreadable(r *Runtime, ctx context.Context, now time.Time) (needs []model.N
 			Sentence: fmt.Sprintf("%s: exports that can't be read in the database, found in the last day: %d; restore it from a "+
 				"backup and redeliver them, or have their candidates exported again", tenant, found.Count),
 			Action: "hiregate export list --outcome failed --class our_fault --tenant " + tenant})
+	}
+	return needs, err
+}
+
+// lateFor is for how long documents are late before they need a person: until then most of them come by themselves.
+const lateFor = 15 * time.Minute
+
+// lateDocuments finds documents that could not be fetched so far, and are lost when their URLs end.
+func lateDocuments(r *Runtime, ctx context.Context, now time.Time) (needs []model.Need, err error) {
+	of, _, err := r.Store().ListUnfetched(ctx, "")
+	for tenant, u := range of {
+		if u.Late == 0 || now.Sub(u.Since) < lateFor {
+			continue
+		}
+		needs = append(needs, model.Need{Kind: model.NeedLate, Tenant: tenant, Since: u.Since, Count: u.Late, LostAt: u.LostAt,
+			Sentence: fmt.Sprintf("%s: documents that could not be fetched so far: %d; the first one is lost at %s: see who is at "+
+				"fault, and tell the service until when it can mend that", tenant, u.Late, u.LostAt.UTC().Format(time.RFC3339)),
+			Action: "hiregate export list --late-documents --tenant " + tenant})
 	}
 	return needs, err
 }

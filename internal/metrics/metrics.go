@@ -84,9 +84,12 @@ var (
 	unfetched = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_documents_unfetched", Help: "Documents of exports that are still to be fetched.",
 	}))
+	late = collected(prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_documents_late", Help: "Documents of exports that are late: tried in vain, and still to be fetched.",
+	}))
 	leastLeft = collected(prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_documents_unfetched_window_seconds",
-		Help: "Time until the first URL of the unfetched documents expires; its whole window when there are none.",
+		Help: "Time until the first document that is still to be fetched is lost; its whole window when there are none.",
 	}))
 	documentsFree = collected(prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "hiregate_documents_free_bytes",
@@ -252,10 +255,11 @@ func DocumentUnreadable(tenant string) {
 	documentsUnreadable.WithLabelValues(tenants.value(tenant)).Inc()
 }
 
-// DocumentsUnfetched sets how many documents are still to be fetched, and how long until the first of their URLs
-// expires.
-func DocumentsUnfetched(n int64, left time.Duration) {
+// DocumentsUnfetched sets how many documents are still to be fetched, how many of them are late, and how long until the
+// first of them is lost.
+func DocumentsUnfetched(n, tried int64, left time.Duration) {
 	unfetched.Set(float64(n))
+	late.Set(float64(tried))
 	leastLeft.Set(max(0, left.Seconds()))
 }
 

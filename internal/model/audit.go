@@ -20,7 +20,7 @@ type AuditEntry struct {
 // AuditActions are the actions that entries have.
 var AuditActions = []string{"add", "set", "remove", "enable", "disable", "redeliver", "retry", "pause", "resume", "cancel",
 	"release", "erase", ActionExport, "show-body", "show-answers", "download", "dump", "open-portal", "reset", "recover", "require-totp", "end", "reopen", "choose",
-	"take-over", "take-out", "import", "resolve", "acknowledge"}
+	"take-over", "take-out", "import", "resolve", "acknowledge", "fetch"}
 
 // Author identifies the person or the key that did something. Name and address are as of then, so that a person who is
 // renamed or removed later can still be found. Only the audit has them, no log.

@@ -25,6 +25,7 @@ type Document struct {
 	SourceURL []byte // where the service offers it; a credential
 	State     DocumentState
 	Reason    string // why it was given up, without its URL
+	OurFault  bool   // the last try failed on our side, not on its service's
 	Tries     int
 	Refusals  int       // tries answered with a status that rarely changes: after a few the document is given up
 	NextAt    time.Time // of the next try
@@ -36,6 +37,7 @@ type Document struct {
 	FileName  string
 	CreatedAt time.Time
 	FetchedAt time.Time
+	LostAt    time.Time // when it was given up
 }
 
 // MediaType is the type to serve the document as: the one that its sender declared, or else the one found in its

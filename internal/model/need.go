@@ -28,6 +28,7 @@ const (
 	NeedForeign       NeedKind = "namespace_foreign"       // of Temporal; it concerns all tenants
 	NeedUnstorable    NeedKind = "documents_unstorable"    // it concerns all tenants
 	NeedDocuments     NeedKind = "documents_unreadable"    // what is stored of them is damaged or gone
+	NeedLate          NeedKind = "documents_late"          // they were tried in vain, and are lost when their URLs end
 	NeedLoop          NeedKind = "loop_hanging"            // of the background work of this gateway; it concerns all tenants
 	NeedSubscription  NeedKind = "subscription_disabled"   // the service's own system is not told what changes
 	NeedSecret        NeedKind = "secret_ending"           // an inbound secret that is still used ends soon

@@ -92,21 +92,24 @@ func (tx *Tx) UpdateDocument(d *model.Document) (bool, error) {
 	}
 	return tx.sql.Changed(`UPDATE documents SET state = $1, reason = $2, tries = $3, next_at = $4, blob = $5, sha256 = $6,
 		size = $7, declared = $8,
-		detected = $9, file_name = $10, fetched_at = $11, refusals = $12, source_url = $13, sealed = $14 WHERE id = $15
+		detected = $9, file_name = $10, fetched_at = $11, refusals = $12, source_url = $13, sealed = $14,
+		our_fault = $15, lost_at = $16 WHERE id = $17
 		AND state || '' = 'fetching'`, // keeps from the index of all that are being fetched
 		string(d.State), d.Reason, d.Tries, rows.Micros(d.NextAt), d.Blob, d.SHA256, d.Size, d.Declared, d.Detected,
 		of.FileName, rows.Micros(d.FetchedAt), d.Refusals,
-		of.SourceURL, of.sealed, d.ID)
+		of.SourceURL, of.sealed, d.OurFault, rows.Micros(d.LostAt), d.ID)
 }
 
 const documentColumns = `d.id, d.export_id, d.tenant, d.position, d.source_url, d.state, d.reason, d.tries, d.next_at,
 	d.blob, d.sha256, d.size,
-	d.declared, d.detected, d.file_name, d.created_at, d.fetched_at, d.refusals, d.sealed, d.checksum`
+	d.declared, d.detected, d.file_name, d.created_at, d.fetched_at, d.refusals, d.our_fault, d.lost_at,
+	d.sealed, d.checksum`
 
 func documentFields(d *model.Document) []any {
 	return []any{&d.ID, &d.ExportID, &d.Tenant, &d.Position, &d.SourceURL, &d.State, &d.Reason, &d.Tries,
 		rows.Time(&d.NextAt), &d.Blob, &d.SHA256, &d.Size,
-		&d.Declared, &d.Detected, &d.FileName, rows.Time(&d.CreatedAt), rows.Time(&d.FetchedAt), &d.Refusals}
+		&d.Declared, &d.Detected, &d.FileName, rows.Time(&d.CreatedAt), rows.Time(&d.FetchedAt), &d.Refusals,
+		&d.OurFault, rows.Time(&d.LostAt)}
 }
 
 // ListDocuments reads the documents of an export, in the order of its attachments.
@@ -150,17 +153,6 @@ func (db *DB) DocumentProgress(ctx context.Context, exportIDs []int64) (map[int6
 			sum(CASE state WHEN 'given_up' THEN 1 ELSE 0 END), min(CASE state WHEN 'fetching' THEN coalesce(next_at, 0) END)
 		FROM documents WHERE export_id IN (`+in+`) GROUP BY export_id`, args...)
 	return progress, err
-}
-
-// CountUnfetched counts the documents that are still to be fetched; till is when the first of their URLs ends, zero
-// without any. Exports have rising IDs, and the documents of the one that came first end first.
-func (db *DB) CountUnfetched(ctx context.Context) (n int64, till time.Time, err error) {
-	n, err = rows.QueryOne(ctx, db.reads, func(r row) (n int64, err error) {
-		return n, r.Scan(&n, rows.Time(&till))
-	}, `SELECT w.n, e.documents_till FROM (SELECT count(*) AS n, min(export_id) AS first FROM documents
-		WHERE state = 'fetching') w
-		LEFT JOIN exports e ON e.id = w.first`)
-	return n, till, err
 }
 
 // InsertLink adds a public URL of a document, known by its hash, until a time.

@@ -66,7 +66,7 @@ var mayBeScanned = regexp.MustCompile(`^SCAN (` + strings.Join([]string{
 	`exports USING .*INDEX exports_quarantined|jobs USING .*INDEX jobs_kept`,          // partial: what waits for a person, or is kept
 	`e(xports)? USING .*INDEX exports_(undispatched|unsettled)[a-z_]*`,                // partial: what is under way
 	`documents USING .*INDEX documents_fetching`,                                      // partial: what is being fetched
-	`o USING .*INDEX documents_late`,                                                  // partial: what could not be fetched yet
+	`(o|documents) USING .*INDEX documents_late`,                                      // partial: what could not be fetched yet
 	`application_documents USING .*INDEX application_documents_by_scan`,               // partial: what is being scanned
 }, "|") + `)$`)
 

@@ -49,10 +49,16 @@ func lists(ctx context.Context, db *DB) []error {
 	for _, tenant := range []string{"", "t"} {
 		_, err := db.CountFailures(ctx, tenant, at)
 		note(err)
+		_, _, err = db.ListUnfetched(ctx, tenant)
+		note(err)
+		_, err = db.CountLost(ctx, tenant, at)
+		note(err)
 	}
 	_, err := db.CountFailed(ctx, at)
 	note(err)
 	_, err = db.CountLostDocuments(ctx, at)
+	note(err)
+	_, _, _, err = db.CountUnfetched(ctx)
 	note(err)
 	for _, f := range []CandidateFilter{{}, {Email: "a@example.org"}, {Phone: "030 123"}, {Name: "Zoë"}, {Name: "Zoë Park", Email: "a@example.org"}} {
 		p := page
@@ -242,7 +248,7 @@ var whole = regexp.MustCompile(`^SCAN [a-z]+( USING INDEX [a-z_]+)?$|USE TEMP B-
 
 // few are the indexes that hold, or are asked for, a few rows only: what needs attention, the deliveries of an export.
 var few = regexp.MustCompile(`deliveries_held|exports_undispatched|exports_unsettled_of_all|exports_quarantined|candidates_unworded|jobs_unworded|jobs_kept|` +
-	`documents_late|deliveries_by_export \(export_id=\?\)|SCAN (page|waiting|failed|expired|ended|counted)$`)
+	`documents_late|documents_fetching|deliveries_by_export \(export_id=\?\)|SCAN (w|page|waiting|failed|expired|ended|counted)$`)
 
 func TestListsUseIndexesOfSQLite(t *testing.T) {
 	t.Parallel()

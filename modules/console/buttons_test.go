@@ -89,7 +89,10 @@ func (b *fixture) busy() (system string) {
 		b.export("initech", uuid(n), outcome, func(e *model.Export) { e.CandidateID = "c-1" })
 	}
 	b.export("initech", uuid(3), model.Held, func(e *model.Export) { e.Quarantined, e.Findings = true, []byte(`[]`) })
-	b.Export(b.t, "initech", uuid(5)) // which went nowhere
+	nowhere := b.Export(b.t, "initech", uuid(5))
+	b.Write(b.t, func(tx *store.Tx) error {
+		return tx.InsertDocument(model.Document{ExportID: nowhere.ID, Tenant: "initech", CreatedAt: b.Clock.Now()})
+	})
 	b.candidate("initech", "c-1", "Zoë")
 	b.candidate("initech", "c-2", "Ada")
 	b.post(ops, "/candidates/initech/c-2/applications/a-c-2/end", url.Values{"as": {"hired"}}, http.StatusSeeOther)

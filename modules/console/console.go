@@ -101,6 +101,7 @@ var routes = []route{
 	{"POST /exports/{tenant}/{uuid}/body", reads, showBody},
 	{"POST /exports/{tenant}/{uuid}/redeliver", redelivers, actOnExport("redeliver")},
 	{"POST /exports/{tenant}/{uuid}/release", operates, actOnExport("release")},
+	{"POST /exports/{tenant}/{uuid}/fetch", operates, actOnExport("fetch")},
 	{"POST /exports/{tenant}/{uuid}/erase", operates, actOnExport("erase")},
 	{"GET /integrations", 0, listIntegrations},
 	{"GET /tenants", oversees, listTenants},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/hiregate/hiregate/internal/api"
@@ -185,6 +186,9 @@ func (p view) Headline(e *exportPage) (string, error) {
 			sentences = append(sentences, s.say(key, "integrations", d.Integration, "in", p.near(d.NextAt.Sub(p.Now))))
 		}
 	}
+	if end := e.documentsEnd(p.Now); !end.IsZero() && e.late() {
+		sentences = append(sentences, s.many("HeadLate", e.toFetch())+" "+s.say("HeadLateIn", "in", p.near(end.Sub(p.Now))))
+	}
 	if lost := e.lostDocuments(); lost > 0 {
 		sentences = append(sentences, s.many("HeadLost", lost))
 	}
@@ -195,6 +199,16 @@ func (p view) Headline(e *exportPage) (string, error) {
 func (e *export) unaddressed() bool {
 	current := e.Current()
 	return len(current) > 0 && current[0].Integration == ""
+}
+
+// late reports whether a document was tried in vain, and is still to be fetched.
+func (e *exportPage) late() bool {
+	return slices.ContainsFunc(e.Documents, func(d api.ExportDocument) bool { return d.State == model.Fetching && d.Tries > 0 })
+}
+
+// Fetchable reports whether documents can be fetched now.
+func (p view) Fetchable(e *exportPage) bool {
+	return p.May.Operate && e.ErasedAt.IsZero() && !e.documentsEnd(p.Now).IsZero()
 }
 
 // lostDocuments counts the documents that can't be fetched any more.

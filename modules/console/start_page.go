@@ -65,6 +65,7 @@ type startPage struct {
 	Lost         []lost
 	Quarters     []api.Quarter // of the last day
 	First        *firstRun     // nil: an export has come
+	Clocks       *api.Clocks   // nil: nothing waits, is to be fetched, or was lost
 }
 
 // need adds to a need of the status how its integration does: Of is nil where it concerns none.
@@ -95,6 +96,8 @@ func (n need) List() string {
 	case n.Kind == model.NeedUnreadable:
 		q.Set("outcome", string(model.Failed))
 		q.Set("class", string(model.ClassOurFault))
+	case n.Kind == model.NeedLate:
+		q.Set("lateDocuments", "true")
 	default:
 		q.Set("undelivered", "true")
 	}
@@ -112,7 +115,7 @@ func (p view) Action(n need) string {
 		return "enable"
 	case n.Cause != nil && n.Cause.Helps == model.HelpsRetry && n.Count > 0 && p.May.Operate:
 		return "retry"
-	case slices.Contains([]model.NeedKind{model.NeedQuarantine, model.NeedOverdue, model.NeedUndelivered,
+	case slices.Contains([]model.NeedKind{model.NeedQuarantine, model.NeedOverdue, model.NeedUndelivered, model.NeedLate,
 		model.NeedUnreadable, model.NeedFaulty, model.NeedUnaddressed}, n.Kind):
 		return "list"
 	case n.Kind == model.NeedRefused:
@@ -155,6 +158,9 @@ func showStart(v *visitor) error {
 	}
 	shown := startPage{Count: status.AllNeeds(), All: status.AllIntegrations(), Quiet: status.Quiet, Integrations: status.Integrations,
 		Waiting: status.Waiting, Oldest: status.OldestWaiting, Stuck: status.Stuck > 0, Acknowledged: status.Acknowledged}
+	if c := &status.Clocks; c.Delivery.Waiting > 0 || c.Delivery.Lost > 0 || c.Documents.ToFetch > 0 || c.Documents.Lost.All() > 0 {
+		shown.Clocks = c
+	}
 	from, _ := strconv.Atoi(query.Get("from"))
 	if shown.Last = from + len(status.Needs); shown.Last < shown.Count {
 		shown.More = url.Values{"from": {strconv.Itoa(shown.Last)}}
@@ -312,6 +318,8 @@ func (p view) Counted(n need) (string, error) {
 		return p.T("HeldN", "n", p.Num(n.Count))
 	case n.Integration != "":
 		return p.T("WaitingN", "n", p.Num(n.Count))
+	case n.Kind == model.NeedLate:
+		return p.Many("DocumentCount", int(n.Count))
 	case n.Kind == model.NeedUnentered || n.Kind == model.NeedErasure:
 		return p.Many("ApplicationCount", int(n.Count))
 	}

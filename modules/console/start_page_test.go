@@ -158,3 +158,44 @@ func TestCausesOverAllTenants(t *testing.T) {
 	b.post(ops, "/causes/"+cause+"/count", nil, http.StatusSeeOther)
 	require.Contains(t, b.see(ops, "/", http.StatusOK), "<h1>1 thing needs you</h1>")
 }
+
+// The two clocks say what waits, what is lost when, and by whose fault documents were lost. An export's page has both on its axis.
+func TestTwoClocks(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	require.NotContains(t, b.see(ops, "/", http.StatusOK), "Two clocks", "nothing waits")
+	e := b.Export(t, "acme", uuid(1), func(e *model.Export) { e.Attachments = 2 })
+	b.Delivery(t, e, "hris", model.Retrying, 503)
+	b.Write(t, func(tx *store.Tx) error {
+		for n := range 2 {
+			d := model.Document{ExportID: e.ID, Tenant: "acme", Position: n, CreatedAt: b.Clock.Now()}
+			if err := tx.InsertDocument(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	docs, err := b.Runtime.Store().ListDocuments(t.Context(), e.ID)
+	require.NoError(t, err)
+	docs[0].Tries, docs[0].Reason = 3, "files.example answered 503"
+	docs[1].State, docs[1].LostAt, docs[1].Reason = model.GivenUp, b.Clock.Now(), "files.example answered 410"
+	for _, d := range docs {
+		b.Write(t, func(tx *store.Tx) error { _, err := tx.UpdateDocument(d); return err })
+	}
+	b.Clock.Advance(20 * time.Minute)
+	text := b.see(ops, "/", http.StatusOK)
+	for _, want := range []string{"Two clocks", `<p class="value">2 h 10 min</p>`, "<dt>To be fetched</dt><dd>1</dd>",
+		`<a href="/console/exports?lateDocuments=true">1</a>`, "the service’s fault: 1", "Documents late", "1 document"} {
+		require.Contains(t, text, want)
+	}
+	page := "/exports/acme/" + uuid(1)
+	text = b.see(ops, page, http.StatusOK)
+	for _, want := range []string{"1 document is late: lost in 2 h 10 min, unless fetched.", "0 of 2 are here, 2 h 10 min left", "1 attempt, 2 d left",
+		`action="/console` + page + `/fetch"`, "<b>the service’s fault</b>"} {
+		require.Contains(t, text, want)
+	}
+	require.Equal(t, 3, strings.Count(text, `class="end-line"`), "one of each clock, and the legend's")
+	require.NotContains(t, b.see(viewer, page, http.StatusOK), "/fetch")
+	b.post(ops, page+"/fetch", nil, http.StatusSeeOther)
+	require.Contains(t, b.see(ops, page, http.StatusOK), "documents fetched again", "the audit")
+}

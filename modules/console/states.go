@@ -38,7 +38,7 @@ var looks = map[string]look{
 	"need_exports_refused":     {"bad", "bad"},
 	"need_exports_unaddressed": {"bad", "bad"},
 	"need_exports_faulty":      {"bad", "bad"}, "need_helper_unserved": {"warn", "todo"},
-	"need_applications_unentered": {"warn", "todo"}, "need_applications_erasing": {"warn", "todo"}, "need_exports_unreadable": {"bad", "lost"}, "need_documents_unreadable": {"bad", "lost"},
+	"need_applications_unentered": {"warn", "todo"}, "need_applications_erasing": {"warn", "todo"}, "need_exports_unreadable": {"bad", "lost"}, "need_documents_unreadable": {"bad", "lost"}, "need_documents_late": {"warn", "wait"},
 	"need_workflows_failing": {"bad", "bad"}, "need_namespace_foreign": {"bad", "bad"},
 	"need_upstream_away": {"bad", "bad"}, "need_submissions_undelivered": {"warn", "warn"},
 	"need_loop_hanging": {"bad", "bad"}, "need_subscription_disabled": {"warn", "off"},

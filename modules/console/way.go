@@ -52,6 +52,7 @@ func (e *export) lastMoment(now time.Time) time.Time {
 	for _, d := range e.Documents {
 		if later(d.FetchedAt); underWay(d) {
 			later(now)
+			later(e.documentsEnd(now))
 		}
 	}
 	for _, d := range e.Deliveries {
@@ -60,9 +61,45 @@ func (e *export) lastMoment(now time.Time) time.Time {
 		}
 		if later(d.NextAt); d.Current && !d.Outcome.Final() {
 			later(now)
+			later(e.end(d, now))
 		}
 	}
 	return last
+}
+
+// documentsEnd returns when the documents are lost that are still to be fetched; zero: none is, or that is over.
+func (e *export) documentsEnd(now time.Time) time.Time {
+	if e.toFetch() == 0 || !e.DocumentsTill.After(now) {
+		return time.Time{}
+	}
+	return e.DocumentsTill
+}
+
+// toFetch counts the documents that are still to be fetched.
+func (e *export) toFetch() (n int) {
+	for _, d := range e.Documents {
+		if d.State == model.Fetching {
+			n++
+		}
+	}
+	return n
+}
+
+// end returns when a delivery is given up; zero: it is held, is final, or that is over.
+func (e *export) end(d api.DeliveryDetail, now time.Time) time.Time {
+	if !d.Current || d.Outcome.Final() || d.Outcome == model.Held || !e.DeliverTill.After(now) {
+		return time.Time{}
+	}
+	return e.DeliverTill
+}
+
+// left says on the axis, and below the name of a lane, how long something is left that ends at a time.
+func (s *speaker) left(l *chart.Lane, note string, end time.Time) string {
+	if end.IsZero() {
+		return note
+	}
+	l.End = chart.Event{At: end, Text: s.say("LaneEnd")}
+	return s.say("LaneLeft", "note", note, "left", s.near(end.Sub(s.Now)))
 }
 
 func endOf(a api.Attempt) time.Time {
@@ -87,7 +124,8 @@ func (s *speaker) documents(e *exportPage, axis chart.Way) lane {
 		}
 	}
 	l.Spans = []chart.Interval{span}
-	return lane{Name: s.say("Documents"), Note: s.say("DocumentsHere", "n", e.Fetched, "of", len(e.Documents)),
+	note := s.left(&l, s.say("DocumentsHere", "n", e.Fetched, "of", len(e.Documents)), e.documentsEnd(s.Now))
+	return lane{Name: s.say("Documents"), Note: note,
 		Plot: axis.Lane(l, s.say("LaneDocuments", "n", e.Fetched, "of", len(e.Documents), "in", s.Between(span.From, span.To)))}
 }
 
@@ -139,7 +177,8 @@ func (s *speaker) attempts(e *exportPage, t tried, axis chart.Way) lane {
 	if len(told) == 0 {
 		told = []string{s.say("LaneNone")}
 	}
-	return lane{Name: t.Integration, Note: s.many("LaneAttempts", attempts),
+	note := s.left(&l, s.many("LaneAttempts", attempts), e.end(t.Last(), s.Now))
+	return lane{Name: t.Integration, Note: note,
 		Plot: axis.Lane(l, t.Integration+": "+strings.Join(told, "; "))}
 }
 

@@ -126,7 +126,7 @@ func detailOf(r *rest.Request, e *model.Export) (detail api.ExportDetail, err er
 		return detail, err
 	}
 	detail = api.ExportDetail{Export: itemOf(r, e), Deliveries: []api.DeliveryDetail{},
-		Documents: []api.ExportDocument{}, DocumentsTill: e.DocumentsTill}
+		Documents: []api.ExportDocument{}, DocumentsTill: e.DocumentsTill, DeliverTill: e.DeliverTill}
 	triggers, err := r.DB.ListExportTriggers(r.Context(), []int64{e.ID})
 	if err != nil {
 		return detail, err
@@ -170,10 +170,17 @@ func detailOf(r *rest.Request, e *model.Export) (detail api.ExportDetail, err er
 }
 
 func exportDocumentOf(d *model.Document) api.ExportDocument {
-	return api.ExportDocument{
+	shown := api.ExportDocument{
 		Position: d.Position, State: d.State, Reason: d.Reason,
 		Why: model.ParseReason(d.Reason), Tries: d.Tries, Size: d.Size, MimeType: d.MediaType(),
 		SHA256: hex.EncodeToString(d.SHA256), BegunAt: d.CreatedAt, NextAt: d.NextAt,
-		FetchedAt: d.FetchedAt,
+		FetchedAt: d.FetchedAt, LostAt: d.LostAt,
 	}
+	switch {
+	case d.OurFault:
+		shown.Fault = "ours"
+	case d.Reason != "" && (d.State == model.Fetching || !d.LostAt.IsZero()):
+		shown.Fault = "service"
+	}
+	return shown
 }

@@ -105,7 +105,7 @@ func TestHealthOfAnIntegrationThatIsDown(t *testing.T) {
 	require.Equal(t, "acme/hris: it is failing, 3 times in a row: no connection could be made; exports wait for it: 2",
 		lines[0])
 	require.Equal(t, "  hiregate integration show acme/hris", lines[1])
-	require.Regexp(t, `^acme/hris +failing +2026-11-20T11:58:01Z \(\w+ ago\) +2 `, lines[4], "the worst is the first")
+	require.Regexp(t, `^acme/hris +failing +2026-11-20T11:58:01Z \(\w+ ago\) +2 `, lines[5], "the worst is the first")
 	out, _, err = b.cli("status", "--json")
 	require.NoError(t, err)
 	require.Contains(t, out, `"needs":[{"kind":"integration_failing","tenant":"acme","integration":"hris",`+

@@ -34,7 +34,7 @@ var verbs = map[string]string{
 	"check": "checked", "transitions": "moved", "body": "read", "answers": "read", "release": "released",
 	"dump": "dumped", "erase": "erased", "erasures": "erased", "pause": "paused", "resume": "resumed",
 	"cancel": "cancelled", "end": "ended", "reopen": "reopened", "choose": "chose", "resolve": "resolved",
-	"show": "shown",
+	"show": "shown", "fetch": "fetched",
 }
 
 // worded returns the routes with the words of the log.

@@ -262,7 +262,7 @@ func (c *contract) requireOperation(
 	require.Len(t, o["tags"], 1, at)
 	require.Contains(t, fmt.Sprint(c.root["tags"]), o["tags"].([]any)[0], at)
 	require.Equal(t, method == "post" || method == "put" || method == "patch", o["requestBody"] != nil || method == "post" &&
-		regexp.MustCompile(`/(answers|body|choose|enable|end|test|sample|retry|pause|resume|reopen|cancel|release|totp|submissions/\{id\}/(show|redeliver|erase))$`).MatchString(path), at)
+		regexp.MustCompile(`/(answers|body|choose|enable|end|test|sample|retry|pause|resume|reopen|cancel|release|fetch|totp|submissions/\{id\}/(show|redeliver|erase))$`).MatchString(path), at)
 	shared, _ := inPath.([]any)
 	own, _ := o["parameters"].([]any)
 	seen := map[string]bool{}

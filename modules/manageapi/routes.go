@@ -173,6 +173,8 @@ func actions() []rest.Route {
 			Serve: cancelRedelivery, Bodiless: true},
 		{Method: post, Path: anExport + "/release", Role: model.Operator, Action: "release",
 			Status: accepted, Serve: release, Repeat: releasedBefore, Bodiless: true},
+		{Method: post, Path: anExport + "/fetch", Role: model.Operator, Action: "fetch", Status: accepted, Serve: fetchDocuments,
+			Bodiless: true},
 		{Method: post, Path: anExport + "/erase", Role: model.Operator, Action: "erase",
 			Status: ok, Scope: rest.Removed, Serve: eraseExport},
 		{Method: post, Path: inTenant + "/erasures", Role: model.Operator, Action: "erase", Status: ok, Scope: rest.Removed,

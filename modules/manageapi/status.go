@@ -91,6 +91,9 @@ func showStatus(r *rest.Request) (any, error) {
 		shown.ErasedAgain = &api.ErasedAgain{At: again.At, Entries: again.Entries, Exports: again.Exports,
 			Candidates: again.Candidates}
 	}
+	if shown.Clocks, err = clocksOf(r, asked, tenants, all); err != nil && r.Gateway.Runtime.Damage().Since.IsZero() {
+		return nil, err
+	}
 	integrations := make([]api.StatusIntegration, len(all))
 	for n, s := range all {
 		integrations[n].IntegrationHealth = healthOf(s, now)

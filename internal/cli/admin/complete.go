@@ -123,7 +123,7 @@ var words = map[string][]string{
 	"deviations":        {"accept", "refuse", "quarantine"},
 	"algorithm":         {"RS256", "ES256"},
 	"format":            {"json", "csv"},
-	"action": {"add", "cancel", "choose", "disable", "download", "dump", "enable", "end", "erase", "export", "import",
+	"action": {"add", "cancel", "choose", "disable", "download", "dump", "enable", "end", "erase", "export", "fetch", "import",
 		"open-portal", "pause",
 		"recover", "redeliver", "release", "remove", "reopen", "require-totp", "reset", "resolve", "resume", "retry", "set", "show-answers",
 		"show-body", "take-out"},

@@ -131,10 +131,10 @@ func printExport(w io.Writer, e *api.ExportDetail) error {
 	}
 	if len(e.Documents) > 0 {
 		fmt.Fprintln(w)
-		table := terminal.NewTable(w, "document", "state", "tries", "bytes", "type", "fetched", "sha256", "reason")
+		table := terminal.NewTable(w, "document", "state", "tries", "bytes", "type", "fetched", "sha256", "fault", "reason")
 		for _, d := range e.Documents {
 			table.Row(d.Position, terminal.State(d.State), d.Tries, d.Size, d.MimeType, d.FetchedAt, d.SHA256,
-				terminal.Reason(d.Reason))
+				d.Fault, terminal.Reason(d.Reason))
 		}
 		if err := table.Flush(); err != nil {
 			return err

@@ -118,7 +118,7 @@ func TestExportShow(t *testing.T) {
 		"  phases   dns 1ms, first byte 2ms\n"+
 		"  header   Content-Type: text/html; Server: x\n")
 	require.Regexp(t, `(?m)^  answer   \\x1b\[2Jx{296}…$`, out)
-	require.Regexp(t, `(?m)^0 +fetching +0 +0 +- +- +- +-$`, out)
+	require.Regexp(t, `(?m)^0 +fetching +0 +0 +- +- +- +- +-$`, out)
 	require.NotContains(t, out, "source-credential")
 	out, _, err = b.hiregate("export", "show", "acme/a/b", "--json")
 	require.NoError(t, err)

@@ -73,6 +73,33 @@ func remarkLine(m *api.Remark) string {
 		exports, m.Note, where))
 }
 
+// printClocks says what waits, what is lost when, and what was lost.
+func printClocks(w io.Writer, c *api.Clocks) {
+	const at = "2006-01-02 15:04 UTC"
+	if d := &c.Delivery; d.Waiting > 0 || d.Lost > 0 {
+		fmt.Fprintf(w, "Deliveries: waiting %d, of these held %d", d.Waiting, d.Held)
+		if !d.LostAt.IsZero() {
+			fmt.Fprintf(w, "; the first is given up at %s", d.LostAt.UTC().Format(at))
+		}
+		fmt.Fprintf(w, "; lost in 24 h %d\n", d.Lost)
+	}
+	if d := &c.Documents; d.ToFetch > 0 || d.Lost.All() > 0 {
+		more := ""
+		if d.More {
+			more = " or more"
+		}
+		fmt.Fprintf(w, "Documents: to be fetched %d%s, of these late %d", d.ToFetch, more, d.Late)
+		if !d.LostAt.IsZero() {
+			fmt.Fprintf(w, "; the first is lost at %s", d.LostAt.UTC().Format(at))
+		}
+		fmt.Fprintf(w, "; lost in 24 h %d", d.Lost.All())
+		if d.Lost.All() > 0 {
+			fmt.Fprintf(w, ": the service's fault %d, ours %d", d.Lost.Service, d.Lost.Ours)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
 func printStatus(w io.Writer, s *api.GatewayStatus) error {
 	for _, need := range s.Needs {
 		fmt.Fprintf(w, "%s\n  %s\n", terminal.Printable(need.Sentence), terminal.Printable(need.Action))
@@ -83,6 +110,7 @@ func printStatus(w io.Writer, s *api.GatewayStatus) error {
 	case len(s.Needs) == 0:
 		fmt.Fprintln(w, "Nothing needs you.")
 	}
+	printClocks(w, &s.Clocks)
 	for n := range s.Deviations {
 		d := &s.Deviations[n]
 		fmt.Fprintf(w, "%s: %s\n", terminal.Printable(d.Tenant), remarkLine(d))

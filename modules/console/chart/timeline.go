@@ -74,6 +74,7 @@ type Lane struct {
 	Spans  []Interval // under way
 	Waits  []Interval // dotted
 	Events []Event
+	End    Event // after which it is lost, as a line; without a time there is none
 }
 
 // Interval is a time from one moment to another. Text names it where there is space.
@@ -110,6 +111,11 @@ func (w Way) Lane(l Lane, label string) Plot {
 	}
 	if w.now >= 0 {
 		p.Lines = append(p.Lines, Line{X1: w.now, X2: w.now, Y2: 100, Class: "now"})
+	}
+	if at := l.End.At; !at.IsZero() {
+		x := w.X(at)
+		p.Lines = append(p.Lines, Line{X1: x, X2: x, Y2: 100, Class: "end-line"})
+		p.Texts = append(p.Texts, Text{X: x, Y: 50, DX: -6, DY: -10, Text: l.End.Text, Class: "end thin"})
 	}
 	for _, e := range l.Events {
 		x := w.X(e.At)
