@@ -40,6 +40,13 @@ type AcknowledgeInput struct {
 	Until time.Time `json:"until"` // until when it is not counted, 30 days from now at most
 }
 
+// CauseRetryInput retries a cause.
+type CauseRetryInput struct {
+	// when the exports were counted: those that came later, and integrations that have the cause since then, are left alone;
+	// left out: now
+	Until time.Time `json:"until,omitzero"`
+}
+
 // CauseRetry says what was begun at the integrations of a cause.
 type CauseRetry struct {
 	Begun   int `json:"begun"`   // integrations at which the oldest is tried first

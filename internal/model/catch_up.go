@@ -13,6 +13,7 @@ type CatchUp struct {
 	Failed   int64     // deliveries that failed once more, and wait for their next attempt again
 	Reason   string    // why it ended before it came to all, a sentence for people
 	EndedAt  time.Time // zero: it is running
+	Before   int64     // it comes to no export from this id on; 0: it comes to all
 }
 
 // CatchUpPage returns how many deliveries of an integration are made due at a time: a few more than may be under way,

@@ -23,8 +23,32 @@ type NeedCause struct {
 	Integrations []string `json:"integrations" schema:"maxItems=20"`
 	More         int      `json:"more"` // how many integrations are left out
 	Helps        Helps    `json:"helps"`
+	// what came of the last tries that somebody asked for, since it began; absent: nobody did
+	LastTry *CauseTry `json:"lastTry,omitempty"`
 	// who knows of it; absent: nobody said so
 	Acknowledged *Acknowledgement `json:"acknowledged,omitempty"`
+}
+
+// CauseTry says what came of trying again, at all integrations of a cause.
+type CauseTry struct {
+	At       time.Time `json:"at"`               // when the last one began
+	Running  int       `json:"running"`          // at how many integrations it is under way
+	Ended    int       `json:"ended"`            // at how many it is over
+	Received int64     `json:"received"`         // exports that were received
+	Failed   int64     `json:"failed"`           // exports that were not
+	Reason   string    `json:"reason,omitempty"` // why it ended early at the integration where it began last
+}
+
+// Add adds the try at another integration.
+func (t *CauseTry) Add(other *CauseTry) {
+	if other.Reason != "" && (t.Reason == "" || other.At.After(t.At)) {
+		t.Reason = other.Reason
+	}
+	if other.At.After(t.At) {
+		t.At = other.At
+	}
+	t.Running, t.Ended = t.Running+other.Running, t.Ended+other.Ended
+	t.Received, t.Failed = t.Received+other.Received, t.Failed+other.Failed
 }
 
 // MostOfCause is how many integrations of a cause are listed.

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
@@ -13,10 +15,10 @@ import (
 var catchUps = rows.Table[model.CatchUp]{
 	Name: "catch_ups",
 	Columns: `tenant, integration, began_at, asked, after_id, received, failed, reason,
-	ended_at`,
+	ended_at, before_id`,
 	Fields: func(c *model.CatchUp) []any {
 		return []any{&c.Tenant, &c.Integration, rows.Time(&c.BeganAt), &c.Asked, &c.After, &c.Received, &c.Failed,
-			&c.Reason, rows.Time(&c.EndedAt)}
+			&c.Reason, rows.Time(&c.EndedAt), &c.Before}
 	}}
 
 // CatchUp reads the last catch-up of an integration; ErrNotFound when there was none.
@@ -41,13 +43,31 @@ func (db *DB) CountWaiting(ctx context.Context, at model.Place, since time.Time)
 // BeginCatchUp begins a catch-up in the place of the last one of its integration. Until till no other node claims it.
 // It reports false, and begins none, when nobody asked for it and the last one is running, or began after a time.
 func (tx *Tx) BeginCatchUp(c *model.CatchUp, before, till time.Time) (bool, error) {
-	return tx.sql.Changed(`INSERT INTO catch_ups (`+catchUps.Columns+`, claimed_till)
-		VALUES ($1, $2, $3, $4, 0, 0, 0, '', NULL, $5)
-		ON CONFLICT (tenant, integration) DO UPDATE SET began_at = excluded.began_at, asked = excluded.asked,
-			after_id = 0, received = 0, failed = 0, reason = '', ended_at = NULL,
-			claimed_till = excluded.claimed_till
-			WHERE excluded.asked OR catch_ups.ended_at IS NOT NULL AND catch_ups.began_at <= $6`,
-		c.Tenant, c.Integration, rows.Micros(c.BeganAt), c.Asked, rows.Micros(till), rows.Micros(before))
+	return tx.sql.Changed(beginCatchUp, c.Tenant, c.Integration, rows.Micros(c.BeganAt), c.Asked, c.Before, rows.Micros(till),
+		rows.Micros(before))
+}
+
+var beginCatchUp = `INSERT INTO catch_ups (` + catchUps.Columns + `, claimed_till)
+	VALUES ($1, $2, $3, $4, 0, 0, 0, '', NULL, $5, $6)
+	ON CONFLICT (tenant, integration) DO UPDATE SET began_at = excluded.began_at, asked = excluded.asked,
+		after_id = 0, received = 0, failed = 0, reason = '', ended_at = NULL, before_id = excluded.before_id,
+		claimed_till = excluded.claimed_till
+		WHERE excluded.asked OR catch_ups.ended_at IS NOT NULL AND catch_ups.began_at <= $7`
+
+// AskCatchUp begins a catch-up that somebody asked for, in the place of the last one of its integration. A node claims it from
+// then on.
+func (tx *Tx) AskCatchUp(c *model.CatchUp) error {
+	return tx.sql.Run(beginCatchUp, c.Tenant, c.Integration, rows.Micros(c.BeganAt), true, c.Before, rows.Micros(c.BeganAt), 0)
+}
+
+// ListAskedCatchUps reads the last catch-ups of integrations, of those that somebody asked for.
+func (db *DB) ListAskedCatchUps(ctx context.Context) (map[model.Place]*model.CatchUp, error) {
+	all, err := rows.Query(ctx, db.reads, catchUps.Scan, `SELECT `+catchUps.Columns+` FROM catch_ups WHERE asked`)
+	of := map[model.Place]*model.CatchUp{}
+	for _, c := range all {
+		of[c.Place] = c
+	}
+	return of, err
 }
 
 // ListRecovered lists the integrations that take exports again and have had no catch-up since, nor one that began after
@@ -97,8 +117,8 @@ func (tx *Tx) MakeDue(c *model.CatchUp, limit int, now time.Time) ([]*model.Deli
 			WHERE a.delivery_id = d.id AND a.number = d.attempts AND a.status = 429)`
 	}
 	page, err := rows.QueryTx(tx.sql, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries d WHERE `+where+`
-		AND d.export_id > $4 ORDER BY d.export_id LIMIT $5`+tx.sql.SkipLocked(),
-		c.Tenant, c.Integration, rows.Micros(c.BeganAt), c.After, limit)
+		AND d.export_id > $4 AND d.export_id < $5 ORDER BY d.export_id LIMIT $6`+tx.sql.SkipLocked(),
+		c.Tenant, c.Integration, rows.Micros(c.BeganAt), c.After, cmp.Or(c.Before, math.MaxInt64), limit)
 	if err != nil || len(page) == 0 {
 		return nil, err
 	}

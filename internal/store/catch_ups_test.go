@@ -70,7 +70,9 @@ func TestCatchUpMakesDueWhatWaits(t *testing.T) {
 			require.Zero(t, d.AskedAt)
 			require.Equal(t, noon, d.UpdatedAt, "whoever attempts it just now goes on")
 		}
-		c.After = all[2].ExportID
+		c.After, c.Before = all[2].ExportID, all[4].ExportID
+		require.Equal(t, []int64{all[3].ExportID}, due(c, 3), "it was told to come no further")
+		c.Before = 0
 		require.Equal(t, []int64{all[3].ExportID, all[4].ExportID}, due(c, 3))
 		c.Asked = true
 		require.Equal(t, []int64{all[3].ExportID, all[4].ExportID, refused.ExportID}, due(c, 10))
@@ -129,6 +131,9 @@ func TestOneNodeWorksOnACatchUp(t *testing.T) {
 		last, err := db.CatchUp(t.Context(), hris)
 		require.NoError(t, err)
 		require.Equal(t, asked, last)
+		askedOnes, err := db.ListAskedCatchUps(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, map[model.Place]*model.CatchUp{hris: asked}, askedOnes)
 		asked.EndedAt = now.Add(2 * time.Minute)
 		require.True(t, update(asked))
 		require.False(t, update(asked), "it has ended")

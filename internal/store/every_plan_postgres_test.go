@@ -18,10 +18,10 @@ import (
 // long a gateway runs.
 var mayBeRead = regexp.MustCompile(`^(` + strings.Join([]string{
 	`identity|data_keys`, // of the database
-	`integration_states|integration_health|waiting|upstreams|catch_ups(_pkey|_running)?`, // a row for each integration, and for each relayed tenant
-	`event_subscriptions|redeliveries_running`,                                           // of what operators asked for
+	`integration_states|integration_health|waiting|upstreams|catch_ups(_pkey|_running|_asked)?`, // a row for each integration, and for each relayed tenant
+	`event_subscriptions|redeliveries_running`,                                                  // of what operators asked for
 	// Partial: what waits for a person, or is under way, or failed. It may be much, but who reads it lists or counts it.
-	`exports_(undispatched|unsettled|quarantined)_of_all|documents_(lost|fetching)|application_documents_by_scan|deliveries_at_fault`,
+	`exports_(undispatched|unsettled|quarantined)_of_all|documents_(lost|fetching|late)(_of_tenant)?|application_documents_by_scan|deliveries_at_fault`,
 }, "|") + `)$`)
 
 // ofOne is the filter of a step that looks for one row.

@@ -59,9 +59,9 @@ var explainable = regexp.MustCompile(`(?i)^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)
 // mayBeScanned is a step that reads the whole of something that stays small, however long a gateway runs.
 var mayBeScanned = regexp.MustCompile(`^SCAN (` + strings.Join([]string{
 	`CONSTANT ROW|(\d+-ROW VALUES CLAUSE)|[wsm]|split|each_tenant|page|ended|failed|expired|counted`, // what an inner query found, or the arguments
-	`sqlite_master|c VIRTUAL TABLE .*`,                                                // the schema
-	`identity|data_keys`,                                                              // of the database
-	`integration_states|integration_health|waiting|upstreams`,                         // a row for each integration, and for each relayed tenant
+	`sqlite_master|c VIRTUAL TABLE .*`, // the schema
+	`identity|data_keys`,               // of the database
+	`integration_states|integration_health|waiting|upstreams|catch_ups( USING .*)?`,   // a row for each integration, and for each relayed tenant
 	`event_subscriptions( USING .*)?|redeliveries USING .*INDEX redeliveries_running`, // of what operators asked for
 	`exports USING .*INDEX exports_quarantined|jobs USING .*INDEX jobs_kept`,          // partial: what waits for a person, or is kept
 	`e(xports)? USING .*INDEX exports_(undispatched|unsettled)[a-z_]*`,                // partial: what is under way

@@ -58,6 +58,8 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, err = db.CountLostDocuments(ctx, at)
 	note(err)
+	_, err = db.ListAskedCatchUps(ctx)
+	note(err)
 	_, _, _, err = db.CountUnfetched(ctx)
 	note(err)
 	for _, f := range []CandidateFilter{{}, {Email: "a@example.org"}, {Phone: "030 123"}, {Name: "Zoë"}, {Name: "Zoë Park", Email: "a@example.org"}} {

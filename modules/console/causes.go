@@ -25,6 +25,16 @@ func (p view) IntegrationPath(place string) template.URL {
 	return p.Path("tenants", tenant, "integrations", name)
 }
 
+// Tried says what came of trying again.
+func (p view) Tried(t *model.CauseTry) (string, error) {
+	s := speaker{view: p}
+	key := "TryEnded"
+	if t.Running > 0 {
+		key = "TryRuns"
+	}
+	return s.say(key, "at", p.clock(t.At), "received", p.Num(t.Received), "failed", p.Num(t.Failed), "n", p.Num(t.Running)), s.err
+}
+
 // Helping says what helps against a cause.
 func (p view) Helping(c *model.NeedCause) (string, error) {
 	if c.Helps == model.HelpsRetry && len(c.Integrations) > 1 {
@@ -35,8 +45,14 @@ func (p view) Helping(c *model.NeedCause) (string, error) {
 
 // retryCause has the oldest export tried at each integration of a cause, and the others once it is received.
 func retryCause(v *visitor) error {
-	var begun api.CauseRetry
-	if err := v.post(at("causes", v.PathValue("cause"), "retry"), nil, &begun); err != nil {
+	var in api.CauseRetryInput
+	if until := v.PostFormValue("until"); until != "" {
+		var err error
+		if in.Until, err = time.Parse(time.RFC3339Nano, until); err != nil {
+			return errUnreadable
+		}
+	}
+	if err := v.post(at("causes", v.PathValue("cause"), "retry"), in, nil); err != nil {
 		return err
 	}
 	return v.redirect("/?done=retry")

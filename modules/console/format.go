@@ -140,6 +140,9 @@ func (p view) Age(at time.Time) string {
 	return p.Span(p.Now.Sub(at))
 }
 
+// Moment returns the time that the page shows, as forms send it.
+func (p view) Moment() string { return p.Now.UTC().Format(time.RFC3339Nano) }
+
 // Until returns how long it is until a time.
 func (p view) Until(at time.Time) string { return p.Span(at.Sub(p.Now)) }
 

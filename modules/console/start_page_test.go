@@ -147,7 +147,27 @@ func TestCausesOverAllTenants(t *testing.T) {
 	for _, not := range []string{"Down for repair", "Try one, then the rest", "Acknowledge", "globex"} {
 		require.NotContains(t, text, not)
 	}
-	b.post(ops, "/causes/"+cause+"/retry", nil, http.StatusSeeOther)
+	b.post(ops, "/causes/"+cause+"/retry", url.Values{"until": {"now"}}, http.StatusBadRequest)
+	_, until, _ := strings.Cut(b.see(ops, "/", http.StatusOK), `name="until" value="`)
+	until, _, _ = strings.Cut(until, `"`)
+	b.post(ops, "/causes/"+cause+"/retry", url.Values{"until": {until}}, http.StatusSeeOther)
+	require.Regexp(t, "Being tried since [^:]*[0-9:]+: 0 received, 0 not received, under way at 2.", b.see(ops, "/", http.StatusOK))
+	b.Write(t, func(tx *store.Tx) error {
+		for _, tenant := range []string{"acme", "globex"} {
+			c, err := b.Runtime.Store().CatchUp(t.Context(), model.Place{Tenant: tenant, Integration: "hris"})
+			if err != nil {
+				return err
+			}
+			c.EndedAt, c.Failed, c.Reason = b.Clock.Now(), 1, "the oldest was answered 503"
+			if _, err := tx.UpdateCatchUp(c, b.Clock.Now()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	text = b.see(ops, "/", http.StatusOK)
+	require.Regexp(t, "Last try at [^:]*[0-9:]+: 0 received, 2 not received.", text)
+	require.Contains(t, text, "the oldest was answered 503")
 	b.post(ops, "/causes/"+cause+"/acknowledge", url.Values{"hours": {"none"}}, http.StatusBadRequest)
 	b.post(viewer, "/causes/"+cause+"/acknowledge", url.Values{"hours": {"24"}}, http.StatusForbidden)
 	b.post(ops, "/causes/"+cause+"/acknowledge", url.Values{"hours": {"24"}, "note": {"they repair it"}}, http.StatusSeeOther)

@@ -1,7 +1,6 @@
 package manageapi
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"unicode"
@@ -13,7 +12,6 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
-	"github.com/hiregate/hiregate/workflows/rounds"
 )
 
 var noCause = problem.New(http.StatusNotFound, "no integration has this cause any more: GET /v1/status?grouped=true has those there are")
@@ -73,29 +71,38 @@ func unacknowledge(r *rest.Request) (any, error) {
 	})
 }
 
-// retryCause has what waits at each integration of a cause attempted: the oldest first, and once that is received the rest.
+// retryCause has what waits at each integration of a cause attempted: the oldest first, and once that is received the rest. It
+// reaches what was counted at a time, and no more.
 func retryCause(r *rest.Request) (any, error) {
+	in, err := rest.DecodeAny[api.CauseRetryInput](r)
+	if err != nil {
+		return nil, err
+	}
+	now := r.Now()
+	if in.Until.IsZero() || in.Until.After(now) {
+		in.Until = now
+	}
 	some, err := withCause(r)
 	if err != nil {
 		return nil, err
 	}
+	begun := &api.CauseRetry{}
+	var takers []*model.Integration
+	for _, s := range some {
+		switch {
+		case s.Since().After(in.Until):
+		case s.Status.Deliverable(s.Integration):
+			takers = append(takers, s.Integration)
+		default:
+			begun.Refused++
+		}
+	}
+	begun.Begun = len(takers)
 	if err := r.AuditAlone(); err != nil {
 		return nil, err
 	}
-	begun := &api.CauseRetry{}
-	for _, s := range some {
-		err := r.Gateway.Runtime.Releaser.Retry(r.Context(), s.Integration, func(tx *store.Tx) error {
-			return tx.InsertAudit(model.AuditEntry{At: r.Now(), Author: r.Caller.Author(), Action: "retry",
-				Tenant: s.Integration.Tenant, Object: "integrations/" + s.Integration.Name})
-		})
-		switch {
-		case errors.As(err, new(*rounds.RefusedError)):
-			begun.Refused++
-		case err != nil:
-			return nil, err
-		default:
-			begun.Begun++
-		}
-	}
-	return begun, nil
+	return begun, r.Gateway.Runtime.Releaser.RetryAll(r.Context(), takers, in.Until, func(tx *store.Tx, i *model.Integration) error {
+		return tx.InsertAudit(model.AuditEntry{At: now, Author: r.Caller.Author(), Action: "retry", Tenant: i.Tenant,
+			Object: "integrations/" + i.Name})
+	})
 }

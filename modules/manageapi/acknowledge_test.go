@@ -104,9 +104,17 @@ func TestCausesOverAllTenants(t *testing.T) {
 	theirs.must(http.StatusNoContent, http.MethodDelete, at+"/acknowledgement", "")
 	require.Len(t, get[api.GatewayStatus](theirs, "/v1/status").Needs, 1)
 
+	earlier := fmt.Sprintf(`{"until": %q}`, need.Since.Add(-time.Second).Format(time.RFC3339))
+	require.JSONEq(t, `{"begun": 0, "refused": 0}`, b.must(http.StatusAccepted, http.MethodPost, at+"/retry", earlier).body,
+		"none had the cause by then")
 	require.JSONEq(t, `{"begun": 3, "refused": 0}`, b.must(http.StatusAccepted, http.MethodPost, at+"/retry", "").body)
 	require.Equal(t, "running", get[api.Retry](b, "/v1/tenants/t-0001/integrations/hris/retry").State)
-	require.Len(t, b.entries("action=retry"), 4, "of the cause, and of each integration")
+	require.Len(t, b.entries("action=retry"), 5, "of the cause, twice, and of each integration")
+	tried := get[api.GatewayStatus](b, "/v1/status?grouped=true").Needs[0].Cause.LastTry
+	require.Equal(t, &model.CauseTry{At: tried.At, Running: 3}, tried)
+	out, _, err = b.cli("cause", "list")
+	require.NoError(t, err)
+	require.Contains(t, out, "received 0, not received 0, under way at 3")
 	require.Equal(t, [][3]string{{"", "acknowledge", "causes/" + need.Cause.ID + "/acknowledgement"},
 		{"t-0001", "acknowledge", "causes/" + need.Cause.ID + "/acknowledgement"}}, b.entries("action=acknowledge"))
 }

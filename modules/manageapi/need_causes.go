@@ -28,6 +28,10 @@ func addCauses(r *rest.Request, shown *api.GatewayStatus, grouped bool, all []*g
 	if err != nil {
 		return err
 	}
+	tries, err := r.DB.ListAskedCatchUps(r.Context())
+	if err != nil {
+		return err
+	}
 	var acknowledged []model.Need
 	for n, s := range all {
 		cause, need := causes[s], integrations[n].Need
@@ -36,6 +40,9 @@ func addCauses(r *rest.Request, shown *api.GatewayStatus, grouped bool, all []*g
 		}
 		if !r.Caller.Signatures { // nor may they see a body, whose data the answer may repeat
 			cause.FirstLine = ""
+		}
+		if c := tries[model.Place{Tenant: need.Tenant, Integration: need.Integration}]; c != nil && !c.BeganAt.Before(need.Since) {
+			cause.LastTry = lastTryOf(c)
 		}
 		if cause.Acknowledged = known[cause.ID]; cause.Acknowledged != nil {
 			need.Cause, integrations[n].Need = cause, nil
@@ -48,7 +55,18 @@ func addCauses(r *rest.Request, shown *api.GatewayStatus, grouped bool, all []*g
 	return nil
 }
 
-// groupNeeds makes one of the needs that have the same cause. The ones with the most exports come first.
+func lastTryOf(c *model.CatchUp) *model.CauseTry {
+	t := &model.CauseTry{At: c.BeganAt, Received: c.Received, Failed: c.Failed, Reason: c.Reason}
+	if c.EndedAt.IsZero() {
+		t.Running = 1
+	} else {
+		t.Ended = 1
+	}
+	return t
+}
+
+// groupNeeds makes one of the needs that have the same cause. The one comes first whose first export is given up the soonest,
+// and of those that have no end the one with the most exports.
 func groupNeeds(needs []model.Need) []model.Need {
 	var groups []model.Need
 	at := map[string]int{}
@@ -62,6 +80,10 @@ func groupNeeds(needs []model.Need) []model.Need {
 			cause := *need.Cause
 			at[cause.ID], need.Cause = len(groups), &cause
 			cause.Integrations = []string{need.Tenant + "/" + need.Integration}
+			if cause.LastTry != nil {
+				own := *cause.LastTry
+				cause.LastTry = &own
+			}
 			groups = append(groups, need)
 			continue
 		}
@@ -70,8 +92,12 @@ func groupNeeds(needs []model.Need) []model.Need {
 		if g.Since.IsZero() || !need.Since.IsZero() && need.Since.Before(g.Since) {
 			g.Since = need.Since
 		}
-		if g.LostAt.IsZero() || !need.LostAt.IsZero() && need.LostAt.Before(g.LostAt) {
-			g.LostAt = need.LostAt
+		g.LostAt = sooner(g.LostAt, need.LostAt)
+		if t := need.Cause.LastTry; t != nil && g.Cause.LastTry != nil {
+			g.Cause.LastTry.Add(t)
+		} else if t != nil {
+			own := *t
+			g.Cause.LastTry = &own
 		}
 		if len(g.Cause.Integrations) < model.MostOfCause {
 			g.Cause.Integrations = append(g.Cause.Integrations, need.Tenant+"/"+need.Integration)
@@ -79,6 +105,11 @@ func groupNeeds(needs []model.Need) []model.Need {
 			g.Cause.More++
 		}
 	}
-	slices.SortStableFunc(groups, func(a, b model.Need) int { return cmp.Compare(b.Count, a.Count) })
+	slices.SortStableFunc(groups, func(a, b model.Need) int {
+		if a.LostAt.IsZero() != b.LostAt.IsZero() {
+			return a.LostAt.Compare(b.LostAt) * -1
+		}
+		return cmp.Or(a.LostAt.Compare(b.LostAt), cmp.Compare(b.Count, a.Count))
+	})
 	return groups
 }

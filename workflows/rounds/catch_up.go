@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -47,13 +48,38 @@ func (r *Releaser) Retry(ctx context.Context, i *model.Integration, note func(*s
 	case !status.Deliverable(i):
 		return &RefusedError{delivery.ClosedReason(i, status)}
 	}
-	now := r.Now()
-	return r.Store.Write(ctx, func(tx *store.Tx) error {
-		c := &model.CatchUp{Place: model.Place{Tenant: i.Tenant, Integration: i.Name}, BeganAt: now, Asked: true}
-		if _, err := tx.BeginCatchUp(c, time.Time{}, now); err != nil {
+	return r.ask(ctx, []*model.Integration{i}, 0, func(tx *store.Tx, _ *model.Integration) error { return note(tx) })
+}
+
+// askedAtOnce is how many catch-ups begin in one transaction: acknowledgements wait for its end.
+const askedAtOnce = 200
+
+// RetryAll is Retry for integrations that take exports, in the order of tenants and names. Exports that came from a time on are
+// left alone.
+func (r *Releaser) RetryAll(ctx context.Context, all []*model.Integration, until time.Time,
+	note func(*store.Tx, *model.Integration) error) error {
+	for some := range slices.Chunk(all, askedAtOnce) {
+		if err := r.ask(ctx, some, model.FirstID(until), note); err != nil {
 			return err
 		}
-		return note(tx)
+	}
+	return nil
+}
+
+func (r *Releaser) ask(ctx context.Context, all []*model.Integration, before int64,
+	note func(*store.Tx, *model.Integration) error) error {
+	now := r.Now()
+	return r.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, i := range all {
+			c := &model.CatchUp{Place: model.Place{Tenant: i.Tenant, Integration: i.Name}, BeganAt: now, Asked: true, Before: before}
+			if err := tx.AskCatchUp(c); err != nil {
+				return err
+			}
+			if err := note(tx, i); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

@@ -20,11 +20,11 @@ func TestDocumentsAreFetchedNow(t *testing.T) {
 	b := exporttest.NewFixture(t)
 	e := b.Accept("u-1")
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
-		return tx.InsertDocument(model.Document{ExportID: e.ID, Tenant: e.Tenant, SourceURL: []byte(b.Partner.URL), CreatedAt: noon})
+		return tx.InsertDocument(model.Document{ExportID: e.ID, Tenant: e.Tenant, SourceURL: []byte(b.Partner.URL), CreatedAt: exporttest.Noon})
 	}))
 	docs, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
-	docs[0].Tries, docs[0].NextAt = 1, noon.Add(time.Minute)
+	docs[0].Tries, docs[0].NextAt = 1, exporttest.Noon.Add(time.Minute)
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error { _, err := tx.UpdateDocument(docs[0]); return err }))
 	temporal := &exporttest.Engine{Running: map[string][]*workflow.PendingActivityInfo{"export/acme/u-1": {{ActivityId: "fetch-documents",
 		State:                   enums.PENDING_ACTIVITY_STATE_SCHEDULED,
@@ -33,7 +33,7 @@ func TestDocumentsAreFetchedNow(t *testing.T) {
 	redeliverer.Reconciler.Client = exporttest.EngineClient{Service: temporal}
 	begun := 0
 	for range 2 { // the second finds a workflow that Temporal has lost
-		n, err := redeliverer.FetchDocuments(t.Context(), e, noon, func(*store.Tx) error { begun++; return nil })
+		n, err := redeliverer.FetchDocuments(t.Context(), e, exporttest.Noon, func(*store.Tx) error { begun++; return nil })
 		require.NoError(t, err)
 		require.EqualValues(t, 1, n)
 		temporal.Running = nil
@@ -42,5 +42,5 @@ func TestDocumentsAreFetchedNow(t *testing.T) {
 	require.Equal(t, []string{"export/acme/u-1 fetch-documents"}, temporal.Hurried)
 	progress, err := b.Store.DocumentProgress(t.Context(), []int64{e.ID})
 	require.NoError(t, err)
-	require.True(t, progress[e.ID].NextAt.Before(noon), "it is due")
+	require.True(t, progress[e.ID].NextAt.Before(exporttest.Noon), "it is due")
 }

@@ -31,7 +31,7 @@ notifications stay as they are.`,
 func causeList(a *Client) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "Lists the causes, the one with the most exports first, and what is acknowledged at the end",
+		Short: "Lists the causes, the one whose first export is given up the soonest first, and what is acknowledged at the end",
 		Args:  terminal.Exactly(0, "cause list takes no argument"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			var s api.GatewayStatus
@@ -39,7 +39,7 @@ func causeList(a *Client) *cobra.Command {
 				return err
 			}
 			table := terminal.NewTable(cmd.OutOrStdout(), "cause", "answer", "integrations", "exports", "since", "first lost", "helps",
-				"acknowledged")
+				"last try", "acknowledged")
 			for _, needs := range [][]model.Need{s.Needs, s.Acknowledged} {
 				for _, need := range needs {
 					if need.Cause != nil {
@@ -70,7 +70,14 @@ func causeRow(need *model.Need) []any {
 			known += ": " + k.Note
 		}
 	}
-	return []any{c.ID, answer, where, need.Count, need.Since, need.LostAt, string(c.Helps), known}
+	tried := ""
+	if t := c.LastTry; t != nil {
+		tried = fmt.Sprintf("received %d, not received %d", t.Received, t.Failed)
+		if t.Running > 0 {
+			tried += fmt.Sprintf(", under way at %d", t.Running)
+		}
+	}
+	return []any{c.ID, answer, where, need.Count, need.Since, need.LostAt, string(c.Helps), tried, known}
 }
 
 func causeRetry(a *Client) *cobra.Command {
