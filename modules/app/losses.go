@@ -159,6 +159,7 @@ func (a *App) warnAfterValidation(ctx caddy.Context) {
 	a.noteSharedURLs()
 	a.noteShortSecrets()
 	a.noteProfiles(ctx)
+	a.noteLoneGates(ctx)
 	for _, t := range a.Tenants {
 		if t.Invalid == "quarantine" && t.Deviations == "" {
 			a.log.Info("exports with listed deviations from the schema, and no other fault, are delivered and not held: write "+
