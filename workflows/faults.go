@@ -44,12 +44,12 @@ func (f *Faults) Lately(now time.Time) (all []Fault) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for key, one := range f.all {
-		if now.Sub(one.Last) > faultsOver {
+	for key, fault := range f.all {
+		if now.Sub(fault.Last) > faultsOver {
 			delete(f.all, key)
 			continue
 		}
-		all = append(all, *one)
+		all = append(all, *fault)
 	}
 	slices.SortFunc(all, func(a, b Fault) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Reason, b.Reason))
@@ -65,12 +65,12 @@ func (f *Faults) note(name, reason string) {
 		f.all = map[string]*Fault{}
 	}
 	key, now := name+" "+reason, time.Now()
-	one := f.all[key]
-	if one == nil {
-		one = &Fault{Name: name, Reason: reason, Since: now}
-		f.all[key] = one
+	fault := f.all[key]
+	if fault == nil {
+		fault = &Fault{Name: name, Reason: reason, Since: now}
+		f.all[key] = fault
 	}
-	one.Count, one.Last = one.Count+1, now
+	fault.Count, fault.Last = fault.Count+1, now
 }
 
 // Handler returns where Temporal's SDK tells of them: it counts what fails before any code of ours sees it.

@@ -66,31 +66,31 @@ func (g *gates) turnedAway(i *model.Integration, w *Waiter) {
 }
 
 // insert adds a workflow to those that wait at a gate, in the place of what is there of it. The lock is held.
-func (g *gates) insert(one *gate, w *Waiter) {
-	if before := g.waiting[w.Workflow][one]; before != nil {
-		g.remove(one, before)
+func (g *gates) insert(closed *gate, w *Waiter) {
+	if before := g.waiting[w.Workflow][closed]; before != nil {
+		g.remove(closed, before)
 	}
-	at, _ := slices.BinarySearchFunc(one.backlog.waiting, w, older)
-	one.backlog.waiting = slices.Insert(one.backlog.waiting, at, w)
+	at, _ := slices.BinarySearchFunc(closed.backlog.waiting, w, older)
+	closed.backlog.waiting = slices.Insert(closed.backlog.waiting, at, w)
 	if g.waiting == nil {
 		g.waiting, g.backlogs = map[string]map[*gate]*Waiter{}, map[*gate]bool{}
 	}
-	g.backlogs[one] = true
+	g.backlogs[closed] = true
 	if g.waiting[w.Workflow] == nil {
 		g.waiting[w.Workflow] = map[*gate]*Waiter{}
 	}
-	g.waiting[w.Workflow][one] = w
+	g.waiting[w.Workflow][closed] = w
 }
 
 // remove is the reverse of insert. The lock is held.
-func (g *gates) remove(one *gate, w *Waiter) {
-	if at, there := slices.BinarySearchFunc(one.backlog.waiting, w, older); there {
-		one.backlog.waiting = slices.Delete(one.backlog.waiting, at, at+1)
+func (g *gates) remove(gate *gate, w *Waiter) {
+	if at, there := slices.BinarySearchFunc(gate.backlog.waiting, w, older); there {
+		gate.backlog.waiting = slices.Delete(gate.backlog.waiting, at, at+1)
 	}
-	if len(one.backlog.waiting) == 0 {
-		delete(g.backlogs, one)
+	if len(gate.backlog.waiting) == 0 {
+		delete(g.backlogs, gate)
 	}
-	delete(g.waiting[w.Workflow], one)
+	delete(g.waiting[w.Workflow], gate)
 	if len(g.waiting[w.Workflow]) == 0 {
 		delete(g.waiting, w.Workflow)
 	}
@@ -100,8 +100,8 @@ func (g *gates) remove(one *gate, w *Waiter) {
 func (g *gates) arrived(workflow string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for one, w := range g.waiting[workflow] {
-		g.remove(one, w)
+	for gate, w := range g.waiting[workflow] {
+		g.remove(gate, w)
 	}
 }
 
@@ -114,8 +114,8 @@ func (b *backlog) overtakes(export int64) bool {
 func (a *Attempter) Crowded(tenant string) bool {
 	a.gates.mu.Lock()
 	defer a.gates.mu.Unlock()
-	for _, one := range a.gates.all[tenant] {
-		if len(one.backlog.waiting) > 0 {
+	for _, gate := range a.gates.all[tenant] {
+		if len(gate.backlog.waiting) > 0 {
 			return true
 		}
 	}
@@ -127,9 +127,9 @@ func (a *Attempter) Loop() loop.Loop {
 	var calls errgroup.Group
 	calls.SetLimit(callsAtOnce)
 	return loop.Loop{Name: "waiting", Every: callEvery, Round: func(ctx context.Context) error {
-		for _, one := range a.gates.toCall() {
-			if !calls.TryGo(func() error { a.gates.call(ctx, one); return nil }) {
-				a.gates.ready(one)
+		for _, gate := range a.gates.toCall() {
+			if !calls.TryGo(func() error { a.gates.call(ctx, gate); return nil }) {
+				a.gates.ready(gate)
 			}
 		}
 		return nil
@@ -140,72 +140,72 @@ func (a *Attempter) Loop() loop.Loop {
 func (g *gates) toCall() (all []*gate) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for one := range g.backlogs {
-		if !one.backlog.calling {
-			one.backlog.calling = true
-			all = append(all, one)
+	for gate := range g.backlogs {
+		if !gate.backlog.calling {
+			gate.backlog.calling = true
+			all = append(all, gate)
 		}
 	}
 	return all
 }
 
 // ready gives a gate back to those that call.
-func (g *gates) ready(one *gate) {
+func (g *gates) ready(gate *gate) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	one.backlog.calling = false
+	gate.backlog.calling = false
 }
 
 // call calls what waits at a gate, for as long as it may.
-func (g *gates) call(ctx context.Context, one *gate) {
-	defer g.ready(one)
+func (g *gates) call(ctx context.Context, gate *gate) {
+	defer g.ready(gate)
 	for {
-		w := g.next(one, time.Now())
+		w := g.next(gate, time.Now())
 		if w == nil {
 			return
 		}
 		woken, err := w.Wake(ctx)
 		switch {
 		case err != nil:
-			g.putBack(one, w)
+			g.putBack(gate, w)
 			return
 		case !woken:
-			g.putBack(one, w)
+			g.putBack(gate, w)
 		}
 	}
 }
 
 // putBack lets a workflow wait on that was called in vain, unless its activity began and ended meanwhile.
-func (g *gates) putBack(one *gate, w *Waiter) {
+func (g *gates) putBack(gate *gate, w *Waiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.waiting[w.Workflow][one] == nil {
+	if g.waiting[w.Workflow][gate] == nil {
 		again := *w
 		again.from = time.Now().Add(callAgain)
-		g.insert(one, &again)
+		g.insert(gate, &again)
 	}
 }
 
 // next takes the workflow out of the backlog that is to be called now; nil: none is. While it is not known whether the
 // integration is up, one is called that tries.
-func (g *gates) next(one *gate, now time.Time) *Waiter {
+func (g *gates) next(gate *gate, now time.Time) *Waiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	b := &one.backlog
-	b.budget = min(one.callsAhead(), b.budget+now.Sub(b.refilled).Seconds()*callsInVain/float64(g.crowded(one.tenant, now)))
+	b := &gate.backlog
+	b.budget = min(gate.callsAhead(), b.budget+now.Sub(b.refilled).Seconds()*callsInVain/float64(g.crowded(gate.tenant, now)))
 	b.refilled = now
-	if one.reopened.Swap(false) {
-		b.budget = one.callsAhead()
+	if gate.reopened.Swap(false) {
+		b.budget = gate.callsAhead()
 	}
-	if len(b.waiting) == 0 || b.waiting[0].from.After(now) || one.down() {
+	if len(b.waiting) == 0 || b.waiting[0].from.After(now) || gate.down() {
 		return nil
 	}
-	tries := one.breaker.Load().State() != gobreaker.StateClosed
+	tries := gate.breaker.Load().State() != gobreaker.StateClosed
 	if tries && now.Sub(b.at) < GateDelay || !tries && b.budget < 1 {
 		return nil
 	}
 	w := b.waiting[0]
-	g.remove(one, w)
+	g.remove(gate, w)
 	b.called, b.at, b.budget = max(b.called, w.last()), now, b.budget-float64(len(w.Exports))
 	return w
 }

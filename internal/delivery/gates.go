@@ -84,32 +84,32 @@ var (
 func (g *gates) enter(ctx context.Context, i *model.Integration, export int64, patience Patience,
 	asked bool) (done func(found error), closed string) {
 	g.mu.Lock()
-	one := g.of(i)
-	overtakes := !asked && one.backlog.overtakes(export)
+	gate := g.of(i)
+	overtakes := !asked && gate.backlog.overtakes(export)
 	g.mu.Unlock()
 	if overtakes {
 		return nil, inLine
 	}
-	if closed = one.take(ctx, patience, asked); closed != "" {
+	if closed = gate.take(ctx, patience, asked); closed != "" {
 		return nil, closed
 	}
-	tell, err := one.breaker.Load().Allow()
+	tell, err := gate.breaker.Load().Allow()
 	switch {
 	case err == nil:
 	case asked:
-		tell = one.probed
+		tell = gate.probed
 	default:
-		one.places.Release(1)
+		gate.places.Release(1)
 		return nil, "breaker_open"
 	}
-	ended := one.pace.begin(time.Now())
+	ended := gate.pace.begin(time.Now())
 	return func(found error) {
 		ended(time.Now())
-		one.places.Release(1)
+		gate.places.Release(1)
 		tell(found)
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		one.backlog.attempted(one.callsAhead())
+		gate.backlog.attempted(gate.callsAhead())
 	}, ""
 }
 
@@ -120,28 +120,28 @@ const overRate = "over_rate"
 // place uses nothing of the rate, so that a partner that hung is not asked more often at once than its rate says. Those
 // that line up wait for the rate one behind the other: a single one then competes with one of them for its turn, not with
 // all.
-func (one *gate) take(ctx context.Context, patience Patience, asked bool) (closed string) {
+func (g *gate) take(ctx context.Context, patience Patience, asked bool) (closed string) {
 	within, cancel := context.WithTimeout(ctx, time.Duration(patience))
 	defer cancel()
-	if patience.LinesUp() && one.limit.Limit() != rate.Inf {
-		if one.head.Acquire(within, 1) != nil {
+	if patience.LinesUp() && g.limit.Limit() != rate.Inf {
+		if g.head.Acquire(within, 1) != nil {
 			return overRate
 		}
-		defer one.head.Release(1)
+		defer g.head.Release(1)
 	}
 	for {
-		if !one.places.TryAcquire(1) && (patience == 0 || one.places.Acquire(within, 1) != nil) {
+		if !g.places.TryAcquire(1) && (patience == 0 || g.places.Acquire(within, 1) != nil) {
 			return "at_capacity"
 		}
-		if !asked && one.down() { // it would use up the rate for nothing
-			one.places.Release(1)
+		if !asked && g.down() { // it would use up the rate for nothing
+			g.places.Release(1)
 			return "breaker_open"
 		}
-		if one.limit.Allow() {
+		if g.limit.Allow() {
 			return ""
 		}
-		one.places.Release(1)
-		left := one.untilAllowed()
+		g.places.Release(1)
+		left := g.untilAllowed()
 		if until, _ := within.Deadline(); left > time.Until(until) || !wait.For(within, left) { // those behind wait for none in vain
 			return overRate
 		}
@@ -149,16 +149,16 @@ func (one *gate) take(ctx context.Context, patience Patience, asked bool) (close
 }
 
 // down reports whether the breaker would let no attempt through: it is open, or one is trying whether it can be closed.
-func (one *gate) down() bool {
-	breaker := one.breaker.Load()
+func (g *gate) down() bool {
+	breaker := g.breaker.Load()
 	state := breaker.State()
 	counts := breaker.Counts()
 	return state == gobreaker.StateOpen || state == gobreaker.StateHalfOpen && counts.Requests > counts.TotalExclusions
 }
 
 // untilAllowed returns how long it is until the rate allows an attempt.
-func (one *gate) untilAllowed() time.Duration {
-	missing := max(0, 1-one.limit.Tokens()) / float64(one.limit.Limit())
+func (g *gate) untilAllowed() time.Duration {
+	missing := max(0, 1-g.limit.Tokens()) / float64(g.limit.Limit())
 	return time.Duration(min(missing, longestAtGate.Seconds())*float64(time.Second)) + time.Millisecond
 }
 
@@ -171,14 +171,14 @@ var calledFrom = []string{overRate, "at_capacity", "breaker_open", inLine}
 // queue is Queue.
 func (g *gates) queue(ctx context.Context, i *model.Integration, patience time.Duration) (leave func(), ok bool) {
 	g.mu.Lock()
-	one := g.of(i)
+	gate := g.of(i)
 	g.mu.Unlock()
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if one.line.Acquire(within, 1) != nil {
+	if gate.line.Acquire(within, 1) != nil {
 		return nil, false
 	}
-	return func() { one.line.Release(1) }, true
+	return func() { gate.line.Release(1) }, true
 }
 
 // backoff returns how long a delivery waits after it was turned away, unless it is called before. These come in vain, so
@@ -186,16 +186,16 @@ func (g *gates) queue(ctx context.Context, i *model.Integration, patience time.D
 func (g *gates) backoff(i *model.Integration, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	one := g.of(i)
-	one.crowded = now
-	return one.turn(comingBack/float64(g.crowded(i.Tenant, now)), now)
+	gate := g.of(i)
+	gate.crowded = now
+	return gate.turn(comingBack/float64(g.crowded(i.Tenant, now)), now)
 }
 
 // crowded counts the integrations of a tenant that turned deliveries away lately; one at least. The lock is held.
 func (g *gates) crowded(tenant string, now time.Time) int {
 	n := 0
-	for _, one := range g.all[tenant] {
-		if now.Sub(one.crowded) < crowdedFor {
+	for _, gate := range g.all[tenant] {
+		if now.Sub(gate.crowded) < crowdedFor {
 			n++
 		}
 	}
@@ -208,18 +208,18 @@ func (g *gates) crowded(tenant string, now time.Time) int {
 func (g *gates) rateBackoff(i *model.Integration, patience Patience, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	one := g.of(i)
+	gate := g.of(i)
 	if patience.LinesUp() || i.Rate == nil {
-		return wait.Jittered(max(GateDelay, one.untilAllowed()))
+		return wait.Jittered(max(GateDelay, gate.untilAllowed()))
 	}
-	return one.turn(2*i.Rate.PerSecond, now)
+	return gate.turn(2*i.Rate.PerSecond, now)
 }
 
 // turn returns how long a delivery waits for its turn when so many have theirs per second.
-func (one *gate) turn(perSecond float64, now time.Time) time.Duration {
-	one.turns.SetLimitAt(now, rate.Limit(perSecond))
-	one.turns.SetBurstAt(now, max(1, int(perSecond*GateDelay.Seconds()))) // a few all come back after two seconds
-	r := one.turns.ReserveN(now, 1)
+func (g *gate) turn(perSecond float64, now time.Time) time.Duration {
+	g.turns.SetLimitAt(now, rate.Limit(perSecond))
+	g.turns.SetBurstAt(now, max(1, int(perSecond*GateDelay.Seconds()))) // a few all come back after two seconds
+	r := g.turns.ReserveN(now, 1)
 	delay := GateDelay + r.DelayFrom(now)
 	if delay > longestAtGate {
 		r.CancelAt(now)
@@ -243,14 +243,14 @@ func (g Gate) Closed() bool { return g.BreakerOpen || g.Full || g.OverRate || g.
 // state returns how the gate of an integration stands.
 func (g *gates) state(i *model.Integration) (s Gate) {
 	g.mu.Lock()
-	one := g.of(i)
-	s.Backlog = len(one.backlog.waiting) > 0
+	gate := g.of(i)
+	s.Backlog = len(gate.backlog.waiting) > 0
 	g.mu.Unlock()
-	if s.Full = !one.places.TryAcquire(1); !s.Full {
-		one.places.Release(1)
+	if s.Full = !gate.places.TryAcquire(1); !s.Full {
+		gate.places.Release(1)
 	}
-	s.OverRate = i.Rate != nil && one.limit.Tokens() < 1
-	if opened := one.opened.Load(); opened != nil && one.breaker.Load().State() != gobreaker.StateClosed {
+	s.OverRate = i.Rate != nil && gate.limit.Tokens() < 1
+	if opened := gate.opened.Load(); opened != nil && gate.breaker.Load().State() != gobreaker.StateClosed {
 		s.BreakerOpen, s.Probe = true, opened.Add(breakFor)
 	}
 	return s
@@ -264,9 +264,9 @@ func (g *gates) of(i *model.Integration) *gate {
 	n := i.AtOnce()
 	// A breaker is about a URL too: a new one deserves a new chance.
 	key := i.Name + " " + i.URL
-	if one, ok := g.all[i.Tenant][key]; ok && one.inFlight == n {
-		one.allow(i.Rate)
-		return one
+	if gate, ok := g.all[i.Tenant][key]; ok && gate.inFlight == n {
+		gate.allow(i.Rate)
+		return gate
 	}
 	if g.all == nil {
 		g.all = map[string]map[string]*gate{}
@@ -274,44 +274,44 @@ func (g *gates) of(i *model.Integration) *gate {
 	if g.all[i.Tenant] == nil {
 		g.all[i.Tenant] = map[string]*gate{}
 	}
-	one := &gate{
+	gate := &gate{
 		tenant: i.Tenant, inFlight: n, places: semaphore.NewWeighted(int64(n)), line: semaphore.NewWeighted(lineFor * int64(n)),
 		turns: rate.NewLimiter(comingBack, comingBack*int(GateDelay/time.Second)), head: semaphore.NewWeighted(1),
 		limit: rate.NewLimiter(rate.Inf, 0),
 	}
 	if i.Rate != nil {
-		one.limit = rate.NewLimiter(rate.Limit(i.Rate.PerSecond), i.Rate.Burst)
+		gate.limit = rate.NewLimiter(rate.Limit(i.Rate.PerSecond), i.Rate.Burst)
 	}
-	one.backlog.budget = one.callsAhead()
-	one.breaker.Store(one.newBreaker())
-	g.all[i.Tenant][key] = one
-	return one
+	gate.backlog.budget = gate.callsAhead()
+	gate.breaker.Store(gate.newBreaker())
+	g.all[i.Tenant][key] = gate
+	return gate
 }
 
 // allow changes the rate. What was used of it remains used.
-func (one *gate) allow(r *model.Rate) {
+func (g *gate) allow(r *model.Rate) {
 	limit, burst := rate.Inf, 0
 	if r != nil {
 		limit, burst = rate.Limit(r.PerSecond), r.Burst
 	}
-	if one.limit.Limit() != limit || one.limit.Burst() != burst {
-		one.limit.SetLimit(limit)
-		one.limit.SetBurst(burst)
+	if g.limit.Limit() != limit || g.limit.Burst() != burst {
+		g.limit.SetLimit(limit)
+		g.limit.SetBurst(burst)
 	}
 }
 
 // probed closes the breaker if an attempt that passed it open found the integration up.
-func (one *gate) probed(found error) {
+func (g *gate) probed(found error) {
 	if found == nil {
-		one.breaker.Store(one.newBreaker())
-		one.reopened.Store(true)
+		g.breaker.Store(g.newBreaker())
+		g.reopened.Store(true)
 	}
 }
 
 // callsAhead is how many deliveries are called at most before others of them were attempted.
-func (one *gate) callsAhead() float64 { return lineFor * float64(one.inFlight) }
+func (g *gate) callsAhead() float64 { return lineFor * float64(g.inFlight) }
 
-func (one *gate) newBreaker() *gobreaker.TwoStepCircuitBreaker[struct{}] {
+func (g *gate) newBreaker() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout:     breakFor,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= model.BreakAfter },
@@ -320,9 +320,9 @@ func (one *gate) newBreaker() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 			switch to {
 			case gobreaker.StateOpen:
 				now := time.Now()
-				one.opened.Store(&now)
+				g.opened.Store(&now)
 			case gobreaker.StateClosed:
-				one.reopened.Store(true)
+				g.reopened.Store(true)
 			case gobreaker.StateHalfOpen:
 			}
 		},

@@ -50,15 +50,15 @@ func (p *pace) prompt(now time.Time) bool {
 
 // Prompt reports whether an integration lets deliveries through at the moment, and answers soon, by what this node has seen.
 func (a *Attempter) Prompt(i *model.Integration) bool {
-	one, closed := a.gates.standing(i)
-	return !closed && one.pace.prompt(time.Now())
+	gate, closed := a.gates.standing(i)
+	return !closed && gate.pace.prompt(time.Now())
 }
 
 // standing returns the gate of an integration, and whether deliveries have to wait there for longer than for those before
 // them.
-func (g *gates) standing(i *model.Integration) (one *gate, closed bool) {
+func (g *gates) standing(i *model.Integration) (gate *gate, closed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	one = g.of(i)
-	return one, len(one.backlog.waiting) > 0 || one.down() || i.Rate != nil && one.limit.Tokens() < 1
+	gate = g.of(i)
+	return gate, len(gate.backlog.waiting) > 0 || gate.down() || i.Rate != nil && gate.limit.Tokens() < 1
 }

@@ -115,8 +115,8 @@ func (u *unstored) forget(of ID) {
 // keep stores the outcome of an attempt, and tries until it is stored: beyond the end of its activity, which Temporal
 // may run again meanwhile, and until the store is closed. The error says that there is nothing to store it in.
 func (a *Attempter) keep(ctx context.Context, d *model.Delivery, write func(context.Context) error) error {
-	of := IDOf(d)
-	defer a.unstored.forget(of)
+	id := IDOf(d)
+	defer a.unstored.forget(id)
 	told := false
 	for delay := storeSoon; ; delay = min(2*delay, storeLate) {
 		err := a.tryStore(ctx, write)
@@ -127,7 +127,7 @@ func (a *Attempter) keep(ctx context.Context, d *model.Delivery, write func(cont
 		if errors.Is(err, store.ErrNotFound) || errors.Is(err, errStoreClosed) {
 			return err
 		}
-		stored, first := a.unstored.failed(of, a.Now())
+		stored, first := a.unstored.failed(id, a.Now())
 		about := []zap.Field{zap.String("tenant", d.Tenant), zap.String("integration", d.Integration),
 			zap.Int64("export", d.ExportID), zap.Error(err)}
 		if first {

@@ -140,9 +140,9 @@ func (db *DB) CountComplianceAnswers(ctx context.Context, tenant, job string) ([
 		return nil, err
 	}
 	all := make([]model.ComplianceCount, 0, len(counts))
-	for of, count := range counts {
-		of.Count = count
-		all = append(all, of)
+	for answer, count := range counts {
+		answer.Count = count
+		all = append(all, answer)
 	}
 	slices.SortFunc(all, func(a, b model.ComplianceCount) int {
 		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Question, b.Question),

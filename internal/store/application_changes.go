@@ -51,12 +51,12 @@ func (tx *Tx) tenantChanges(tenant string) *tenantChanges {
 
 // applicationChanged has the list show that a job application, or what belongs to it, changed at a time.
 func (tx *Tx) applicationChanged(tenant, id string, at time.Time) *applicationChange {
-	of := tx.tenantChanges(tenant)
-	c := of.changes[id]
+	pending := tx.tenantChanges(tenant)
+	c := pending.changes[id]
 	if c == nil {
 		c = &applicationChange{source: "", apiUser: ""}
-		of.changes[id] = c
-		of.ids = append(of.ids, id)
+		pending.changes[id] = c
+		pending.ids = append(pending.ids, id)
 	}
 	if at.After(c.at) {
 		c.at = at
@@ -68,8 +68,8 @@ func (tx *Tx) applicationChanged(tenant, id string, at time.Time) *applicationCh
 // transactions, and in the same order, so that they don't deadlock.
 func (b *applicationChanges) Writes() (all []func(*database.Tx) error) {
 	for _, tenant := range slices.Sorted(maps.Keys(b.ofTenant)) {
-		of := b.ofTenant[tenant]
-		all = append(all, func(tx *database.Tx) error { return of.write(tx, tenant) })
+		pending := b.ofTenant[tenant]
+		all = append(all, func(tx *database.Tx) error { return pending.write(tx, tenant) })
 	}
 	return all
 }
@@ -98,28 +98,28 @@ const (
 		step = '', ended = '', unentered = FALSE, kept_from = NULL, keep_until = 0, source = '', api_user = ''`
 )
 
-func (of *tenantChanges) write(tx *database.Tx, tenant string) error {
+func (pending *tenantChanges) write(tx *database.Tx, tenant string) error {
 	var at time.Time
-	for _, c := range of.changes {
+	for _, c := range pending.changes {
 		if c.at.After(at) {
 			at = c.at
 		}
 	}
-	for _, e := range of.events {
+	for _, e := range pending.events {
 		if e.At.After(at) {
 			at = e.At
 		}
 	}
-	first, count := int64(1), int64(len(of.ids)+len(of.events))
+	first, count := int64(1), int64(len(pending.ids)+len(pending.events))
 	if !at.IsZero() {
 		first = model.FirstID(at)
 	}
 	var last int64
-	if _, err := tx.Scan([]any{&last}, takePositions, tenant, first+count-1, count, of.forgotten); err != nil {
+	if _, err := tx.Scan([]any{&last}, takePositions, tenant, first+count-1, count, pending.forgotten); err != nil {
 		return err
 	}
-	for n, id := range of.ids {
-		position, c := last-count+1+int64(n), of.changes[id]
+	for n, id := range pending.ids {
+		position, c := last-count+1+int64(n), pending.changes[id]
 		var err error
 		if c.erased {
 			err = tx.Run(listErased, tenant, id, position)
@@ -130,7 +130,7 @@ func (of *tenantChanges) write(tx *database.Tx, tenant string) error {
 			return err
 		}
 	}
-	return of.writeEvents(tx, tenant, last-int64(len(of.events))+1)
+	return pending.writeEvents(tx, tenant, last-int64(len(pending.events))+1)
 }
 
 // Words by which job applications are found, beside plain ids.
@@ -247,8 +247,8 @@ func (tx *Tx) ForgetErased(before time.Time) (int64, error) {
 		return 0, err
 	}
 	for _, e := range all {
-		of := tx.tenantChanges(e.tenant)
-		of.forgotten = max(of.forgotten, e.changed)
+		pending := tx.tenantChanges(e.tenant)
+		pending.forgotten = max(pending.forgotten, e.changed)
 		if err := tx.sql.Run(`DELETE FROM application_list WHERE tenant = $1 AND id = $2 AND stored IS NULL
 			AND changed = $3`, e.tenant, e.id, e.changed); err != nil {
 			return 0, err

@@ -157,7 +157,7 @@ func (tx *Tx) InsertOfferedDocument(d *model.ApplicationDocument, e *model.Expor
 	if err != nil {
 		return err
 	}
-	of, err := tx.db.dataKeys.about(&model.Document{ExportID: e.ID, Position: position, SourceURL: []byte{},
+	about, err := tx.db.dataKeys.about(&model.Document{ExportID: e.ID, Position: position, SourceURL: []byte{},
 		FileName: d.FileName})
 	if err != nil {
 		return err
@@ -167,8 +167,8 @@ func (tx *Tx) InsertOfferedDocument(d *model.ApplicationDocument, e *model.Expor
 		INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, next_at, blob, sha256,
 		size, declared, detected, file_name, created_at, fetched_at, scan_of, sealed, checksum)
 		VALUES ($1, $2, $3, $4, $5, $12, 0, NULL, $6, $7, $8, $9, $9, $10, $11, $11, $13, $14, $15) RETURNING id`,
-		e.ID, e.Tenant, position, of.SourceURL, string(state), d.Blob, d.SHA256, d.Size, d.MediaType, of.FileName,
-		rows.Micros(e.ReceivedAt), reason, d.Key, of.sealed, checksum(documentParts(e.ID, position)))
+		e.ID, e.Tenant, position, about.SourceURL, string(state), d.Blob, d.SHA256, d.Size, d.MediaType, about.FileName,
+		rows.Micros(e.ReceivedAt), reason, d.Key, about.sealed, checksum(documentParts(e.ID, position)))
 	if err != nil {
 		return err
 	}

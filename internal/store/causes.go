@@ -59,14 +59,14 @@ func (db *DB) ListCauses(ctx context.Context, at model.Place, since time.Time) (
 	}
 	found, exports := map[key]*Cause{}, map[key]map[int64]bool{}
 	for _, a := range attempts {
-		of := key{a.Status, a.Error}
-		c := found[of]
+		cause := key{a.Status, a.Error}
+		c := found[cause]
 		if c == nil {
 			c = &Cause{Status: a.Status, Error: a.Error, First: a.StartedAt}
-			causes, found[of], exports[of] = append(causes, c), c, map[int64]bool{}
+			causes, found[cause], exports[cause] = append(causes, c), c, map[int64]bool{}
 		}
-		exports[of][a.export] = true
-		c.Attempts, c.Exports = c.Attempts+1, int64(len(exports[of]))
+		exports[cause][a.export] = true
+		c.Attempts, c.Exports = c.Attempts+1, int64(len(exports[cause]))
 		if a.StartedAt.Before(c.First) {
 			c.First = a.StartedAt
 		}

@@ -212,11 +212,11 @@ func (db *DB) ListDeliveriesOf(ctx context.Context, exportIDs []int64) (map[int6
 	if err != nil {
 		return nil, err
 	}
-	of := map[int64][]*model.Delivery{}
+	byExport := map[int64][]*model.Delivery{}
 	for _, d := range all {
-		of[d.ExportID] = append(of[d.ExportID], d)
+		byExport[d.ExportID] = append(byExport[d.ExportID], d)
 	}
-	return of, nil
+	return byExport, nil
 }
 
 // LastStatuses reads the HTTP statuses of the last attempts of deliveries. Those that were not attempted, or got no

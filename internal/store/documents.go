@@ -12,7 +12,7 @@ import (
 
 // InsertDocument adds a document that an export references, unless it is there already.
 func (tx *Tx) InsertDocument(d model.Document) error {
-	of, err := tx.db.dataKeys.about(&d)
+	about, err := tx.db.dataKeys.about(&d)
 	if err != nil {
 		return err
 	}
@@ -21,8 +21,8 @@ func (tx *Tx) InsertDocument(d model.Document) error {
 		size, declared, detected, file_name, created_at, fetched_at, sealed, checksum)
 		VALUES ($1, $2, $3, $4, $5, '', 0, NULL, '', NULL, 0, '', '', $7, $6, NULL, $8, $9)
 		ON CONFLICT (export_id, position) DO NOTHING`,
-		d.ExportID, d.Tenant, d.Position, of.SourceURL, string(model.Fetching), rows.Micros(d.CreatedAt), of.FileName,
-		of.sealed, checksum(documentParts(d.ExportID, d.Position)))
+		d.ExportID, d.Tenant, d.Position, about.SourceURL, string(model.Fetching), rows.Micros(d.CreatedAt), about.FileName,
+		about.sealed, checksum(documentParts(d.ExportID, d.Position)))
 }
 
 // about is the personal part of a document's row: in columns of its own, or sealed.
@@ -86,7 +86,7 @@ func (db *DB) document(ctx context.Context, kept *keptDocument) (*model.Document
 // UpdateDocument writes the result of an attempt to fetch a document. It reports false when the document was final
 // before: then nothing changes, and the file that was fetched for it is not needed.
 func (tx *Tx) UpdateDocument(d *model.Document) (bool, error) {
-	of, err := tx.db.dataKeys.about(d)
+	about, err := tx.db.dataKeys.about(d)
 	if err != nil {
 		return false, err
 	}
@@ -96,8 +96,8 @@ func (tx *Tx) UpdateDocument(d *model.Document) (bool, error) {
 		our_fault = $15, lost_at = $16 WHERE id = $17
 		AND state || '' = 'fetching'`, // keeps from the index of all that are being fetched
 		string(d.State), d.Reason, d.Tries, rows.Micros(d.NextAt), d.Blob, d.SHA256, d.Size, d.Declared, d.Detected,
-		of.FileName, rows.Micros(d.FetchedAt), d.Refusals,
-		of.SourceURL, of.sealed, d.OurFault, rows.Micros(d.LostAt), d.ID)
+		about.FileName, rows.Micros(d.FetchedAt), d.Refusals,
+		about.SourceURL, about.sealed, d.OurFault, rows.Micros(d.LostAt), d.ID)
 }
 
 const documentColumns = `d.id, d.export_id, d.tenant, d.position, d.source_url, d.state, d.reason, d.tries, d.next_at,

@@ -21,17 +21,17 @@ func (tx *Tx) addEvent(e *model.ChangeEvent) {
 	if !tx.db.subscribed.has(e.Tenant) {
 		return
 	}
-	of := tx.tenantChanges(e.Tenant)
-	if c := of.changes[e.Object]; c != nil && e.Type.OfApplication() && (c.imported || c.erased && e.Type != model.ApplicationErased) {
+	pending := tx.tenantChanges(e.Tenant)
+	if c := pending.changes[e.Object]; c != nil && e.Type.OfApplication() && (c.imported || c.erased && e.Type != model.ApplicationErased) {
 		return
 	}
-	for _, before := range of.events {
+	for _, before := range pending.events {
 		if before.Object == e.Object && (before.Type == e.Type && e.From == e.To ||
 			e.Type == model.ApplicationChanged && before.Type == model.ApplicationReceived) {
 			return
 		}
 	}
-	of.events = append(of.events, e)
+	pending.events = append(pending.events, e)
 }
 
 // moved has what subscribes told of the change of a job application that is about to be written: that it moved, or that
@@ -79,8 +79,8 @@ func (tx *Tx) TellJobRemoved(j *model.Job, now time.Time) {
 }
 
 // writeEvents writes the events of a tenant from a position on.
-func (of *tenantChanges) writeEvents(tx *database.Tx, tenant string, position int64) error {
-	for n, e := range of.events {
+func (pending *tenantChanges) writeEvents(tx *database.Tx, tenant string, position int64) error {
+	for n, e := range pending.events {
 		if e.Type.OfApplication() {
 			if counted, err := countEvent(tx, e); err != nil {
 				return err

@@ -31,11 +31,11 @@ func (f ExportFilter) byAnswer(db *DB, columns string) (string, []any) {
 	f.ofDeliveries(&c, "", "")
 	f.bounds(&c, "d.export_id")
 	if f.Candidate != "" || f.Quarantined || f.Undelivered {
-		of := conditions{where: []string{"e.id = d.export_id"}, args: c.args}
-		f.ofExports(&of, db, false)
-		c.args = of.args
+		ofExport := conditions{where: []string{"e.id = d.export_id"}, args: c.args}
+		f.ofExports(&ofExport, db, false)
+		c.args = ofExport.args
 		// Counted, because PostgreSQL would read the deliveries once more for each export that it takes for one of few.
-		c.where = append(c.where, "(SELECT count(*) FROM exports e"+of.String()+") > 0")
+		c.where = append(c.where, "(SELECT count(*) FROM exports e"+ofExport.String()+") > 0")
 	}
 	c.where = append(c.where, latest)
 	c.args = append(c.args, f.Limit+1)

@@ -15,12 +15,12 @@ const ofTenants = `WITH RECURSIVE each_tenant (tenant) AS (
 // that match are found, up to a page.
 func (f ExportFilter) search() (string, []any) {
 	args := []any{f.Prefix, f.Prefix + "\x7f", f.Limit} // keys are of visible ASCII characters
-	from, of := "each_tenant CROSS JOIN exports e", "each_tenant.tenant"
+	from, tenant := "each_tenant CROSS JOIN exports e", "each_tenant.tenant"
 	q := ofTenants
 	if f.Tenant != "" {
 		args = append(args, f.Tenant)
-		q, from, of = "", "exports e", "$4"
+		q, from, tenant = "", "exports e", "$4"
 	}
 	return q + fmt.Sprintf(`SELECT %s FROM %s WHERE e.tenant = %s AND e.key >= $1 AND e.key < $2 LIMIT $3`, exportColumns, from,
-		of), args
+		tenant), args
 }

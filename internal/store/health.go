@@ -226,10 +226,10 @@ type Rates struct{ Day, Week model.Tally }
 func (db *DB) SumHours(ctx context.Context, now time.Time, places ...model.Place) (map[model.Place]Rates, error) {
 	day := rows.Micros(now.Add(-24 * time.Hour).Truncate(time.Hour))
 	week := rows.Micros(now.Add(-7 * 24 * time.Hour).Truncate(time.Hour))
-	of, args := "", []any{week, day}
+	where, args := "", []any{week, day}
 	if len(places) > 0 {
-		of, args = pairsOf(places, args...)
-		of = "(tenant, integration) IN (VALUES " + of + ") AND "
+		where, args = pairsOf(places, args...)
+		where = "(tenant, integration) IN (VALUES " + where + ") AND "
 	}
 	return rows.QueryMap(ctx, db.reads, func(r row) (at model.Place, rates Rates, err error) {
 		dest := []any{&at.Tenant, &at.Integration}
@@ -240,7 +240,7 @@ func (db *DB) SumHours(ctx context.Context, now time.Time, places ...model.Place
 		}
 		return at, rates, r.Scan(dest...)
 	}, `SELECT tenant, integration, `+sums("")+`, `+sums("$2")+` FROM integration_hours
-		WHERE `+of+`hour >= $1 GROUP BY tenant, integration`, args...)
+		WHERE `+where+`hour >= $1 GROUP BY tenant, integration`, args...)
 }
 
 // pairsOf returns the placeholders of some integrations, and the arguments of a statement: those before, and their names.

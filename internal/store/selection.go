@@ -43,8 +43,8 @@ func (db *DB) selected(s *model.Selection, after int64) conditions {
 	c.args = ended.args
 	found := `EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id AND d.integration = ` + integration +
 		` AND d.outcome || '' IN (` + outcomes[s.Mode] + `) AND ` + latest // keeps from the index of all that ended badly
-	for _, one := range ended.where {
-		found += " AND " + one
+	for _, condition := range ended.where {
+		found += " AND " + condition
 	}
 	found += ")"
 	switch {

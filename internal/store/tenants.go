@@ -61,26 +61,26 @@ func (tx *Tx) UpsertIntegration(i *model.Integration, now time.Time) error {
 			return err
 		}
 	}
-	of := secretRow{tenant: i.Tenant, integration: i.Name}
-	secret, err := of.seal(integrationSecrets, tx.db.vaults, wrapBody([]byte(i.Secret.Reveal())))
+	sealed := secretRow{tenant: i.Tenant, integration: i.Name}
+	secret, err := sealed.seal(integrationSecrets, tx.db.vaults, wrapBody([]byte(i.Secret.Reveal())))
 	if err != nil {
 		return fmt.Errorf("sealing the secret of an integration: %w", err)
 	}
-	url, err := of.seal(integrationURLs, tx.db.vaults, wrapBody([]byte(i.URL)))
+	url, err := sealed.seal(integrationURLs, tx.db.vaults, wrapBody([]byte(i.URL)))
 	if err != nil {
 		return fmt.Errorf("sealing the address of an integration: %w", err)
 	}
 	var former []byte
 	if i.FormerSecret != "" {
 		body := wrapBody([]byte(i.FormerSecret.Reveal()))
-		if former, err = of.seal(integrationFormerSecrets, tx.db.vaults, body); err != nil {
+		if former, err = sealed.seal(integrationFormerSecrets, tx.db.vaults, body); err != nil {
 			return fmt.Errorf("sealing the former secret of an integration: %w", err)
 		}
 	}
 	var authentication []byte
 	if i.Authentication != nil {
 		body := wrapBody(i.Authentication.Format())
-		if authentication, err = of.seal(integrationAuthentications, tx.db.vaults, body); err != nil {
+		if authentication, err = sealed.seal(integrationAuthentications, tx.db.vaults, body); err != nil {
 			return fmt.Errorf("sealing the authentication of an integration: %w", err)
 		}
 	}
@@ -179,7 +179,7 @@ func PeekTenants(ctx context.Context, address string, v *vault.Vault) ([]*model.
 
 func listTenants(ctx context.Context, db rows.Reader, o opener) ([]*model.Tenant, error) {
 	var all []*model.Tenant
-	of := map[string]*model.Tenant{}
+	byName := map[string]*model.Tenant{}
 	err := rows.EachPage(ctx, db, scanTenant, func(last tenantRow) []any { return []any{last.Name} }, MaxPage,
 		`SELECT name, title, secrets, apply_upstream, quarantine, deviations, rate, burst, zone,
 		labels, secret_ends, version, created_at, updated_at FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`,
@@ -189,7 +189,7 @@ func listTenants(ctx context.Context, db rows.Reader, o opener) ([]*model.Tenant
 				if err != nil {
 					return err
 				}
-				all, of[t.Name] = append(all, t), t
+				all, byName[t.Name] = append(all, t), t
 			}
 			return nil
 		})
@@ -206,7 +206,7 @@ func listTenants(ctx context.Context, db rows.Reader, o opener) ([]*model.Tenant
 				if err != nil {
 					return err
 				}
-				if t, ok := of[i.Tenant]; ok { // else made since the tenants were read: the version has risen
+				if t, ok := byName[i.Tenant]; ok { // else made since the tenants were read: the version has risen
 					t.Integrations = append(t.Integrations, *i)
 				}
 			}
@@ -356,8 +356,8 @@ func (k integrationRow) opened(o opener) (*model.Integration, error) {
 		k.FormerSecret = model.Secret(former)
 	}
 	if k.authentication != nil {
-		of := secretRow{k.Integration.Tenant, k.Name, k.authentication}
-		authentication, err := of.openSecret(integrationAuthentications, o)
+		sealed := secretRow{k.Integration.Tenant, k.Name, k.authentication}
+		authentication, err := sealed.openSecret(integrationAuthentications, o)
 		if err != nil {
 			return nil, err
 		}

@@ -13,14 +13,14 @@ const open = `d.outcome IN ('pending', 'retrying', 'held') AND ` + latest
 // undelivered is the condition on an export e that it waits for Temporal, has a fault, or has a delivery that is not final.
 // integration is the argument that names the only one that counts; empty: all do.
 func undelivered(integration string) string {
-	waits, of := `e.dispatched_at IS NULL OR e.fault <> ''`, ""
+	waits, atIntegration := `e.dispatched_at IS NULL OR e.fault <> ''`, ""
 	if integration != "" {
-		of = " AND d.integration = " + integration
-		waits = `e.fault <> '' AND EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id AND d.round = e.round` + of + `)`
+		atIntegration = " AND d.integration = " + integration
+		waits = `e.fault <> '' AND EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id AND d.round = e.round` + atIntegration + `)`
 	}
 	// Counted, because PostgreSQL makes a hash table of all open deliveries for an EXISTS.
 	return `((` + waits + `) AND (e.fault = '' OR e.erased_at IS NULL)
-		OR (SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND ` + open + of + `) > 0)`
+		OR (SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND ` + open + atIntegration + `) > 0)`
 }
 
 // undelivered adds the condition on an unsettled export e that it is not delivered yet, to an integration if that is named.

@@ -23,14 +23,14 @@ type Upstream struct {
 // Upstream reads what is known of a tenant's service. setting is of its address and user: the token of another one does
 // not count.
 func (db *DB) Upstream(ctx context.Context, tenant string, setting []byte) (u Upstream, err error) {
-	var kept, of []byte
+	var kept, madeWith []byte
 	u, err = rows.QueryOne(ctx, db.reads, func(r row) (u Upstream, err error) {
-		return u, r.Scan(&kept, &of, rows.Time(&u.SignedInAt), rows.Time(&u.SlowUntil), &u.Fault, rows.Time(&u.FaultSince))
+		return u, r.Scan(&kept, &madeWith, rows.Time(&u.SignedInAt), rows.Time(&u.SlowUntil), &u.Fault, rows.Time(&u.FaultSince))
 	}, `SELECT token, setting, signed_in_at, slow_until, fault, fault_since FROM upstreams WHERE tenant = $1`, tenant)
 	if errors.Is(err, ErrNotFound) {
 		return Upstream{}, nil
 	}
-	if err != nil || len(kept) == 0 || !bytes.Equal(of, setting) {
+	if err != nil || len(kept) == 0 || !bytes.Equal(madeWith, setting) {
 		return u, err
 	}
 	token, err := unwrapPerson(db.opening(ctx), upstreamToken, personRow(tenant), kept)

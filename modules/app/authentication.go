@@ -194,36 +194,36 @@ func (p *parser) authentication(i *Integration) (known bool, err error) {
 	if a == nil {
 		a = new(Authentication)
 	}
-	var way bool // it makes the header Authorization
+	var authorizes bool // it makes the header Authorization
 	switch option {
 	case "header":
-		way, err = p.authHeader(a)
+		authorizes, err = p.authHeader(a)
 	case "basic":
-		way, err = true, p.basic(a)
+		authorizes, err = true, p.basic(a)
 	case "bearer":
-		way = true
+		authorizes = true
 		a.Bearer, err = p.argument("{env.ACME_TOKEN}")
 		token := a.Bearer
 		p.atEnd(func() error { return checkSecret(token, p.app.Dev) })
 	case "oauth2":
-		way, err = true, p.oauth2(a)
+		authorizes, err = true, p.oauth2(a)
 	case "tls":
 		err = p.clientTLS(a)
 	default:
 		return false, nil
 	}
-	if err == nil && way {
-		if i.way != "" {
+	if err == nil && authorizes {
+		if i.authorizedBy != "" {
 			return true, p.Errf("%s and %s exclude each other, since both make the header Authorization: keep one of them",
-				i.way, option)
+				i.authorizedBy, option)
 		}
-		i.way = option
+		i.authorizedBy = option
 	}
 	i.Authentication = a
 	return true, err
 }
 
-func (p *parser) authHeader(a *Authentication) (way bool, err error) {
+func (p *parser) authHeader(a *Authentication) (authorizes bool, err error) {
 	args := p.RemainingArgs()
 	if len(args) != 2 {
 		return false, p.Err("header takes a name and a value: write, for example, `header X-Api-Key {env.ACME_API_KEY}`")

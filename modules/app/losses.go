@@ -90,10 +90,10 @@ func (a *App) noteShortSecrets() {
 		for _, i := range t.Integrations {
 			secrets["integration "+name+"/"+i.Name] = []model.Secret{i.Secret}
 		}
-		for _, of := range slices.Sorted(maps.Keys(secrets)) {
-			for _, s := range secrets[of] {
+		for _, owner := range slices.Sorted(maps.Keys(secrets)) {
+			for _, s := range secrets[owner] {
 				if err := s.ValidateNew(); err != nil {
-					a.log.Warn(of + ": " + err.Error())
+					a.log.Warn(owner + ": " + err.Error())
 				}
 			}
 		}

@@ -105,7 +105,7 @@ type Integration struct {
 	// Authentication proves to the receiver who calls it. Default: the signature alone.
 	Authentication *Authentication `json:"authentication,omitempty"`
 
-	way string // the option of a Caddyfile that makes the header Authorization
+	authorizedBy string // the option of a Caddyfile that makes the header Authorization
 }
 
 const (

@@ -54,8 +54,8 @@ func (d *Dispatcher) start(ctx context.Context, exports []*model.Export, before 
 		}
 	}
 	for _, e := range alone {
-		one, err := d.startOne(ctx, c, e, before)
-		if n += one; err != nil {
+		started, err := d.startOne(ctx, c, e, before)
+		if n += started; err != nil {
 			return n, err
 		}
 	}

@@ -144,8 +144,8 @@ func (r *delivering) refresh(ctx context.Context) (map[delivery.ID]time.Time, er
 			r.ended = append(r.ended, m)
 			continue
 		}
-		of := delivery.IDOf(d)
-		r.members[of], due[of] = m, r.due(m.Export, d, statuses)
+		id := delivery.IDOf(d)
+		r.members[id], due[id] = m, r.due(m.Export, d, statuses)
 		r.open = append(r.open, d)
 	}
 	return due, nil

@@ -15,8 +15,8 @@ const rehostWait = time.Minute
 // before.
 func FirstWait(e *model.Export, tenant *model.Tenant, former []*model.Delivery, now time.Time) (wait time.Duration) {
 	for n, name := range e.Integrations {
-		if of := documentsWait(e, tenant, name, delivery.TriedIn(former, name), now); n == 0 || of < wait {
-			wait = of
+		if its := documentsWait(e, tenant, name, delivery.TriedIn(former, name), now); n == 0 || its < wait {
+			wait = its
 		}
 	}
 	return wait

@@ -68,15 +68,15 @@ func summarize(ended []delivery.Member) []DeliverResult {
 // Delivered reports whether the result says that a delivery was delivered.
 func (r *Result) Delivered(e *model.Export, d *model.Delivery) bool {
 	delivered := false
-	for _, one := range r.Deliveries {
+	for _, result := range r.Deliveries {
 		switch {
-		case one.Integration != d.Integration:
-		case one.Export == e.ID && one.Export != 0:
-			return one.Class == model.ClassDelivered
-		case one.Of == e.Tenant+"/"+e.Key:
+		case result.Integration != d.Integration:
+		case result.Export == e.ID && result.Export != 0:
+			return result.Class == model.ClassDelivered
+		case result.Of == e.Tenant+"/"+e.Key:
 			return false
-		case one.Of != e.Tenant || one.Count == 0:
-		case one.Class != model.ClassDelivered: // it may be among them
+		case result.Of != e.Tenant || result.Count == 0:
+		case result.Class != model.ClassDelivered: // it may be among them
 			return false
 		default:
 			delivered = true
@@ -95,9 +95,9 @@ func (r *Result) worst() model.Class {
 		return model.ClassOurFault
 	}
 	worst := model.ClassDelivered
-	for _, one := range r.Deliveries {
-		if slices.Index(worstFirst, one.Class) < slices.Index(worstFirst, worst) {
-			worst = one.Class
+	for _, d := range r.Deliveries {
+		if slices.Index(worstFirst, d.Class) < slices.Index(worstFirst, worst) {
+			worst = d.Class
 		}
 	}
 	return worst
@@ -109,8 +109,8 @@ func (r *Result) text() string {
 		return "Temporal gave the deliveries up; they go on in other workflows"
 	}
 	counts := map[model.Class]int{}
-	for _, one := range r.Deliveries {
-		counts[one.Class] += max(one.Count, 1)
+	for _, d := range r.Deliveries {
+		counts[d.Class] += max(d.Count, 1)
 	}
 	var parts []string
 	for _, class := range slices.Backward(worstFirst) {

@@ -84,8 +84,8 @@ func (r *delivering) pending() (all []any) {
 // fitting returns the first of some values that fit into a failure.
 func fitting(all []any) []any {
 	bytes := 0
-	for n, one := range all {
-		text, _ := json.Marshal(one) // of strings and numbers: it can't fail
+	for n, waiting := range all {
+		text, _ := json.Marshal(waiting) // of strings and numbers: it can't fail
 		if bytes += len(text); bytes > failureBytes {
 			return all[:n]
 		}

@@ -355,15 +355,15 @@ func (r *Releaser) wake(ctx context.Context, waiting []*model.Delivery) error {
 	if err != nil {
 		return err
 	}
-	of := map[int64]*model.Export{}
+	byID := map[int64]*model.Export{}
 	for _, e := range exports {
-		of[e.ID] = e
+		byID[e.ID] = e
 	}
 	woken := map[string]bool{}
 	var wakes errgroup.Group
 	wakes.SetLimit(wakesAtOnce)
 	for _, d := range waiting {
-		e, found := of[d.ExportID]
+		e, found := byID[d.ExportID]
 		if !found { // it was deleted meanwhile, or its row is damaged
 			continue
 		}

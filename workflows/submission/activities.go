@@ -44,7 +44,7 @@ type Activities struct {
 }
 
 type limiter struct {
-	of model.Rate
+	rate model.Rate
 	*rate.Limiter
 }
 
@@ -81,11 +81,11 @@ func (a *Activities) Attempt(ctx context.Context, in Input) (Result, error) {
 		return Result{}, nil
 	}
 	// Nothing cuts off an attempt that is under way: the service may have it already. It ends soon.
-	made, err := a.Relay.Run(context.WithoutCancel(ctx), s, lease)
+	attempt, err := a.Relay.Run(context.WithoutCancel(ctx), s, lease)
 	if err != nil {
 		return Result{}, a.storeAway(err)
 	}
-	return Result{State: made.State}, nil
+	return Result{State: attempt.State}, nil
 }
 
 func (a *Activities) storeAway(err error) error {
@@ -154,13 +154,13 @@ func (a *Activities) startOf(ctx context.Context, t *model.Tenant) error {
 func (a *Activities) limit(t *model.Tenant) *limiter {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	of := t.ApplyUpstream.Rate
+	wanted := t.ApplyUpstream.Rate
 	l, ok := a.limiters[t.Name]
-	if !ok || l.of != of {
+	if !ok || l.rate != wanted {
 		if a.limiters == nil {
 			a.limiters = map[string]*limiter{}
 		}
-		l = &limiter{of, rate.NewLimiter(rate.Limit(of.PerSecond), of.Burst)}
+		l = &limiter{wanted, rate.NewLimiter(rate.Limit(wanted.PerSecond), wanted.Burst)}
 		a.limiters[t.Name] = l
 	}
 	return l

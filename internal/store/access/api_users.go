@@ -72,7 +72,7 @@ func (tx *Tx) InsertAPIToken(u *model.APIUser, hash identity.Hash, now time.Time
 
 // LockAPIToken reports whether a token is valid, and locks its row until the transaction ends: neither it nor its user
 // is deleted.
-func (tx *Tx) LockAPIToken(hash identity.Hash, now time.Time) (good bool, err error) {
+func (tx *Tx) LockAPIToken(hash identity.Hash, now time.Time) (valid bool, err error) {
 	var user string
 	return tx.sql.Scan([]any{&user}, `SELECT user_id FROM api_tokens WHERE hash = $1
 		AND till > $2`+tx.sql.KeyShare(), hash[:], rows.Micros(now))

@@ -24,7 +24,7 @@ func (tx *Tx) RevokeAPIKey(id string, now time.Time) (bool, error) {
 }
 
 // IsAPIKeyValid reports whether a key is there, and neither revoked nor expired.
-func (tx *Tx) IsAPIKeyValid(hash [sha256.Size]byte, now time.Time) (good bool, err error) {
+func (tx *Tx) IsAPIKeyValid(hash [sha256.Size]byte, now time.Time) (valid bool, err error) {
 	var id string
 	return tx.sql.Scan([]any{&id}, `SELECT id FROM api_keys WHERE hash = $1 AND revoked_at IS NULL
 		AND (expires_at IS NULL OR expires_at > $2)`, hash[:], rows.Micros(now))

@@ -141,9 +141,9 @@ func (tx *Tx) RotateRefreshToken(refresh identity.Hash, issuer, client string, t
 	for _, t := range tokens {
 		till = later(till, t.Till)
 	}
-	good, err := tx.sql.Scan(grantFields(g), `UPDATE grants SET till = $1 WHERE code = $2 AND revoked_at IS NULL
+	lives, err := tx.sql.Scan(grantFields(g), `UPDATE grants SET till = $1 WHERE code = $2 AND revoked_at IS NULL
 		AND `+grantEnd+` > $3 RETURNING `+grantColumns, rows.Micros(till), code, rows.Micros(now))
-	if err != nil || !good { // it has ended, or was revoked a moment ago
+	if err != nil || !lives { // it has ended, or was revoked a moment ago
 		return nil, err
 	}
 	// here as well: an application may refresh for years without anybody who signs in
