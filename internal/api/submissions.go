@@ -22,6 +22,8 @@ type Submission struct {
 	TryUntil   time.Time             `json:"tryUntil"`          // it fails then
 	EndedAt    time.Time             `json:"endedAt,omitzero"`  // absent: it is waiting
 	ErasedAt   time.Time             `json:"erasedAt,omitzero"` // absent: what the applicant sent is there
+	// up to 20, the first of them at the beginning; absent in lists, or when none was made
+	LastAttempts []model.SubmissionAttempt `json:"lastAttempts,omitempty"`
 }
 
 // SubmissionResolution says that somebody entered a submission at the service by hand.

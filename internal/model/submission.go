@@ -40,7 +40,33 @@ type Submission struct {
 	TryUntil   time.Time
 	EndedAt    time.Time // when the state became a final one
 	ErasedAt   time.Time // when Content was erased; zero: it is there
+	// LastAttempts are read on their own.
+	LastAttempts []SubmissionAttempt
 }
+
+// KeptAttempts is how many attempts of a submission are kept: the last ones.
+const KeptAttempts = 20
+
+// SubmissionAttempt is an attempt of a submission. It has nothing of the applicant.
+type SubmissionAttempt struct {
+	Number     int             `json:"number" schema:"minimum=1"`
+	StartedAt  time.Time       `json:"startedAt"`
+	DurationMs float64         `json:"durationMs" schema:"minimum=0"`
+	Status     int             `json:"status,omitzero"` // of the answer; absent: there was none
+	Class      SubmissionClass `json:"class" schema:"enum=delivered|refused|service_fault|unsendable"`
+	Reason     string          `json:"reason,omitempty"` // a sentence; absent: it was delivered
+}
+
+// SubmissionClass says what an attempt of a submission came to.
+type SubmissionClass string
+
+// The classes of attempts.
+const (
+	AttemptDelivered    SubmissionClass = "delivered"
+	AttemptRefused      SubmissionClass = "refused"       // the service does not want it
+	AttemptServiceFault SubmissionClass = "service_fault" // the service is away, or does not accept what we send
+	AttemptUnsendable   SubmissionClass = "unsendable"    // it could not be sent
+)
 
 // SubmissionContent has the answers of an applicant, and what the service said about them. It is sealed.
 type SubmissionContent struct {

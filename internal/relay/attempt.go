@@ -107,9 +107,11 @@ func (r *Relay) EndFirst(tenant string) {
 type Attempt struct {
 	State   model.SubmissionState // Waiting: nothing is decided
 	Refusal *applyclient.Problem  // of a refused one
-	Status  int                   // of the refusal
-	fault   string                // of the service as a whole; empty: of this one
-	slow    time.Duration         // the service asks to be left alone for so long
+	Status  int                   // of the service's answer; 0: there was none
+	class   model.SubmissionClass
+	began   time.Time     // zero: there was no attempt
+	fault   string        // of the service as a whole; empty: of this one
+	slow    time.Duration // the service asks to be left alone for so long
 }
 
 // Make makes an attempt of a leased submission, and says in it and in its content what that came to. It writes nothing.
@@ -122,6 +124,14 @@ func (r *Relay) Make(ctx context.Context, s *model.Submission, c *model.Submissi
 	case u.Damaged():
 		return r.undecided(s, "what is stored of its tenant's apply_upstream is damaged: set it again", false), nil
 	}
+	began := r.Now()
+	made, err := r.send(ctx, u, s, c)
+	made.began = began
+	return made, err
+}
+
+// send makes an attempt at a service.
+func (r *Relay) send(ctx context.Context, u *model.ApplyUpstream, s *model.Submission, c *model.SubmissionContent) (Attempt, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
 	body, sent := r.body(s, c)
@@ -133,7 +143,9 @@ func (r *Relay) Make(ctx context.Context, s *model.Submission, c *model.Submissi
 	if err != nil {
 		file := new(applyclient.FileError)
 		if errors.As(err, &file) {
-			return r.undecided(s, "a file of it can't be read: restore the document store from a backup", false), nil
+			made := r.undecided(s, "a file of it can't be read: restore the document store from a backup", false)
+			made.class = model.AttemptUnsendable
+			return made, nil
 		}
 		// Where there is no token, a body that was sent before was answered 401.
 		unsigned := errors.As(err, new(*applyclient.SignInError))
@@ -152,6 +164,7 @@ func (r *Relay) Make(ctx context.Context, s *model.Submission, c *model.Submissi
 		return r.refused(s, c, a), nil
 	}
 	made := r.undecided(s, said(a), sent.Load() && (a.Status/100 == 5 || a.Status/100 == 2))
+	made.Status = a.Status
 	if a.Status != http.StatusInternalServerError { // one that fails with 500 says nothing of the others
 		made.fault = s.Reason
 	}
@@ -171,7 +184,7 @@ func (r *Relay) delivered(s *model.Submission, a *applyclient.Reply) Attempt {
 	if a.Verdict() == applyclient.Deviating {
 		s.Noted = fmt.Sprintf("the service answered %d instead of 204", a.Status)
 	}
-	return Attempt{State: s.State}
+	return Attempt{State: s.State, Status: a.Status, class: model.AttemptDelivered}
 }
 
 func (r *Relay) refused(s *model.Submission, c *model.SubmissionContent, a *applyclient.Reply) Attempt {
@@ -179,7 +192,7 @@ func (r *Relay) refused(s *model.Submission, c *model.SubmissionContent, a *appl
 	s.State, s.NextAt, s.EndedAt = model.SubmissionRefused, time.Time{}, r.Now()
 	s.Reason = fmt.Sprintf("the service refused it with %d", a.Status)
 	c.Refusal = problem.Errors
-	return Attempt{State: s.State, Refusal: &problem, Status: a.Status}
+	return Attempt{State: s.State, Refusal: &problem, Status: a.Status, class: model.AttemptRefused}
 }
 
 // undecided plans the next attempt, or ends the submission where that would be too late.
@@ -194,7 +207,7 @@ func (r *Relay) undecided(s *model.Submission, why string, arrived bool) Attempt
 			s.State, s.NextAt, s.EndedAt = model.SubmissionFailed, time.Time{}, now
 		}
 	}
-	return Attempt{State: s.State}
+	return Attempt{State: s.State, class: model.AttemptServiceFault}
 }
 
 // body returns the body of a submission, the same for each attempt. sent says whether all of it was read.
@@ -240,6 +253,7 @@ func (r *Relay) Run(ctx context.Context, s *model.Submission, l store.Submission
 	if errors.Is(err, store.ErrUnreadable) {
 		s.Attempts++
 		made := r.undecided(s, "what is stored of it can't be read: restore the database from a backup", false)
+		made.class, made.began = model.AttemptUnsendable, r.Now()
 		return made, r.End(ctx, s, nil, l, made)
 	}
 	if err != nil {
@@ -258,8 +272,13 @@ func (r *Relay) End(ctx context.Context, s *model.Submission, c *model.Submissio
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
 	now := r.Now()
+	var last *model.SubmissionAttempt
+	if !made.began.IsZero() {
+		last = &model.SubmissionAttempt{Number: s.Attempts, StartedAt: made.began, DurationMs: float64(now.Sub(made.began).Microseconds()) / 1000,
+			Status: made.Status, Class: made.class, Reason: s.Reason}
+	}
 	err := r.Store.Write(ctx, func(tx *store.Tx) error {
-		if err := tx.EndAttempt(s, l, c); err != nil {
+		if err := tx.EndAttempt(s, l, c, last); err != nil {
 			return err
 		}
 		if made.State == model.SubmissionWaiting && made.fault == "" {

@@ -84,6 +84,13 @@ func (db *DB) Submission(ctx context.Context, tenant, id string) (*model.Submiss
 	return submissions.Get(ctx, db.reads, `tenant = $1 AND id = $2`, tenant, id)
 }
 
+// SubmissionAttempts reads the last attempts of a submission, the first of them at the beginning.
+func (db *DB) SubmissionAttempts(ctx context.Context, s *model.Submission) ([]model.SubmissionAttempt, error) {
+	return rows.QueryOne(ctx, db.reads, func(r row) (made []model.SubmissionAttempt, err error) {
+		return made, r.Scan(rows.JSON(&made))
+	}, `SELECT last_attempts FROM submissions WHERE key = $1`, s.Key)
+}
+
 // SubmissionContent reads what an applicant sent; ErrNotFound when it was erased, ErrUnreadable when it was damaged.
 func (db *DB) SubmissionContent(ctx context.Context, s *model.Submission) (*model.SubmissionContent, error) {
 	kept, err := rows.QueryOne(ctx, db.reads, rows.Value[[]byte],
@@ -140,8 +147,9 @@ func (db *DB) CountLeasedSubmissions(ctx context.Context, tenant string, now tim
 var errLeaseOver = errors.New("the attempt took longer than its lease")
 
 // EndAttempt writes what an attempt of a submission came to. The content, which has what the service said about the answers,
-// stays as it is where it is nil.
-func (tx *Tx) EndAttempt(s *model.Submission, l SubmissionLease, c *model.SubmissionContent) error {
+// stays as it is where it is nil. last is the attempt, to be kept; nil: nothing was sent.
+func (tx *Tx) EndAttempt(s *model.Submission, l SubmissionLease, c *model.SubmissionContent,
+	last *model.SubmissionAttempt) error {
 	var kept []byte
 	if c != nil {
 		var err error
@@ -149,11 +157,19 @@ func (tx *Tx) EndAttempt(s *model.Submission, l SubmissionLease, c *model.Submis
 			return err
 		}
 	}
+	var made []model.SubmissionAttempt
+	if _, err := tx.sql.Scan([]any{rows.JSON(&made)}, `SELECT last_attempts FROM submissions WHERE key = $1`, s.Key); err != nil {
+		return err
+	}
+	if last != nil {
+		made = append(made, *last)
+		made = made[max(0, len(made)-model.KeptAttempts):]
+	}
 	return tx.sql.RunOr(errLeaseOver, `UPDATE submissions SET state = $1, attempts = $2, reason = $3, noted = $4,
-		uncertain = $5, next_at = $6, ended_at = $7, content = COALESCE($8, content), leased_till = NULL, lease = ''
-		WHERE key = $9 AND lease = $10 AND state = 'waiting' AND content IS NOT NULL`,
+		uncertain = $5, next_at = $6, ended_at = $7, content = COALESCE($8, content), leased_till = NULL, lease = '',
+		last_attempts = $11 WHERE key = $9 AND lease = $10 AND state = 'waiting' AND content IS NOT NULL`,
 		string(s.State), s.Attempts, s.Reason, s.Noted, s.Uncertain, rows.Micros(s.NextAt), rows.Micros(s.EndedAt), kept,
-		s.Key, l.Owner)
+		s.Key, l.Owner, rows.JSON(made))
 }
 
 // AcknowledgeSubmission notes that somebody was told that a submission is stored: DiscardSubmission keeps it. It reports

@@ -35,7 +35,8 @@ func (b *fixture) submitted(id string) {
 			return err
 		}
 		s.State, s.Reason, s.Attempts, s.EndedAt = model.SubmissionRefused, "the service refused it with 400", 3, now
-		return tx.EndAttempt(s, lease, c)
+		return tx.EndAttempt(s, lease, c, &model.SubmissionAttempt{Number: 3, StartedAt: now, DurationMs: 1234, Status: 400,
+			Class: model.AttemptRefused, Reason: s.Reason})
 	})
 }
 
@@ -59,6 +60,10 @@ func TestSubmissions(t *testing.T) {
 	}
 	require.Equal(t, http.StatusNotFound,
 		b.send(ops, http.MethodPost, "/submissions", url.Values{"tenant": {"acme"}, "sought": {"bob@example.com"}}).Code)
+
+	for _, want := range []string{"Attempt 3: 400", "Bad Request", "the service refuses it"} {
+		require.Contains(t, b.see(viewer, page, http.StatusOK), want)
+	}
 
 	b.see(recruiter, page, http.StatusNotFound)
 	require.Equal(t, http.StatusForbidden, b.send(operator, http.MethodPost, page+"/answers", nil).Code, "it is no recruiter")

@@ -44,8 +44,8 @@ var ofPerson = map[string][]string{
 	"documents":             {"blob", "checksum"},
 	"deliveries":            {"documents", "fault", "next_at"}, // words and a plan of ours
 	"attempts":              nil,
-	"submissions":           {"email", "lease", "content"}, // folded, to be found by; whose attempt it is; see below
-	"submission_files":      {"blob"},                      // as of documents
+	"submissions":           {"email", "lease", "content", "last_attempts"}, // folded, to be found by; whose attempt it is; see below; of ours
+	"submission_files":      {"blob"},                                       // as of documents
 	"audit":                 nil,
 }
 

@@ -24,7 +24,7 @@ var submissions = rest.Resource[*model.Submission]{
 func submissionOf(s *model.Submission) api.Submission {
 	return api.Submission{ID: s.ID, Tenant: s.Tenant, Job: s.Job, Title: s.Title, State: s.State, Attempts: s.Attempts, Reason: s.Reason,
 		Uncertain: s.Uncertain, Note: s.Noted, ReceivedAt: s.ReceivedAt, NextAt: s.NextAt, TryUntil: s.TryUntil,
-		EndedAt: s.EndedAt, ErasedAt: s.ErasedAt}
+		EndedAt: s.EndedAt, ErasedAt: s.ErasedAt, LastAttempts: s.LastAttempts}
 }
 
 func listSubmissions(r *rest.Request) ([]*model.Submission, string, error) {
@@ -53,6 +53,9 @@ var noSubmission = problem.New(http.StatusNotFound, "this tenant has no submissi
 
 func findSubmission(r *rest.Request) (*model.Submission, error) {
 	s, err := r.DB.Submission(r.Context(), r.Tenant.Name, r.PathValue("id"))
+	if err == nil {
+		s.LastAttempts, err = r.DB.SubmissionAttempts(r.Context(), s)
+	}
 	return s, rest.NotFound(err, noSubmission)
 }
 

@@ -34,7 +34,10 @@ func submitted(t *testing.T) *fixture {
 			continue
 		}
 		s.State, s.Reason, s.Attempts, s.EndedAt, s.NextAt = state, "the service refused it with 400", 1, now, time.Time{}
-		b.Write(t, func(tx *store.Tx) error { return tx.EndAttempt(s, lease, c) })
+		b.Write(t, func(tx *store.Tx) error {
+			return tx.EndAttempt(s, lease, c, &model.SubmissionAttempt{Number: 1, StartedAt: now, DurationMs: 12, Status: 400,
+				Class: model.AttemptRefused, Reason: s.Reason})
+		})
 	}
 	return b
 }
@@ -53,6 +56,8 @@ func (b *fixture) submission(method, path, body string, status int) (s api.Submi
 func TestSubmissionsAreListed(t *testing.T) {
 	t.Parallel()
 	b := submitted(t)
+	require.Contains(t, b.send(http.MethodGet, ofSubmissions+"/s-refused", "").body, `"lastAttempts":[{"number":1,`)
+	require.NotContains(t, b.send(http.MethodGet, ofSubmissions, "").body, "lastAttempts")
 	for query, count := range map[string]int{"": 2, "?state=refused": 1, "?state=failed": 0, "?email=ADA@example.com": 2,
 		"?email=bob@example.com": 0, "?limit=1": 1} {
 		answer := b.send(http.MethodGet, ofSubmissions+query, "")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,10 +37,21 @@ var submissions = noun[api.Submission]{
 	showHelp: help{short: "Shows a submission, without what the applicant sent"},
 	columns:  []string{"receipt", "job", "title", "received", "state", "attempts", "reason"},
 	fields: func(s *api.Submission) []field {
-		return []field{{"receipt", s.ID}, {"tenant", s.Tenant}, {"job", terminal.ID(s.Job)}, {"title", s.Title}, {"received", s.ReceivedAt},
+		shown := []field{{"receipt", s.ID}, {"tenant", s.Tenant}, {"job", terminal.ID(s.Job)}, {"title", s.Title}, {"received", s.ReceivedAt},
 			{"state", terminal.State(s.State)}, {"attempts", s.Attempts}, {"reason", s.Reason}, {"note", s.Note},
 			{"may have arrived twice", yesOrNo(s.Uncertain)}, {"next attempt", s.NextAt}, {"tried until", s.TryUntil},
 			{"ended", s.EndedAt}, {"erased", s.ErasedAt}}
+		for _, a := range s.LastAttempts {
+			said := fmt.Sprintf("%s, %s after %.0f ms", a.StartedAt.UTC().Format(time.RFC3339), a.Class, a.DurationMs)
+			if a.Status != 0 {
+				said += fmt.Sprintf(", %d", a.Status)
+			}
+			if a.Reason != "" {
+				said += ": " + a.Reason
+			}
+			shown = append(shown, field{fmt.Sprint("attempt ", a.Number), said})
+		}
+		return shown
 	},
 }
 
