@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -12,20 +13,21 @@ import (
 )
 
 const (
-	filledTenants = 10 // t-0, t-1, …
+	filledTenants = 10 // t-0, t-1, …, unless there are to be more
 	fillBatch     = 1000
 )
 
 // filling describes stored exports.
 type filling struct {
 	exports int
+	tenants int           // 0: filledTenants
 	waiting int           // of ten exports of a tenant
 	age     time.Duration // of the last one
 	body    string
 }
 
-// fill stores exports in an empty database, with one delivery and one attempt each: of ten tenants, which have a
-// thousand candidates each. Deliveries of those that wait are held, retrying or not attempted yet. Of the others one
+// fill stores exports in an empty database, with one delivery and one attempt each: of some tenants, which have a
+// thousand candidates together, or each of ten. Deliveries of those that wait are held, retrying or not attempted yet. Of the others one
 // delivery in a thousand failed. They came one a second.
 func fill(address string, f filling) error {
 	ctx := context.Background()
@@ -34,6 +36,7 @@ func fill(address string, f filling) error {
 		return err
 	}
 	defer db.Close()
+	f.tenants = cmp.Or(f.tenants, filledTenants)
 	began := time.Now()
 	first := began.UTC().Truncate(time.Second).Add(-f.age - time.Duration(f.exports)*time.Second)
 	for n := 0; n < f.exports; n += fillBatch {
@@ -54,7 +57,7 @@ func (f filling) insertBatch(ctx context.Context, db *store.DB, from int, first 
 			at := first.Add(time.Duration(n) * time.Second)
 			id := at.UnixMicro() << 10
 			ids = append(ids, id)
-			tenant, key := fmt.Sprint("t-", n%filledTenants), fmt.Sprint("u-", n)
+			tenant, key := fmt.Sprint("t-", n%f.tenants), fmt.Sprint("u-", n)
 			e := &model.Export{ID: id, Tenant: tenant, Key: key, Keyed: true, Origin: model.Received,
 				SHA256: sha256.Sum256([]byte(key)), CandidateID: fmt.Sprint("c-", n/10%1000), Receipt: model.NewReceipt(id),
 				ReceivedAt: at, DocumentsTill: at, DeliverTill: at.Add(model.DeliveryWindow), Body: []byte(f.body),
@@ -68,7 +71,7 @@ func (f filling) insertBatch(ctx context.Context, db *store.DB, from int, first 
 			}
 			d := &model.Delivery{ExportID: id, Tenant: tenant, Integration: "hris", Outcome: model.Delivered, CreatedAt: at,
 				UpdatedAt: at}
-			switch of := n / filledTenants % 10; {
+			switch of := n / f.tenants % 10; {
 			case of < f.waiting && n%3 == 0:
 				continue
 			case of < f.waiting && n%3 == 1:
