@@ -58,6 +58,14 @@ type frame struct {
 // intervals are the seconds after which a page may be asked for again, by its parameter every.
 var intervals = []string{"5", "60"}
 
+// liveFor is for how long a page looks again every five seconds, by its parameter live: the time when that ends.
+const liveFor = 30 * time.Minute
+
+// Live returns the address of a page that looks again every five seconds from now on.
+func (p view) Live() template.URL {
+	return p.Set("live", strconv.FormatInt(p.Now.Add(liveFor).Unix(), 10))
+}
+
 // frame returns the frame of the page that the visitor asks for.
 func (v *visitor) frame() (f frame, err error) {
 	f.Asked = v.URL.Query()
@@ -69,6 +77,11 @@ func (v *visitor) frame() (f frame, err error) {
 		f.Self = v.console.mount + strings.TrimSuffix(v.URL.EscapedPath(), "/")
 		if every := f.Asked.Get("every"); slices.Contains(intervals, every) {
 			f.Every = every
+		}
+		if end, err := strconv.ParseInt(f.Asked.Get("live"), 10, 64); err == nil {
+			if left := time.Unix(end, 0).Sub(v.console.Gateway.Now()); left > 0 && left <= liveFor {
+				f.Every = "5"
+			}
 		}
 	}
 	if v.duties&oversees != 0 && v.role != recruiterRole {
@@ -125,6 +138,12 @@ func (f frame) Set(name, value string) template.URL {
 		if other != "cursor" && other != "done" {
 			q[other] = values
 		}
+	}
+	switch name { // one takes the place of the other
+	case "every", "":
+		q.Del("live")
+	case "live":
+		q.Del("every")
 	}
 	if q.Del(name); value != "" {
 		q.Set(name, value)

@@ -1,12 +1,14 @@
 package console
 
 import (
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -88,6 +90,12 @@ func TestEveryMinute(t *testing.T) {
 		"/audit?every=1": "", "/audit?every=60%3B%20url%3D%2F%2Felsewhere.example": "", "/nothing?every=60": ""} {
 		require.Equal(t, want, b.send(ops, http.MethodGet, path, nil).Header().Get("Refresh"), path)
 	}
+	at := func(d time.Duration) string { return "/audit?live=" + fmt.Sprint(b.Clock.Now().Add(d).Unix()) }
+	for path, want := range map[string]string{at(30 * time.Minute): "5", at(-time.Second): "", at(time.Hour): "", "/audit?live=x": ""} {
+		require.Equal(t, want, b.send(ops, http.MethodGet, path, nil).Header().Get("Refresh"), path)
+	}
+	require.Contains(t, b.see(ops, "/audit?every=60&live=1", http.StatusOK), `href="/console/audit">Stop`)
+	require.Contains(t, b.see(ops, "/audit", http.StatusOK), `href="/console`+at(30*time.Minute)+`"`)
 	require.Empty(t, b.send(ops, http.MethodPost, "/find?every=60", url.Values{"q": {"x"}}).Header().Get("Refresh"))
 	require.Contains(t, b.see(ops, "/audit", http.StatusOK), `href="/console/audit?every=60"`)
 	require.Contains(t, b.see(ops, "/audit?every=60&action=set", http.StatusOK), `href="/console/audit?action=set"`)
