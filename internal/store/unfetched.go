@@ -17,8 +17,9 @@ const MaxUnfetched = 10_000
 func (db *DB) CountUnfetched(ctx context.Context) (n, late int64, till time.Time, err error) {
 	n, err = rows.QueryOne(ctx, db.reads, func(r row) (n int64, err error) {
 		return n, r.Scan(&n, &late, rows.Time(&till))
-	}, `SELECT w.n, (SELECT count(*) FROM documents WHERE state = 'fetching' AND tries > 0), e.documents_till
-		FROM (SELECT count(*) AS n, min(export_id) AS first FROM documents WHERE state = 'fetching') w
+	}, `SELECT w.n, w.late, e.documents_till
+		FROM (SELECT count(*) AS n, coalesce(sum(CASE WHEN tries > 0 THEN 1 ELSE 0 END), 0) AS late, min(export_id) AS first
+			FROM documents WHERE state = 'fetching') w
 		LEFT JOIN exports e ON e.id = w.first`)
 	return n, late, till, err
 }
