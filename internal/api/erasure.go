@@ -6,6 +6,8 @@ import "time"
 type ErasePersonInput struct {
 	// the id of the candidate, here or in the exports that came
 	Candidate string `json:"candidate,omitzero" schema:"minLength=1 maxLength=1020"`
+	// the ids of several candidates, who are erased with one receipt
+	Candidates []string `json:"candidates,omitzero" schema:"maxItems=100 items.minLength=1 items.maxLength=1020"`
 	// any of the addresses of a candidate, here or in the exports that came
 	Email string `json:"email,omitzero" schema:"minLength=3 maxLength=320"`
 }

@@ -39,6 +39,8 @@ func pagesOf(c *chromium, s *scene) map[string][]consolePage {
 			{"candidate", "candidate", "/candidates/initech/" + s.candidate, nil},
 			{"candidate-answers", "candidate", "/candidates/initech/" + s.applicant,
 				press(`form[action$="/answers"] button`, "Nights suit me, and")},
+			{"candidate-erase", "erasure", "/candidates/initech/" + s.candidate,
+				press(`form[action$="/candidates/erase"] button`, s.candidate)},
 			{"candidates-found", "candidates", "/candidates", func() {
 				c.fill("#sought", s.family+"\uE007")
 				c.find(`.sentence-form a[href$="/candidates?tenant=initech"]`) // all candidates

@@ -80,6 +80,7 @@ func seekCandidate(v *visitor) error {
 	case len(shown.Items) == 1 && !shown.Many:
 		return v.redirect(profile(shown.Tenant, shown.Items[0].ID))
 	}
+	sortByName(shown.Items)
 	return v.page(http.StatusOK, "candidates", "Candidates", &shown)
 }
 

@@ -167,6 +167,7 @@ var routes = []route{
 	{"POST /candidates/{tenant}/{id}/applications/{application}/answers", recruits, showAnswers},
 	{"GET /candidates/{tenant}/{id}/applications/{application}/files", recruits, downloadFiles},
 	{"GET /candidates/{tenant}/{id}/applications/{application}/files/{document}", recruits, downloadFile},
+	{"POST /candidates/erase", recruits, eraseCandidates},
 	{"POST /candidates/{tenant}/{id}/erase", recruits | operates, eraseExports},
 	{"GET /job-applications", recruits, listApplications},
 	{"GET /job-applications.csv", recruits, downloadApplications},

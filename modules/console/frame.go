@@ -181,7 +181,7 @@ var sections = []struct {
 			func(p view) bool { return p.May.Oversee }},
 	}},
 	{"Recruiting", []section{
-		{"Candidates", "person", "/candidates", true, []string{"candidates", "candidate"}, recruiting},
+		{"Candidates", "person", "/candidates", true, []string{"candidates", "candidate", "erasure"}, recruiting},
 		{"Applications", "file", "/job-applications", true, []string{"job-applications"}, recruiting},
 		{"Submissions", "out", "/submissions", true, []string{"submissions", "submission"},
 			func(p view) bool { return p.May.Oversee }},

@@ -34,7 +34,10 @@ func showErasureKey(r *rest.Request) (any, error) {
 	return api.ErasureKey{Key: list.Key()}, nil
 }
 
-// erasePerson erases all that a tenant has of a person, and answers with a signed receipt.
+// mostErased is how many candidates one request names at most.
+const mostErased = 100
+
+// erasePerson erases all that a tenant has of a person, or of several, and answers with a signed receipt.
 func erasePerson(r *rest.Request) (any, error) {
 	tenant := r.PathValue("tenant")
 	if err := knownTenant(r, tenant); err != nil {
@@ -44,26 +47,39 @@ func erasePerson(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	named := in.Candidates
+	if in.Candidate != "" {
+		named = append(slices.Clone(named), in.Candidate)
+	}
 	switch {
-	case (in.Candidate == "") == (in.Email == ""):
+	case (len(named) == 0) == (in.Email == ""), in.Candidate != "" && len(named) > 1:
 		return nil, problem.New(http.StatusUnprocessableEntity,
-			`name either a candidate or an e-mail address, as {"candidate":"c-1"}`)
-	case len(in.Candidate) > longestCandidate || model.CandidateKey(in.Candidate) != in.Candidate:
+			`name either a candidate, several, or an e-mail address, as {"candidate":"c-1"} or {"candidates":["c-1","c-2"]}`)
+	case len(named) > mostErased:
+		return nil, problem.Newf(http.StatusUnprocessableEntity, "more than %d candidates are named: erase them in parts", mostErased)
+	case slices.ContainsFunc(named, func(id string) bool {
+		return id == "" || len(id) > longestCandidate || model.CandidateKey(id) != id
+	}):
 		return nil, problem.Newf(http.StatusUnprocessableEntity,
-			"exports are not found by an id of more than %d bytes, or with a U+0000 in it: erase each of them by its UUID",
+			"exports are not found by an empty id, one of more than %d bytes, or with a U+0000 in it: erase each of them by its UUID",
 			longestCandidate)
 	case r.Gateway.Runtime.Retention.List == nil:
 		return nil, noErasures
 	}
 	found := &people{ids: map[string]bool{}}
 	emails := []string{in.Email}
-	if in.Candidate != "" {
-		found.ids[in.Candidate] = true
-		if emails, err = emailsOf(r, tenant, in.Candidate); err != nil {
+	for _, id := range named {
+		found.ids[id] = true
+		of, err := emailsOf(r, tenant, id)
+		if err != nil {
 			return nil, err
 		}
-	} else if err := found.find(r, tenant, in.Email); err != nil {
-		return nil, err
+		emails = append(emails, of...)
+	}
+	if in.Email != "" {
+		if err := found.find(r, tenant, in.Email); err != nil {
+			return nil, err
+		}
 	}
 	if found.submitted, err = submissionsOf(r, tenant, emails); err != nil {
 		return nil, err
@@ -72,7 +88,7 @@ func erasePerson(r *rest.Request) (any, error) {
 		return nil, problem.New(http.StatusNotFound, "nothing that can be read here has this e-mail address: check it, or name the candidate")
 	}
 	id := uuid.NewString()
-	r.Object = "erasures/" + id
+	r.Object, r.Detail = "erasures/"+id, fmt.Sprintf("Candidates: %d.", len(found.ids))
 	if err := r.AuditAlone(); err != nil {
 		return nil, err
 	}

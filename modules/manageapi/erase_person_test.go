@@ -43,7 +43,10 @@ func TestErasureOfAPerson(t *testing.T) {
 	list, err := erasure.Open(filepath.Join(b.Folder, "erasures"))
 	require.NoError(t, err)
 	b.Runtime.Retention.List = list
-	b.must(http.StatusUnprocessableEntity, http.MethodPost, path, `{}`)
+	for _, wrong := range []string{`{}`, `{"candidates":[]}`, `{"candidates":[""]}`, `{"candidates":["c-1"],"candidate":"c-2"}`,
+		`{"candidates":["c-1"],"email":"zoe@example.com"}`, `{"candidates":["` + strings.Repeat(`c","`, 100) + `c"]}`} {
+		b.must(http.StatusUnprocessableEntity, http.MethodPost, path, wrong)
+	}
 	b.must(http.StatusNotFound, http.MethodPost, path, `{"email":"nobody@example.com"}`)
 
 	body := func(id, email string) func(*model.Export) {
@@ -133,4 +136,22 @@ func TestErasureOfAPerson(t *testing.T) {
 	require.Len(t, r.List.Entries, 3)
 	require.ErrorIs(t, submitted(2), store.ErrNotFound)
 	require.ErrorIs(t, submitted(1), store.ErrNotFound, "the export had this address, too")
+}
+
+// Several candidates are erased with one receipt, and nobody else.
+func TestErasureOfSeveral(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	list, err := erasure.Open(filepath.Join(b.Folder, "erasures"))
+	require.NoError(t, err)
+	b.Runtime.Retention.List = list
+	for _, id := range []string{"c-1", "c-2", "c-3"} {
+		b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/acme/candidates/"+id, `{"name":{"given":"Zoe"},"email":["zoe@example.com"]}`)
+	}
+	answer := b.must(http.StatusOK, http.MethodPost, "/v1/tenants/acme/people/erase", `{"candidates":["c-2","c-1"]}`)
+	signed := parsed[struct{ Receipt api.ErasureReceipt }](b, answer)
+	require.Equal(t, []string{"c-1", "c-2"}, signed.Receipt.Candidates)
+	for id, want := range map[string]int{"c-1": http.StatusNotFound, "c-2": http.StatusNotFound, "c-3": http.StatusOK} {
+		b.must(want, http.MethodGet, "/v1/tenants/acme/candidates/"+id, "")
+	}
 }

@@ -171,7 +171,7 @@ func integrationEnable(a *Client) *cobra.Command {
 	return integrations.verb(a, &cobra.Command{
 		Use:   "enable",
 		Short: "Verifies an integration again and releases what is held for it",
-		Long: `Verifies an integration again: one that an operator disabled, or its partner by answering 410, or
+		Long: `Verifies an integration again: one that an operator disabled, or its receiver by answering 410, or
 one that is not configured yet and would be verified later. What is held for it goes out once it
 answers VERIFY with 200.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {

@@ -20,14 +20,14 @@ func integrationRetry(a *Client) *cobra.Command {
 	cmd := integrations.verb(a, &cobra.Command{
 		Use:   "retry",
 		Short: "Attempts all exports at once that wait for their next attempt at an integration",
-		Long: `Attempts all exports at once that wait for their next attempt at an integration: after its partner was
+		Long: `Attempts all exports at once that wait for their next attempt at an integration: after its receiver was
 repaired. The oldest is tried first. Once one is received the others follow, no more at a time than
 the integration's in_flight says. It goes on after one that is refused for its data (400, 413, 415,
 422), and ends where the fault is the receiver's. Attempts by hand use up no gap of the retry
 schedule, and leave the planned ones. What is held or in quarantine waits on.
 
 After an outage that happens by itself with the first export that is received; not so with exports
-that the partner refused because of their data (422).
+that the receiver refused because of their data (422).
 
 It exits with 1 if exports failed again.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {

@@ -38,8 +38,14 @@ func (r *Request) ExactlyOnce(
 	if len(keys) > 1 || !webhook.ValidUUID(keys[0]) {
 		return nil, problem.New(http.StatusBadRequest, "send one Idempotency-Key, of 1 to 255 visible ASCII characters")
 	}
+	whole := r.Request
 	ctx, cancel := context.WithTimeout(r.Context(), bound)
-	defer cancel()
+	defer func() {
+		if ctx.Err() == nil {
+			r.Request = whole // an error is not taken for that of a request that was given up
+		}
+		cancel()
+	}()
 	r.Request = r.WithContext(ctx)
 	now := r.Gateway.Now()
 	secret := digest.Of(r.Caller.Key, keys[0]) // what only the request has
