@@ -140,8 +140,17 @@ type ReceivedCounts struct {
 	Since time.Time `json:"since"` // when the process started
 	// by result: accepted, quarantined, repeated, verified, or why a request was refused, such as signature
 	Results map[string]int64 `json:"results"`
+	// the verification events that were answered with 200, by whichever process; absent: none was
+	Verified *Verified `json:"verified,omitempty"`
 	// what was remarkable lately about the exports that came, at whichever process
 	Remarks []Remark `json:"remarks"`
+}
+
+// Verified counts verification events that a tenant's service sent, and that were answered with 200.
+type Verified struct {
+	Count int64     `json:"count" schema:"minimum=1"`
+	Since time.Time `json:"since"`
+	Last  time.Time `json:"last"`
 }
 
 // Remark counts exports of a tenant that were signed right, and were refused or had a deviation.

@@ -17,20 +17,24 @@ type Remark struct {
 	Rule, Pointer string
 }
 
-// RemarkKind says whether a remark is about refusals or deviations.
+// RemarkKind says whether a remark is about refusals, deviations or verification events.
 type RemarkKind string
 
 // The kinds of remarks.
 const (
 	DeviationAccepted RemarkKind = "deviation"
 	ExportRefused     RemarkKind = "refused"
+	VerifyAnswered    RemarkKind = "verified" // a verification event was answered with 200
 )
 
 // Gap is the time after the last one of a kind from which on it counts as over: it is not shown any more, and the next
 // one begins a count of its own.
 func (k RemarkKind) Gap() time.Duration {
-	if k == ExportRefused {
+	switch k {
+	case ExportRefused:
 		return 24 * time.Hour
+	case VerifyAnswered:
+		return 50 * 365 * 24 * time.Hour // it is known for good
 	}
 	return 7 * 24 * time.Hour
 }

@@ -83,6 +83,11 @@ func (n *Notes) Refused(tenant, result, rule, pointer string, now time.Time) {
 	}
 }
 
+// Verified notes that a verification event of a tenant's service was answered with 200.
+func (n *Notes) Verified(tenant string, now time.Time) {
+	n.add(model.Remark{Tenant: tenant, Kind: model.VerifyAnswered, Name: "verified", Last: now})
+}
+
 // due returns how many refusals the line tells that is due now; 0: none is.
 func (n *Notes) due(tenant string, now time.Time) (count int64) {
 	n.mu.Lock()

@@ -23,7 +23,11 @@ func countReceived(r *rest.Request) (any, error) {
 			shown.Remarks = append(shown.Remarks, remarkOf(m))
 		}
 	}
-	return shown, nil
+	verified, err := r.DB.ListRemarks(r.Context(), model.VerifyAnswered, r.Tenant.Name, r.Now())
+	for _, m := range verified {
+		shown.Verified = &api.Verified{Count: m.Count, Since: m.First, Last: m.Last}
+	}
+	return shown, err
 }
 
 func remarkOf(m model.Remark) api.Remark {

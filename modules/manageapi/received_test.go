@@ -2,6 +2,7 @@ package manageapi_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -43,6 +44,20 @@ func TestRefusalsAndDeviationsAreShown(t *testing.T) {
 	require.NoError(t, err)
 	require.Regexp(t, `refused: invalid +since 2026-11-20 12:00 UTC, 1 export: required, the last one at /candidate/person/id`, out)
 	require.Regexp(t, `deviation +since 2026-11-20 12:00 UTC, 2 exports: web is an array`, out)
+
+	require.Nil(t, get[api.ReceivedCounts](b, "/v1/tenants/acme/received").Verified)
+	require.Regexp(t, `verified by its service +never`, out)
+	b.Runtime.Remarks.Verified("acme", noon)
+	b.Runtime.Remarks.Flush()
+	b.Runtime.Remarks.Verified("acme", noon.Add(time.Hour))
+	b.Runtime.Remarks.Flush()
+	b.Clock.Advance(300 * 24 * time.Hour)
+	require.Equal(t, &api.Verified{Count: 2, Since: noon, Last: noon.Add(time.Hour)},
+		get[api.ReceivedCounts](b, "/v1/tenants/acme/received").Verified, "it is known for good, at each gateway")
+	out, _, err = b.cli("tenant", "show", "acme")
+	require.NoError(t, err)
+	require.Regexp(t, `verified by its service +2026-11-20T13:00:00Z`, out)
+	b.Clock.Advance(-300 * 24 * time.Hour)
 
 	k := b.keyed()
 	others := get[api.GatewayStatus](k.as(k.key("k-1", "globex", model.Viewer)), "/v1/status")

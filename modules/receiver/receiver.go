@@ -209,6 +209,7 @@ func (in *intake) verify() (result string) {
 		problem.Unavailable(in.w)
 		return "unavailable"
 	}
+	in.Gateway.Runtime.Remarks.Verified(in.tenant.Name, in.Gateway.Now())
 	in.w.WriteHeader(http.StatusOK)
 	return "verified"
 }

@@ -257,6 +257,23 @@ func TestSecretEndsByTheClock(t *testing.T) {
 	requireReceipt(t, b.send(request{secret: "new", uuid: "3"}), http.StatusAccepted)
 }
 
+// That VERIFY was answered is stored, for all gateways.
+func TestVerifyIsNoted(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	verify := request{event: webhook.EventVerify, body: []byte(`{"data":"Service Verify Event"}`)}
+	for range 2 {
+		require.Equal(t, http.StatusOK, b.send(verify).Code)
+	}
+	verify.body = []byte(`{"data":"something else"}`)
+	require.Equal(t, http.StatusUnprocessableEntity, b.send(verify).Code)
+	b.Runtime.Remarks.Flush()
+	noted, err := b.Runtime.Store().ListRemarks(t.Context(), model.VerifyAnswered, "acme", b.Clock.Now())
+	require.NoError(t, err)
+	require.Len(t, noted, 1)
+	require.EqualValues(t, 2, noted[0].Count)
+}
+
 // openssl has made this one: printf '%s' '{"data":"Service Verify Event"}' | openssl dgst -sha256 -hmac acme-secret
 func TestSignatureMadeElsewhere(t *testing.T) {
 	t.Parallel()

@@ -62,7 +62,7 @@ var tenants = noun[shownTenant]{
 		}
 		if t.signatures != nil {
 			fields = slices.Insert(fields, len(fields)-1, slices.Concat(signatureFields(t.signatures),
-				remarkFields(t.received.Remarks))...)
+				verifiedFields(t.received.Verified), remarkFields(t.received.Remarks))...)
 		}
 		return fields
 	},
@@ -79,6 +79,15 @@ func signatureFields(s *api.Signatures) (all []field) {
 		all = append(all, ifSet(fmt.Sprintf("secret %d ends", secret.Number), secret.EndsAt)...)
 	}
 	return append(all, field{"wrong signatures", s.Refused.Count}, field{"the last one", s.Refused.LastAt})
+}
+
+// verifiedFields says when the service sent its verification event last.
+func verifiedFields(v *api.Verified) []field {
+	var last any = "never"
+	if v != nil {
+		last = v.Last
+	}
+	return []field{{"verified by its service", last}}
 }
 
 // remarkFields says which exports were refused or had deviations.
