@@ -123,7 +123,7 @@ type OAuthSecretInput struct {
 type SignIn struct {
 	ID      int64     `json:"id"`
 	At      time.Time `json:"at"`
-	Event   string    `json:"event" schema:"enum=sign-in|sign-out|authorize|token|refresh|revoke|password|recovery"`
+	Event   string    `json:"event" schema:"enum=sign-in|sign-out|authorize|token|refresh|revoke|password|recovery|second-factor"`
 	Result  string    `json:"result"` // success, or the reason
 	Issuer  string    `json:"issuer"`
 	Client  string    `json:"client"`  // empty: none that is known

@@ -23,6 +23,7 @@ type User struct {
 	DisabledAt    time.Time // zero: not disabled
 	SignedInAt    time.Time // the last time; zero: never, or before that was noted
 	TOTPRequired  bool      // they need a second factor: a time-based one-time password (RFC 6238)
+	TOTPOwn       bool      // they chose to have it by themselves, and may remove it
 	TOTP          []byte    // its secret, sealed; nil: not set up yet
 	TOTPStep      int64     // of the last one-time password that was used
 	Groups        []string  // that an administrator put them in
@@ -193,7 +194,7 @@ type Key struct {
 type Entry struct {
 	ID      int64
 	At      time.Time
-	Event   string // sign-in, authorize, sign-out, token, refresh, revoke, password, recovery
+	Event   string // sign-in, authorize, sign-out, token, refresh, revoke, password, recovery, second-factor
 	Result  string // success, or the reason
 	Issuer  string
 	Client  string // empty: unknown

@@ -12,4 +12,4 @@ func (r *Ring) Generate(a identity.Algorithm, at time.Time) (*identity.Key, erro
 }
 
 // Purposes are all that something is sealed for.
-var Purposes = []string{forSigningKeys, forFactors, forFactor, forChoice, forRecovery, forConsent, forVisits, forRequests}
+var Purposes = []string{forSigningKeys, forFactors, forFactor, forOwnFactor, forChoice, forRecovery, forConsent, forVisits, forRequests}

@@ -67,6 +67,7 @@ func (k *factorTicket) fits(u *identity.User) bool {
 
 // factorForm is the form that asks for a one-time password.
 type factorForm struct {
+	To            string // where it leads, if not on with a sign-in
 	Ticket, Error string
 	SetUp         *setUp // to set up an app with; nil: it is set up
 }
@@ -124,7 +125,7 @@ func (p *Provider) runTicket(w http.ResponseWriter, r *http.Request, purpose str
 // checkFactor checks the one-time password. The session comes next.
 func (p *Provider) checkFactor(w http.ResponseWriter, r *http.Request, a *authorization, u *identity.User, k *factorTicket) error {
 	t := textsFor(a.locales, r)
-	code := strings.Join(strings.Fields(r.PostForm.Get("code")), "")
+	code := typedCode(r)
 	if len(code) != totpDigits {
 		return p.factorPage(w, r, http.StatusUnprocessableEntity, a, u, k, t.NoCode)
 	}
@@ -146,6 +147,11 @@ func (p *Provider) checkFactor(w http.ResponseWriter, r *http.Request, a *author
 		k.First.At = p.now()
 	}
 	return p.startSession(w, r, a, u, k.First)
+}
+
+// typedCode returns the one-time password of a form; people type blanks in it.
+func typedCode(r *http.Request) string {
+	return strings.Join(strings.Fields(r.PostForm.Get("code")), "")
 }
 
 // userOf returns the user of a ticket. ErrNotFound: there is no such user, or their upstream account was removed.

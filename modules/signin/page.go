@@ -33,6 +33,7 @@ type page struct {
 	Denied    *deniedForm
 	Sessions  *sessionsForm
 	Password  *passwordForm
+	OwnFactor *ownFactorForm
 	Choose    *chooseForm
 	Who       string // the address of who is signed in; empty: it is not shown
 	Factor    *factorForm

@@ -5,6 +5,7 @@ const (
 	forSigningKeys = "hiregate signing keys"
 	forFactors     = "hiregate second factors"
 	forFactor      = "hiregate tickets of who passed the first factor"
+	forOwnFactor   = "hiregate tickets of who sets up a second factor of their own"
 	forChoice      = "hiregate tickets of who chooses a password"
 	forRecovery    = "hiregate links to choose a password"
 	forConsent     = "hiregate tickets of who is asked for their consent"

@@ -32,6 +32,9 @@ type texts struct {
 	OwnPasswordTitle, OwnPassword, Current, New, Change string
 	BadPassword, WrongCurrent, ChangedTitle, Changed    string
 	NoOwnPasswordTitle, NoOwnPassword                   string
+	OwnFactorTitle, NoFactor, OwnFactor, RequiredFactor string
+	SetItUp, SetUpAnother, RemoveFactor                 string
+	FactorSetUpTitle, FactorRemovedTitle                string
 	ChooseTitle, Choose, SamePassword                   string
 	Recovery, RecoveryTOTP, Recovered                   string
 	LinkOverTitle, LinkOver                             string

@@ -12,7 +12,7 @@ import (
 // RequireTOTP sets whether a user needs a second factor. It deletes one that is set up, so that the user sets up
 // another at the next sign-in, and ends their sessions and grants. It reports false when there is no such user.
 func (tx *Tx) RequireTOTP(id string, required bool, now time.Time) (bool, error) {
-	ok, err := tx.sql.Changed(`UPDATE users SET totp_required = $1, totp = NULL, totp_step = 0 WHERE id = $2`,
+	ok, err := tx.sql.Changed(`UPDATE users SET totp_required = $1, totp_own = FALSE, totp = NULL, totp_step = 0 WHERE id = $2`,
 		required, id)
 	if err != nil || !ok {
 		return false, err
@@ -24,6 +24,20 @@ func (tx *Tx) RequireTOTP(id string, required bool, now time.Time) (bool, error)
 // when there is none.
 func (tx *Tx) ResetTOTP(id string) (bool, error) {
 	return tx.sql.Changed(`UPDATE users SET totp = NULL, totp_step = 0 WHERE id = $1 AND totp IS NOT NULL`, id)
+}
+
+// ReplaceTOTP stores the sealed secret of a second factor that a user set up by themselves, and the step of the one-time
+// password that proved it. It reports false when they have another password since they were read, or are disabled.
+func (tx *Tx) ReplaceTOTP(u *identity.User, sealed []byte, step int64) (bool, error) {
+	return tx.sql.Changed(`UPDATE users SET totp = $1, totp_step = $2, totp_own = totp_own OR NOT totp_required,
+		totp_required = TRUE WHERE id = $3 AND password = $4 AND disabled_at IS NULL`, sealed, step, u.ID, u.Password)
+}
+
+// RemoveOwnTOTP removes a second factor that a user chose to have by themselves. It reports false when it is required,
+// and when they have another password since they were read, or are disabled.
+func (tx *Tx) RemoveOwnTOTP(u *identity.User) (bool, error) {
+	return tx.sql.Changed(`UPDATE users SET totp = NULL, totp_step = 0, totp_own = FALSE, totp_required = FALSE
+		WHERE id = $1 AND password = $2 AND totp_own AND disabled_at IS NULL`, u.ID, u.Password)
 }
 
 // InsertTOTP stores the sealed secret of a user's second factor, and the step of the one-time password that proved it.

@@ -75,6 +75,35 @@ func TestOneTimePasswords(t *testing.T) {
 		require.True(required(false))
 		require.False(setUp(6))
 		require.False(tried(func(tx *store.Tx) (bool, error) { return tx.RequireTOTP("nobody", true, noon) }))
+
+		// By themselves they set one up, another one, and remove it, unless an administrator requires it.
+		ada = user(t, db, "ada")
+		replace := func() bool {
+			return tried(func(tx *store.Tx) (bool, error) { return tx.ReplaceTOTP(ada, []byte{3}, 20) })
+		}
+		remove := func() bool { return tried(func(tx *store.Tx) (bool, error) { return tx.RemoveOwnTOTP(ada) }) }
+		own := func() []any {
+			u := user(t, db, "ada")
+			return []any{u.TOTPRequired, u.TOTPOwn, u.TOTP != nil}
+		}
+		for range 2 {
+			require.True(replace())
+			require.Equal([]any{true, true, true}, own())
+		}
+		reset := func(tx *store.Tx) (bool, error) { return tx.ResetTOTP("ada") }
+		require.True(tried(reset))
+		require.False(tried(reset))
+		require.Equal([]any{true, true, false}, own())
+		require.True(remove())
+		require.Equal([]any{false, false, false}, own())
+		require.False(remove())
+		require.True(required(true))
+		require.True(setUp(7))
+		require.True(replace())
+		require.Equal([]any{true, false, true}, own())
+		require.False(remove())
+		ada.Password = "another"
+		require.False(replace())
 	})
 }
 

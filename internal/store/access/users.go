@@ -104,11 +104,11 @@ func (tx *Tx) endSessions(id string, now time.Time) error {
 var users = rows.Table[identity.User]{
 	Name: "users",
 	Columns: `id, email, email_verified, name, given_name, family_name, password, created_at, disabled_at,
-		totp_required, totp, totp_step, in_groups, upstream_groups, must_change, last_sign_in`,
+		totp_required, totp, totp_step, in_groups, upstream_groups, must_change, last_sign_in, totp_own`,
 	Fields: func(u *identity.User) []any {
 		return []any{&u.ID, &u.Email, &u.EmailVerified, &u.Name, &u.GivenName, &u.FamilyName, &u.Password,
 			rows.Time(&u.CreatedAt), rows.Time(&u.DisabledAt), &u.TOTPRequired, &u.TOTP, &u.TOTPStep,
-			lines{&u.Groups}, lines{&u.UpstreamGroups}, &u.MustChange, rows.Time(&u.SignedInAt)}
+			lines{&u.Groups}, lines{&u.UpstreamGroups}, &u.MustChange, rows.Time(&u.SignedInAt), &u.TOTPOwn}
 	},
 }
 
