@@ -30,6 +30,7 @@ var ofOne = regexp.MustCompile(`\bid = \$`)
 // step is one of a plan of PostgreSQL.
 type step struct {
 	Type      string `json:"Node Type"`
+	Relation  string `json:"Parent Relationship"` // Outer, Inner, InitPlan, …
 	Table     string `json:"Relation Name"`
 	Index     string `json:"Index Name"`
 	Condition string `json:"Index Cond"`
@@ -48,9 +49,10 @@ func (s step) wholeReads(repeated, limited bool) (all []string) {
 	if read != "" && s.Condition == "" && !head && (repeated || ofOne.MatchString(s.Filter) || !mayBeRead.MatchString(read)) {
 		all = append(all, fmt.Sprintf("%s of %s, filter %q", s.Type, read, s.Filter))
 	}
-	for n, below := range s.Plans {
-		passes := s.Type == "Limit" || limited && (s.Type == "LockRows" || s.Type == "Nested Loop" && n == 0)
-		all = append(all, below.wholeReads(repeated || s.Type == "Nested Loop" && n > 0, passes)...)
+	for _, below := range s.Plans {
+		loop := s.Type == "Nested Loop"
+		passes := below.Relation == "Outer" && (s.Type == "Limit" || limited && (s.Type == "LockRows" || loop))
+		all = append(all, below.wholeReads(repeated || loop && below.Relation == "Inner", passes)...)
 	}
 	return all
 }
