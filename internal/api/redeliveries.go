@@ -16,8 +16,12 @@ type RedeliveryInput struct {
 	Outcome model.Outcome `json:"outcome,omitzero" schema:"enum=delivered|failed|expired"`
 	// of the last delivery; left out: any
 	Class model.Class `json:"class,omitzero" schema:"enum=partner_fault|data_fault|our_fault"`
-	// HTTP status of its last attempt; left out: any
-	Status int `json:"status,omitzero" schema:"minimum=100 maximum=599"`
+	// of its last attempt: an HTTP status such as 503, a class such as 5xx, or none where no answer came; left out: any
+	Status model.StatusChoice `json:"status,omitzero" schema:"pattern=^([1-5][0-9][0-9]|[1-5]xx|none)$"`
+	// how many attempts there were at the last delivery, at least; left out: any number
+	Attempts int `json:"attempts,omitzero" schema:"minimum=1 maximum=100000"`
+	// exports received longer ago than this duration, such as 24h; left out: all up to until
+	WaitingLonger string `json:"waitingLonger,omitzero"`
 	// exports a second; left out: half of the integration's inFlight
 	Rate   int  `json:"rate,omitzero" schema:"minimum=1 maximum=1000"`
 	DryRun bool `json:"dryRun,omitzero"` // only a preview: nothing begins
@@ -36,6 +40,7 @@ type RedeliveryPreview struct {
 	// exports of the range that it does not choose, and why
 	LeftOut []model.LeftOut    `json:"leftOut"`
 	Rate    int                `json:"rate"`                        // exports a second
+	Until   time.Time          `json:"until"`                       // when it counted, or the end of the range: give it to redeliver these alone
 	Samples []RedeliverySample `json:"samples" schema:"maxItems=5"` // the oldest
 }
 
@@ -58,7 +63,8 @@ type Redelivery struct {
 	Until       time.Time            `json:"until"`
 	Outcome     model.Outcome        `json:"outcome,omitempty" schema:"enum=delivered|failed|expired"`
 	Class       model.Class          `json:"class,omitempty" schema:"enum=partner_fault|data_fault|our_fault"`
-	Status      int                  `json:"status,omitzero"`
+	Status      model.StatusChoice   `json:"status,omitempty" schema:"pattern=^([1-5][0-9][0-9]|[1-5]xx|none)$"`
+	Attempts    int                  `json:"attempts,omitzero"`
 	Rate        int                  `json:"rate"` // exports a second
 	// exports a second that it reached so far, since it was asked for
 	ReachedRate float64 `json:"reachedRate"`

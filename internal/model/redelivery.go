@@ -3,7 +3,6 @@ package model
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -44,7 +43,9 @@ type Selection struct {
 	// Of the last delivery; an empty field chooses all.
 	Outcome Outcome // a final one
 	Class   Class   // who has to look at its failure
-	Status  int     // HTTP status of its last attempt
+	// Of its last attempt.
+	Status   StatusChoice
+	Attempts int // at least
 }
 
 // Validate returns an error if the rate is out of bounds, or its selection chooses nothing.
@@ -65,8 +66,8 @@ func (s *Selection) Validate() error {
 		return errors.New("until is not after since: swap them, or leave until out for all up to now")
 	case !slices.Contains(RedeliveryModes, s.Mode):
 		return errors.New("mode is unknown: use failed, missing or all")
-	case s.Mode == RedeliverMissing && (s.Outcome != "" || s.Class != "" || s.Status != 0):
-		return errors.New("exports that are missing have no outcome, class or status: leave these out, or choose " +
+	case s.Mode == RedeliverMissing && (s.Outcome != "" || s.Class != "" || s.Status != "" || s.Attempts != 0):
+		return errors.New("exports that are missing have no outcome, class, status or attempts: leave these out, or choose " +
 			"another mode")
 	case s.Outcome != "" && !s.Outcome.Final():
 		return errors.New("outcome must be a final one: delivered, failed or expired; what is under way goes on by itself")
@@ -74,8 +75,10 @@ func (s *Selection) Validate() error {
 		return errors.New("what was delivered is chosen by the mode all only, since it arrives once more")
 	case s.Class != "" && !slices.Contains(Faults, s.Class):
 		return errors.New("class is unknown: use partner_fault, data_fault or our_fault")
-	case s.Status != 0 && (s.Status < 100 || s.Status > 599):
-		return fmt.Errorf("status %d is no HTTP status: use one such as %d", s.Status, http.StatusBadGateway)
+	case s.Attempts < 0 || s.Attempts > MaxAttemptsSought:
+		return fmt.Errorf("attempts: use 1 to %d", MaxAttemptsSought)
+	case s.Status != "":
+		return s.Status.Validate()
 	}
 	return nil
 }

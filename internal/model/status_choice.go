@@ -22,9 +22,12 @@ func (s StatusChoice) Validate() error {
 	return nil
 }
 
-// Range returns the first and the last status that it chooses. It must be valid.
+// MaxAttemptsSought bounds the number of attempts that exports are found by.
+const MaxAttemptsSought = 100_000
+
+// Range returns the first and the last status that it chooses. It must be valid; an empty one chooses as none does.
 func (s StatusChoice) Range() (first, last int) {
-	if s == NoStatus {
+	if s == NoStatus || s == "" {
 		return 0, 0
 	}
 	if s[1] == 'x' {

@@ -12,20 +12,27 @@ import (
 var redeliveries = rows.Table[model.Redelivery]{
 	Name: "redeliveries",
 	Columns: `id, tenant, integration, since, until, mode, outcome, class,
-	status, rate, state, reason, total, skipped, after_id, created_at, updated_at, ended_at, begun_by`,
+	answered, attempts, rate, state, reason, total, skipped, after_id, created_at, updated_at, ended_at, begun_by`,
 	Fields: func(j *model.Redelivery) []any {
 		return []any{&j.ID, &j.Tenant, &j.Integration, rows.Time(&j.Since), rows.Time(&j.Until), &j.Mode, &j.Outcome,
-			&j.Class, &j.Status, &j.Rate, &j.State, &j.Reason, &j.Total, &j.Skipped, &j.After, rows.Time(&j.CreatedAt),
+			&j.Class, &j.Status, &j.Attempts, &j.Rate, &j.State, &j.Reason, &j.Total, &j.Skipped, &j.After, rows.Time(&j.CreatedAt),
 			rows.Time(&j.UpdatedAt), rows.Time(&j.EndedAt), &j.BegunBy}
 	}}
 
 // InsertRedelivery adds a redelivery that has come to no export yet.
 func (tx *Tx) InsertRedelivery(j *model.Redelivery) error {
-	return tx.sql.Run(`INSERT INTO redeliveries (`+redeliveries.Columns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+	status := 0 // which gateways of an earlier release read
+	if j.Attempts > 0 || j.Status != "" {
+		status = -1
+	}
+	if first, last := j.Status.Range(); j.Attempts == 0 && first == last && first > 0 {
+		status = first
+	}
+	return tx.sql.Run(`INSERT INTO redeliveries (`+redeliveries.Columns+`, status)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
 		j.ID, j.Tenant, j.Integration, rows.Micros(j.Since), rows.Micros(j.Until), string(j.Mode), string(j.Outcome),
-		string(j.Class), j.Status, j.Rate, string(j.State), j.Reason, j.Total, j.Skipped, j.After, rows.Micros(j.CreatedAt),
-		rows.Micros(j.UpdatedAt), rows.Micros(j.EndedAt), j.BegunBy)
+		string(j.Class), string(j.Status), j.Attempts, j.Rate, string(j.State), j.Reason, j.Total, j.Skipped, j.After, rows.Micros(j.CreatedAt),
+		rows.Micros(j.UpdatedAt), rows.Micros(j.EndedAt), j.BegunBy, status)
 }
 
 // Redelivery reads a redelivery, with what became of the deliveries that it began; ErrNotFound when there is none.

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,7 +35,7 @@ func ended(fault model.Class, status int, outcomes ...model.Outcome) func(*store
 		}
 		for round, outcome := range outcomes {
 			d := model.NewDelivery(e, "hris", round, e.ReceivedAt)
-			d.Outcome, d.Fault = outcome, fault
+			d.Outcome, d.Fault, d.Attempts = outcome, fault, 2
 			if err := tx.UpsertDelivery(d); err != nil {
 				return err
 			}
@@ -126,16 +127,19 @@ func TestSelections(t *testing.T) {
 			"[missing similar nobody refused]": mode(model.RedeliverMissing),
 			"[failed data expired delivered redelivered again missing similar nobody refused]": mode(model.RedeliverAll),
 			"[expired]":               with(model.RedeliverFailed, func(s *model.Selection) { s.Outcome = expired }),
+			"[expired] ":              with(model.RedeliverFailed, func(s *model.Selection) { s.Status = model.NoStatus }),
 			"[delivered redelivered]": with(model.RedeliverAll, func(s *model.Selection) { s.Outcome = ok }),
 			"[data]": with(model.RedeliverFailed, func(s *model.Selection) {
 				s.Class = model.ClassDataFault
 			}),
-			"[again]": with(model.RedeliverFailed, func(s *model.Selection) { s.Status = 502 }),
+			"[again]":        with(model.RedeliverFailed, func(s *model.Selection) { s.Status = "502" }),
+			"[failed again]": with(model.RedeliverFailed, func(s *model.Selection) { s.Status, s.Attempts = "5xx", 2 }),
+			"[]":             with(model.RedeliverFailed, func(s *model.Selection) { s.Attempts = 3 }),
 			"[data expired]": with(model.RedeliverFailed, func(s *model.Selection) {
 				s.Since, s.Until = noon.Add(time.Minute), noon.Add(5*time.Minute)
 			}),
 		} {
-			require.Equal(t, want, fmt.Sprint(keys(s)))
+			require.Equal(t, strings.TrimSpace(want), fmt.Sprint(keys(s)))
 		}
 		left := []model.LeftOut{{Why: model.LeftUnderWay, Count: 2}, {Why: model.LeftHeld, Count: 1},
 			{Why: model.LeftWaiting, Count: 1}, {Why: model.LeftErased, Count: 1}}
@@ -170,7 +174,7 @@ func TestRedeliveryAdvances(t *testing.T) {
 	tables.Each(t, func(t *testing.T, db *store.DB) {
 		j := &model.Redelivery{ID: "j-1", Rate: 8, State: model.RedeliveryRunning, Total: 3, CreatedAt: noon,
 			UpdatedAt: noon, Selection: model.Selection{Tenant: "acme", Integration: "hris", Since: noon,
-				Until: noon.Add(time.Hour), Mode: model.RedeliverFailed, Class: model.ClassDataFault, Status: 422}}
+				Until: noon.Add(time.Hour), Mode: model.RedeliverFailed, Class: model.ClassDataFault, Status: "4xx", Attempts: 3}}
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.InsertRedelivery(j) }))
 		read, err := db.Redelivery(t.Context(), "j-1")
 		require.NoError(t, err)

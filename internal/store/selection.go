@@ -37,8 +37,14 @@ func (db *DB) selected(s *model.Selection, after int64) conditions {
 	if s.Class != "" {
 		ended.is("d.fault =", string(s.Class))
 	}
-	if s.Status != 0 {
-		ended.is("(SELECT a.status FROM attempts a WHERE a.delivery_id = d.id ORDER BY a.number DESC LIMIT 1) =", s.Status)
+	if s.Status != "" {
+		first, last := s.Status.Range()
+		const status = "(SELECT a.status FROM attempts a WHERE a.delivery_id = d.id ORDER BY a.number DESC LIMIT 1)"
+		ended.is(status+" >=", first)
+		ended.is(status+" <=", last)
+	}
+	if s.Attempts > 0 {
+		ended.is("d.attempts >=", s.Attempts)
 	}
 	c.args = ended.args
 	found := `EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id AND d.integration = ` + integration +

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -221,16 +220,13 @@ func (v *visitor) countExports(shown *listing, tenant string, query url.Values) 
 // rangeLike returns the query that asks for a redelivery of the exports of a list: of all from some time on, or of
 // those that failed, with a class or a status. Empty: no redelivery has that range.
 func rangeLike(asked url.Values, tenant string) string {
-	for _, name := range []string{"candidate", "quarantined", "undelivered", "lostDocuments", "lateDocuments", "attempts", "waitingLonger"} {
+	for _, name := range []string{"candidate", "quarantined", "undelivered", "lostDocuments", "lateDocuments", "waitingLonger"} {
 		if asked.Get(name) != "" {
 			return ""
 		}
 	}
 	class, outcome, status := asked.Get("class"), asked.Get("outcome"), asked.Get("status")
-	if _, err := strconv.Atoi(status); status != "" && err != nil {
-		return ""
-	}
-	if class != "" || status != "" {
+	if class != "" || status != "" || asked.Get("attempts") != "" {
 		outcome = cmp.Or(outcome, "failed")
 	}
 	mode := map[string]string{"": "all", "failed": "failed"}[outcome]
@@ -238,7 +234,8 @@ func rangeLike(asked url.Values, tenant string) string {
 		return ""
 	}
 	return url.Values{"tenant": {tenant}, "integration": {asked.Get("integration")}, "mode": {mode}, "class": {class}, "status": {status},
-		"since": {asked.Get("since")}, "until": {asked.Get("until")}}.Encode()
+		"attempts": {asked.Get("attempts")},
+		"since":    {asked.Get("since")}, "until": {asked.Get("until")}}.Encode()
 }
 
 func (v *visitor) listing(asked url.Values, wrong string) *listing {

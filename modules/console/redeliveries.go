@@ -36,7 +36,7 @@ func listRedeliveries(v *visitor) error { return v.redeliveries(v.URL.Query(), n
 // redeliveries shows the redeliveries, and the form with what was asked for; wrong says why that was not started.
 func (v *visitor) redeliveries(asked url.Values, wrong *failure) error {
 	shown := redeliveriesPage{Query: map[string]string{}, Modes: model.RedeliveryModes, Classes: model.Faults, Wrong: wrong}
-	for _, name := range []string{"tenant", "integration", "mode", "since", "until", "class", "status", "rate"} {
+	for _, name := range []string{"tenant", "integration", "mode", "since", "until", "class", "status", "attempts", "waitingLonger", "rate"} {
 		shown.Query[name] = asked.Get(name)
 	}
 	if tenant, integration, chosen := strings.Cut(asked.Get("to"), "/"); chosen {
@@ -77,14 +77,10 @@ func (v *visitor) preview(asked url.Values, shown *redeliveriesPage) (*failure, 
 		return wrong, nil
 	}
 	body.Integration, body.DryRun = shown.Query["integration"], true
-	if body.Until.IsZero() {
-		body.Until = v.console.Gateway.Now().UTC()
-	}
-	shown.Until = body.Until.Format(time.RFC3339Nano)
 	var counted api.RedeliveryPreview
 	wrong, err := refusal(v.post(at("tenants", shown.Query["tenant"], "redeliveries"), body, &counted))
 	if wrong == nil && err == nil {
-		shown.Preview = &counted
+		shown.Preview, shown.Until = &counted, counted.Until.UTC().Format(time.RFC3339Nano)
 	}
 	return wrong, err
 }
@@ -154,7 +150,7 @@ const fieldTime = "2006-01-02T15:04"
 // is wrong with them, for the form to show.
 func rangeOf(form url.Values) (*api.RedeliveryInput, *failure) {
 	body := &api.RedeliveryInput{Integration: form.Get("integration"), Mode: model.RedeliveryMode(form.Get("mode")),
-		Class: model.Class(form.Get("class"))}
+		Class: model.Class(form.Get("class")), Status: model.StatusChoice(form.Get("status")), WaitingLonger: form.Get("waitingLonger")}
 	for name, field := range map[string]*time.Time{"since": &body.Since, "until": &body.Until} {
 		text := form.Get(name)
 		if text == "" {
@@ -171,7 +167,7 @@ func rangeOf(form url.Values) (*api.RedeliveryInput, *failure) {
 	for _, number := range []struct {
 		name, wrong string
 		field       *int
-	}{{"rate", "WrongRate", &body.Rate}, {"status", "WrongStatus", &body.Status}} {
+	}{{"rate", "WrongRate", &body.Rate}, {"attempts", "WrongAttempts", &body.Attempts}} {
 		if text := form.Get(number.name); text != "" {
 			var err error
 			if *number.field, err = strconv.Atoi(text); err != nil {

@@ -186,7 +186,7 @@ func TestARefusedRangeKeepsWhatWasTyped(t *testing.T) {
 	typed := url.Values{"to": {"acme/hris"}, "mode": {"all"}, "since": {"2026-11-01T00:00"}, "until": {"2026-11-01T08:15"},
 		"class": {"partner_fault"}, "status": {"503"}, "rate": {"7"}, "preview": {"yes"}}
 	for name, values := range map[string][]string{
-		"rate": {"fast", "100000"}, "status": {"5xx", "99"}, "until": {"2026-10-01T08:15"},
+		"rate": {"fast", "100000"}, "status": {"5x", "99"}, "attempts": {"many"}, "until": {"2026-10-01T08:15"},
 	} {
 		for _, value := range values {
 			asked := maps.Clone(typed)

@@ -153,12 +153,9 @@ func queriedExports(r *rest.Request) (f store.ExportFilter, err error) {
 	return f, err
 }
 
-// maxAttempts bounds the number of attempts that exports are found by.
-const maxAttempts = 100_000
-
 // queriedAttempts reads which last attempt is asked for, and how long an export waits.
 func queriedAttempts(r *rest.Request, f *store.ExportFilter) (err error) {
-	if f.Attempts, err = rest.Number(r.Query, "attempts", maxAttempts); err != nil {
+	if f.Attempts, err = rest.Number(r.Query, "attempts", model.MaxAttemptsSought); err != nil {
 		return err
 	}
 	if r.Query.Has("status") {
@@ -170,15 +167,24 @@ func queriedAttempts(r *rest.Request, f *store.ExportFilter) (err error) {
 	if !r.Query.Has("waitingLonger") {
 		return nil
 	}
-	longer, err := time.ParseDuration(r.Query.Get("waitingLonger"))
-	if err != nil || longer <= 0 {
-		return problem.New(http.StatusBadRequest, "waitingLonger must be a duration such as 90m or 24h")
+	before, err := receivedBefore(r.Query.Get("waitingLonger"), r.Now())
+	if err != nil {
+		return err
 	}
 	f.Undelivered = true
-	if before := r.Now().Add(-longer); f.Until.IsZero() || before.Before(f.Until) {
+	if f.Until.IsZero() || before.Before(f.Until) {
 		f.Until = before
 	}
 	return nil
+}
+
+// receivedBefore returns when an export came that waits for a duration by now.
+func receivedBefore(waitingLonger string, now time.Time) (time.Time, error) {
+	longer, err := time.ParseDuration(waitingLonger)
+	if err != nil || longer <= 0 {
+		return now, problem.New(http.StatusBadRequest, "waitingLonger must be a duration such as 90m or 24h")
+	}
+	return now.Add(-longer), nil
 }
 
 // minUUID is the shortest begin of a UUID, in characters, that exports are found by.

@@ -60,7 +60,7 @@ var noRedelivery = problem.New(http.StatusNotFound, "this tenant has no redelive
 func shownRedelivery(r *rest.Request, j *model.Redelivery) (*api.Redelivery, error) {
 	shown := &api.Redelivery{
 		ID: j.ID, Tenant: j.Tenant, Integration: j.Integration, Mode: j.Mode, Since: j.Since, Until: j.Until,
-		Outcome: j.Outcome, Class: j.Class, Status: j.Status, Rate: j.Rate, State: j.State, Reason: j.Reason,
+		Outcome: j.Outcome, Class: j.Class, Status: j.Status, Attempts: j.Attempts, Rate: j.Rate, State: j.State, Reason: j.Reason,
 		Total: j.Total, Done: j.Delivered, Failed: j.Failed, Waiting: j.Waiting, Skipped: j.Skipped,
 		BegunBy: j.BegunBy, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt, EndedAt: j.EndedAt,
 	}
@@ -101,12 +101,22 @@ func addRedelivery(r *rest.Request) (any, error) {
 	if in.Until.IsZero() || in.Until.After(now) {
 		in.Until = now
 	}
+	if in.WaitingLonger != "" {
+		before, err := receivedBefore(in.WaitingLonger, now)
+		if err != nil {
+			return nil, err
+		}
+		if before.Before(in.Until) {
+			in.Until = before
+		}
+	}
 	j := &model.Redelivery{
 		ID: uuid.Must(uuid.NewV7()).String(), Rate: cmp.Or(in.Rate, model.DefaultRedeliveryRate(i.Options)),
 		State: model.RedeliveryRunning, CreatedAt: now, UpdatedAt: now, BegunBy: r.Caller.ID,
 		Selection: model.Selection{
 			Tenant: i.Tenant, Integration: i.Name, Since: in.Since, Until: in.Until,
 			Mode: cmp.Or(in.Mode, model.RedeliverFailed), Outcome: in.Outcome, Class: in.Class, Status: in.Status,
+			Attempts: in.Attempts,
 		},
 	}
 	if err := rest.Invalid(j.Validate()); err != nil {
@@ -163,7 +173,7 @@ func redeliveryAddedBefore(r *rest.Request, location string) (any, error) {
 func previewRedelivery(r *rest.Request, j *model.Redelivery, p model.RedeliveryPreview) (any, error) {
 	const samples = 5
 	shown := api.RedeliveryPreview{Count: p.Count, Oldest: p.Oldest, Newest: p.Newest, Expired: p.Expired,
-		Received: p.Received, LeftOut: p.LeftOut, Rate: j.Rate,
+		Received: p.Received, LeftOut: p.LeftOut, Rate: j.Rate, Until: j.Until,
 		Samples: []api.RedeliverySample{}}
 	exports, err := r.DB.ListSelected(r.Context(), &j.Selection, 0, samples)
 	if err != nil {

@@ -38,7 +38,7 @@ func ranges(t *testing.T) *fixture {
 
 type previewed struct {
 	Count, ExpiredDocuments int64
-	Oldest                  time.Time
+	Oldest, Until           time.Time
 	Rate                    int
 	Samples                 []struct{ UUID, Outcome, Reason string }
 }
@@ -68,6 +68,12 @@ func TestRedeliveryPreview(t *testing.T) {
 	require.Equal(t, "u-missing", p.Samples[0].UUID)
 	require.Empty(t, p.Samples[0].Outcome)
 	require.Equal(t, 3, p.Rate)
+	for body, want := range map[string]int64{`,"status":"5xx","attempts":1`: 1, `,"status":"none"`: 0, `,"attempts":2`: 0,
+		`,"waitingLonger":"50m"`: 1, `,"waitingLonger":"70m"`: 0} {
+		require.Equal(t, want, preview(body).Count, body)
+	}
+	require.Equal(t, b.Clock.Now(), preview("").Until, "what comes later is not counted")
+	b.must(http.StatusBadRequest, http.MethodPost, redeliveries, lastHour+`,"waitingLonger":"long"}`)
 	p = preview(`,"until":"2026-11-20T11:45:00Z"`)
 	require.Zero(t, p.Count)
 	require.Empty(t, p.Samples)
@@ -115,7 +121,7 @@ func TestRedeliveryIsBegunOnce(t *testing.T) {
 		UpdatedAt: gatewaytest.Noon})
 	j = parsed[redelivered](b, b.must(http.StatusAccepted, http.MethodPost, redeliveries, lastHour+`}`))
 	require.Equal(t, "it waits: integration hris is disabled: it answered 410", j.Reason)
-	nothing := b.must(http.StatusAccepted, http.MethodPost, redeliveries, lastHour+`,"status":418}`)
+	nothing := b.must(http.StatusAccepted, http.MethodPost, redeliveries, lastHour+`,"status":"418"}`)
 	require.Equal(t, "finished", parsed[redelivered](b, nothing).State)
 }
 
@@ -131,7 +137,9 @@ func TestRedeliveriesThatAreRefused(t *testing.T) {
 		lastHour + `,"outcome":"retrying"}`:                                 "goes on by itself",
 		lastHour + `,"outcome":"delivered"}`:                                "the mode all only",
 		lastHour + `,"class":"mine"}`:                                       "use partner_fault",
-		lastHour + `,"status":42}`:                                          "is no HTTP status",
+		lastHour + `,"status":"42"}`:                                        "status must be an HTTP status",
+		lastHour + `,"status":"4x"}`:                                        "status must be an HTTP status",
+		lastHour + `,"attempts":-1}`:                                        "attempts: use 1 to",
 		lastHour + `,"rate":1001}`:                                          "1 to 1000",
 		`{"integration":"hris-2","since":"2026-11-20T12:00:00Z"}`:           `none of the name "hris-2"`,
 		lastHour + `,"until":"2026-11-20T11:00:00Z","mode":"all","rate":1}`: "until is not after since",
@@ -221,7 +229,7 @@ func TestRedeliverySaysWhatArrivesTwiceAndWhatIsLeftOut(t *testing.T) {
 	_, _, err = b.cli("export", "redeliver", "--tenant", "acme", "--integration", "hris", "--since",
 		"2026-11-20T09:30:00Z", "--until", "2026-11-20T10:30:00Z")
 	require.EqualError(t, err, "there is nothing to redeliver: no export was received in this time")
-	j := parsed[redelivered](b, b.must(http.StatusAccepted, http.MethodPost, redeliveries, lastHour+`,"status":418}`))
+	j := parsed[redelivered](b, b.must(http.StatusAccepted, http.MethodPost, redeliveries, lastHour+`,"status":"418"}`))
 	require.Contains(t, j.Reason, why)
 
 	_, hints, err = b.cli("export", "redeliver", "acme/u-delivered", "--integration", "hris", "--wait", "0s")

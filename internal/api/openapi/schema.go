@@ -238,7 +238,9 @@ func (g *generator) refer(name string, as form, own []string) (object, error) {
 	if stored && g.types["api."+name] != nil || g.byHand[name] {
 		return nil, fmt.Errorf("%s is the name of two types, or of a schema that is written by hand: rename one", name)
 	}
-	if t.text && slices.ContainsFunc(own, func(word string) bool { return strings.HasPrefix(word, "enum=") }) {
+	if t.text && slices.ContainsFunc(own, func(word string) bool {
+		return strings.HasPrefix(word, "enum=") || strings.HasPrefix(word, "pattern=")
+	}) {
 		return object{{"type", "string"}}, nil
 	}
 	if as == sent && !t.text && !strings.HasSuffix(name, "Input") {

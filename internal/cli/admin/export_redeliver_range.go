@@ -36,7 +36,9 @@ func (f *rangeFlags) add(cmd *cobra.Command) {
 		"the integration; all: these, and what was delivered, which arrives once more")
 	fl.StringVar((*string)(&f.Outcome), "outcome", "", "only those whose last delivery ended so: delivered, failed or expired")
 	fl.StringVar((*string)(&f.Class), "class", "", "only those whose last delivery failed so: partner_fault, data_fault or our_fault")
-	fl.IntVar(&f.Status, "status", 0, "only those whose last attempt was answered with this HTTP status")
+	fl.StringVar((*string)(&f.Status), "status", "", "only those whose last attempt was answered so: 503, 5xx, or none without an answer")
+	fl.IntVar(&f.Attempts, "attempts", 0, "only those with at least so many attempts")
+	fl.StringVar(&f.WaitingLonger, "waiting-longer", "", "only those received longer ago than this, such as 24h")
 	fl.IntVar(&f.Rate, "rate", 0, "exports a second (default: half of the integration's in_flight)")
 	fl.BoolVar(&f.DryRun, "dry-run", false, "show which exports that would be, and redeliver nothing")
 	fl.BoolVar(&f.detach, "detach", false, "don't wait for the end of the redelivery")
@@ -93,7 +95,7 @@ func (a *Client) redeliverRange(ctx context.Context, cmd *cobra.Command, f *rang
 	if p.Received > 0 && !a.json {
 		fmt.Fprintln(cmd.ErrOrStderr(), arriveAgain(&p))
 	}
-	in.DryRun = false
+	in.DryRun, in.Until, in.WaitingLonger = false, p.Until, "" // what was counted, and nothing received since
 	j := new(api.Redelivery)
 	if err := a.Call(ctx, http.MethodPost, path, in, j); err != nil {
 		return err
