@@ -53,3 +53,13 @@ func (l Labels) Words() (words []string) {
 	}
 	return words
 }
+
+// Has reports whether each of some labels is among these, with its value.
+func (l Labels) Has(some Labels) bool {
+	for name, value := range some {
+		if l[name] != value {
+			return false
+		}
+	}
+	return true
+}

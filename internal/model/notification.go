@@ -60,11 +60,12 @@ type Subscriber struct {
 	Secret       Secret // signs the notifications
 	FormerSecret Secret // signs them as well, during a rotation; empty: there is none
 	Events       []Event
+	Labels       Labels // of the tenants whose events it is notified of; empty: those of any
 }
 
-// Wants reports whether the subscriber is notified of an event of a tenant.
-func (s *Subscriber) Wants(event Event, tenant string) bool {
-	return (s.Tenant == "" || s.Tenant == tenant) && (len(s.Events) == 0 || slices.Contains(s.Events, event))
+// Wants reports whether the subscriber is notified of an event of a tenant with labels.
+func (s *Subscriber) Wants(event Event, tenant string, labels Labels) bool {
+	return (s.Tenant == "" || s.Tenant == tenant) && (len(s.Events) == 0 || slices.Contains(s.Events, event)) && labels.Has(s.Labels)
 }
 
 // ID identifies the subscriber in the database: by its tenant and its URL, which may be a credential and is not stored.

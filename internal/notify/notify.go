@@ -134,9 +134,13 @@ func (n *Notifier) tell(tx *store.Tx, c *config.Config, event model.Event, at mo
 	if err != nil {
 		return err
 	}
+	var labels model.Labels
+	if tenant, ok := c.Tenant(at.Tenant); ok {
+		labels = tenant.Labels
+	}
 	for i := range c.Subscribers {
 		s := &c.Subscribers[i]
-		if !s.Wants(event, at.Tenant) {
+		if !s.Wants(event, at.Tenant, labels) {
 			continue
 		}
 		if err := tx.InsertNotification(&model.Notification{

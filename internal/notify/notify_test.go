@@ -208,7 +208,10 @@ func TestSubscribers(t *testing.T) {
 			{URL: address + "/acme", Secret: "s", Tenant: "acme"},
 			{URL: address + "/globex", Secret: "s", Tenant: "globex"},
 			{URL: address + "/quarantine", Secret: "s", Tenant: "acme"}, // another than the first one
+			{URL: address + "/north", Secret: "s", Labels: model.Labels{"region": "north"}},
+			{URL: address + "/south", Secret: "s", Labels: model.Labels{"region": "south"}},
 		}
+		b.config.Tenants["acme"].Labels = model.Labels{"region": "north", "tier": "gold"}
 		b.advance(store.TellEvery)
 		b.accept("after", true)
 		b.advance(store.TellAfter)
@@ -217,8 +220,8 @@ func TestSubscribers(t *testing.T) {
 			paths, ids[m.id] = append(paths, m.path), true
 			require.Equal(t, 1.0, m.Data["count"])
 		}
-		require.ElementsMatch(t, []string{"/quarantine", "/acme", "/quarantine"}, paths)
-		require.Len(t, ids, 3, "each has an id of its own")
+		require.ElementsMatch(t, []string{"/quarantine", "/acme", "/quarantine", "/north"}, paths)
+		require.Len(t, ids, 4, "each has an id of its own")
 	})
 }
 

@@ -77,12 +77,8 @@ func (p *parser) tenantLine(t *Tenant) (err error) {
 		}
 		return p.noBlock("zone")
 	case "labels":
-		t.Labels = append(t.Labels, p.RemainingArgs()...)
-		if len(t.Labels) == 0 {
-			return p.Err("labels takes words such as `labels region=north`")
-		}
-		if _, err := model.ParseLabels(t.Labels); err != nil {
-			return p.WrapErr(err)
+		if t.Labels, err = p.labels(t.Labels); err != nil {
+			return err
 		}
 		return p.noBlock("labels")
 	case "notify":

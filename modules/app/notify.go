@@ -21,6 +21,8 @@ type Notify struct {
 	FormerSecret string `json:"former_secret,omitempty"`
 	// Events names the events that are sent. Default: all.
 	Events []string `json:"events,omitempty"`
+	// Labels, such as region=north, choose the tenants whose events are sent: those that have all of them. Default: any.
+	Labels []string `json:"labels,omitempty"`
 }
 
 const (
@@ -70,6 +72,11 @@ func (n Notify) build(tenant string, resolve resolve, dev bool) (*model.Subscrib
 	if s.Events, err = model.ParseEvents(n.Events); err != nil {
 		return nil, err
 	}
+	if len(n.Labels) > 0 {
+		if s.Labels, err = model.ParseLabels(n.Labels); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -114,13 +121,27 @@ func (p *parser) notifyLine(n *Notify) (err error) {
 		if _, err := model.ParseEvents(n.Events); err != nil {
 			return p.WrapErr(err)
 		}
+	case "labels":
+		n.Labels, err = p.labels(n.Labels)
 	default:
-		return p.unknown("secret or events")
+		return p.unknown("secret, events or labels")
 	}
 	if err != nil {
 		return err
 	}
 	return p.noBlock(option)
+}
+
+// labels reads labels of tenants, after those that were read before.
+func (p *parser) labels(before []string) ([]string, error) {
+	all := append(before, p.RemainingArgs()...)
+	if len(all) == 0 {
+		return nil, p.Err("labels takes words such as `labels region=north`")
+	}
+	if _, err := model.ParseLabels(all); err != nil {
+		return nil, p.WrapErr(err)
+	}
+	return all, nil
 }
 
 // secrets reads a secret and, during a rotation, the previous one.

@@ -15,14 +15,14 @@ func TestNotify(t *testing.T) {
 	a.Egress = []Allow{{CIDR: "10.20.0.0/16"}}
 	a.Notify = []Notify{{URL: "https://ops.example.com/all", Secret: "s", FormerSecret: "before"}}
 	a.Tenants[0].Notify = []Notify{
-		{URL: "https://ops.example.com/all", Secret: "s", Events: []string{"exports.failed"}},
+		{URL: "https://ops.example.com/all", Secret: "s", Events: []string{"exports.failed"}, Labels: []string{"region=north"}},
 		{URL: "http://10.20.1.1:8080/hook", Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"},
 	}
 	c, err := build(a)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []model.Subscriber{
 		{URL: "https://ops.example.com/all", Secret: "s", FormerSecret: "before"},
-		{Tenant: "acme", URL: "https://ops.example.com/all", Secret: "s", Events: []model.Event{model.ExportsFailed}},
+		{Tenant: "acme", URL: "https://ops.example.com/all", Secret: "s", Events: []model.Event{model.ExportsFailed}, Labels: model.Labels{"region": "north"}},
 		{Tenant: "acme", URL: "http://10.20.1.1:8080/hook", Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"},
 	}, c.Subscribers)
 }
@@ -41,6 +41,7 @@ func TestNotifyIsChecked(t *testing.T) {
 		},
 		"the former secret is the secret":     func(_ *App, n *Notify) { n.FormerSecret = "s" },
 		"not standard base64":                 func(_ *App, n *Notify) { n.FormerSecret = "whsec_*" },
+		"label \"north=\" is none":            func(_ *App, n *Notify) { n.Labels = []string{"north"} },
 		"a secret must be a placeholder":      func(a *App, _ *Notify) { a.Dev = false },
 		"notify: the same URL is there twice": func(a *App, _ *Notify) { a.Notify = append(a.Notify, good) },
 		"has no value":                        func(_ *App, n *Notify) { n.Secret = "{env.GATEWAY_TEST_NOT_SET}" },

@@ -20,12 +20,5 @@ func labelledTenants(r *rest.Request) ([]*model.Tenant, error) {
 	if err != nil {
 		return nil, problem.New(http.StatusBadRequest, err.Error())
 	}
-	return slices.DeleteFunc(all, func(t *model.Tenant) bool {
-		for name, value := range asked {
-			if t.Labels[name] != value {
-				return true
-			}
-		}
-		return false
-	}), nil
+	return slices.DeleteFunc(all, func(t *model.Tenant) bool { return !t.Labels.Has(asked) }), nil
 }
