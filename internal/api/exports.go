@@ -80,6 +80,20 @@ type Delivery struct {
 	Redelivery string `json:"redelivery,omitempty"` // the id of the redelivery of a range that began it; absent: none did
 }
 
+// AnswerSearchInput is a text that is sought in what receivers answered.
+type AnswerSearchInput struct {
+	Text string `json:"text" schema:"minLength=1 maxLength=200"` // in capitals or not
+}
+
+// AnswerSearch is a page of the exports whose last attempt was answered with a text.
+type AnswerSearch struct {
+	Items []Export `json:"items"`
+	Next  *string  `json:"next"` // the cursor with which the search goes on; null: it looked at all
+	// at so many exports: a search ends with its page, at 10,000 exports, at 64 MiB of answers, or after three seconds
+	Looked int       `json:"looked"`
+	Last   time.Time `json:"last,omitzero"` // when the last of these came; absent: there were none
+}
+
 // ExportDetail is an export with its attempts, its documents and its audit.
 type ExportDetail struct {
 	Export

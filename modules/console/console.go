@@ -96,6 +96,7 @@ var routes = []route{
 	{"POST /causes/{cause}/acknowledge", operates, acknowledgeCause},
 	{"POST /causes/{cause}/count", operates, countCause},
 	{"GET /exports", 0, listExports},
+	{"POST /exports/search", operates, seekAnswer},
 	{"GET /exports/{tenant}/{uuid}", 0, showExport},
 	{"GET /exports/{tenant}/{uuid}/attempts/{integration}/{round}/{number}", 0, showForClient},
 	{"POST /exports/{tenant}/{uuid}/body", reads, showBody},

@@ -63,6 +63,9 @@ type listing struct {
 	Integrations []string          // of the tenant; nil: no tenant is chosen
 	Counts       *api.ExportCounts // of the frequent questions, with the other filters; nil: they were not counted
 	More         string            // the query of the next page; empty: this is the last one
+	Text         string            // that is sought in answers; empty: none is
+	Looked       int               // for it, at so many exports
+	Last         time.Time         // when the last of these came
 	Range        string            // the query of a redelivery of all that match; empty: no redelivery has that range
 	Wrong        string            // why nothing is shown; empty: something is
 }
@@ -188,6 +191,12 @@ func listExports(v *visitor) error {
 		return v.page(http.StatusBadRequest, "exports", "Exports", v.listing(asked, "TenantNeeded"))
 	}
 	shown := v.listing(asked, "")
+	if shown.Text = v.soughtText(asked.Get(sought)); shown.Text != "" {
+		if err := v.searchAnswers(path, query, shown); err != nil {
+			return err
+		}
+		return v.page(http.StatusOK, "exports", "Exports", shown)
+	}
 	var err error
 	if shown.More, err = pageOf(v, path, query, &shown.List, append([]string{"tenant"}, filters...)...); err != nil {
 		return err

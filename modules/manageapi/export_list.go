@@ -27,44 +27,64 @@ var (
 		List: listExports, View: rest.Identity[any],
 	}
 	orderedFilters = append(slices.Clone(api.ExportFilters), "order")
+	answerFilters  = slices.DeleteFunc(slices.Clone(orderedFilters), func(name string) bool { return name == "uuid" })
 )
 
 func listExports(r *rest.Request) ([]any, string, error) {
-	f, err := exportFilterOf(r)
+	f, err := orderedExports(r)
 	if err != nil {
 		return nil, "", err
-	}
-	switch order := r.Query.Get("order"); order {
-	case "", "oldest":
-		f.Oldest = order != ""
-	default:
-		return nil, "", problem.New(http.StatusBadRequest, "order can only be oldest: leave it out for the newest first")
 	}
 	rows, next, err := r.DB.ListExports(r.Context(), f)
 	if err != nil {
 		return nil, "", err
 	}
+	listed, err := listedExports(r, rows)
+	all := make([]any, len(listed))
+	for n, e := range listed {
+		all[n] = e
+	}
+	return all, rest.Numbered(next), err
+}
+
+// orderedExports reads which exports are asked for, and in which order.
+func orderedExports(r *rest.Request) (store.ExportFilter, error) {
+	f, err := exportFilterOf(r)
+	if err != nil {
+		return f, err
+	}
+	switch order := r.Query.Get("order"); order {
+	case "", "oldest":
+		f.Oldest = order != ""
+	default:
+		return f, problem.New(http.StatusBadRequest, "order can only be oldest: leave it out for the newest first")
+	}
+	return f, nil
+}
+
+// listedExports returns exports as a list has them.
+func listedExports(r *rest.Request, rows []*model.Export) ([]api.Export, error) {
 	ids := make([]int64, len(rows))
 	for n, e := range rows {
 		ids[n] = e.ID
 	}
 	deliveries, err := r.DB.ListDeliveriesOf(r.Context(), ids)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	triggers, err := r.DB.ListExportTriggers(r.Context(), ids)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	waits, err := r.Gateway.Runtime.Waits(r.Context(), r.Gateway.Config, r.Now(), rows...)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	documents, err := r.DB.DocumentProgress(r.Context(), ids)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	all := make([]any, len(rows))
+	all := make([]api.Export, len(rows))
 	for n, e := range rows {
 		item := itemOf(r, e)
 		item.Fetched = documents[e.ID].Fetched
@@ -75,7 +95,7 @@ func listExports(r *rest.Request) ([]any, string, error) {
 		}
 		all[n] = item
 	}
-	return all, rest.Numbered(next), nil
+	return all, nil
 }
 
 // knownTenant refuses a name that no tenant has, unless there are exports of one that had it.

@@ -20,7 +20,7 @@ var things = map[string]string{
 	"jobs": "job", "questions": "question", "check": "answers", "steps": "step", "helper": "workflow helper",
 	"job-applications": "job application", "documents": "document", "content": "document content",
 	"files": "file", "answers": "job application answers", "transitions": "job application", "versions": "version",
-	"exports": "export", "body": "export body", "erasures": "exports of a candidate",
+	"exports": "export", "export-search": "export answers", "body": "export body", "erasures": "exports of a candidate",
 	"event-subscriptions": "event subscription", "events": "event",
 	"takeout": "takeout", "import": "import", "job-applications.csv": "table of job applications",
 	"submissions": "submission", "redeliveries": "redelivery", "redeliver": "redelivery", "strays": "stray workflow",
@@ -34,7 +34,7 @@ var verbs = map[string]string{
 	"check": "checked", "transitions": "moved", "body": "read", "answers": "read", "release": "released",
 	"dump": "dumped", "erase": "erased", "erasures": "erased", "pause": "paused", "resume": "resumed",
 	"cancel": "cancelled", "end": "ended", "reopen": "reopened", "choose": "chose", "resolve": "resolved",
-	"show": "shown", "fetch": "fetched",
+	"show": "shown", "fetch": "fetched", "export-search": "searched",
 }
 
 // worded returns the routes with the words of the log.

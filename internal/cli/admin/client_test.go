@@ -23,7 +23,7 @@ func TestWrongArgumentsAreSentences(t *testing.T) {
 		command func() *cobra.Command
 		args    string
 	}{
-		{`hiregate export "lst" is unknown: did you mean list? there are list, show, redeliver`, Export, "lst"},
+		{`hiregate export "lst" is unknown: did you mean list? there are list, search, show, redeliver`, Export, "lst"},
 		{"unknown flag: --tenants: did you mean --tenant? `hiregate export list --help` lists the flags", Export,
 			"list --tenants acme"},
 		{"`hiregate export --help` lists the flags", Export, "--tenants acme"},

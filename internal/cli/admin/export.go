@@ -25,7 +25,7 @@ it lacks.`,
   hiregate export list --follow
   hiregate export show acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11
   hiregate export redeliver acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --integration hris`,
-	}, exportList, exportShow, exportRedeliver, exportRelease, exportFetch, exportErase, exportStrays)
+	}, exportList, exportSearch, exportShow, exportRedeliver, exportRelease, exportFetch, exportErase, exportStrays)
 }
 
 var exports = noun[api.ExportDetail]{
