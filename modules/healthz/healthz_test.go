@@ -143,7 +143,7 @@ func TestUnavailableWithoutTheStore(t *testing.T) {
 func TestDatabaseThatHangsIsUnavailableWithinSeconds(t *testing.T) {
 	t.Parallel()
 	b := gatewaytest.New(t)
-	other, err := sql.Open("sqlite", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_txlock=immediate")
+	other, err := sql.Open("sqlite", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_txlock=immediate&_pragma=busy_timeout(60000)")
 	require.NoError(t, err)
 	defer other.Close()
 	tx, err := other.Begin()
