@@ -88,9 +88,7 @@ func (db *DB) lastAnswers(ctx context.Context, exports []*model.Export, f *Expor
 	}
 	answers := map[int64][][]byte{}
 	for some := range slices.Chunk(asked, MaxPage) {
-		in, args := oneOf(some)
-		attempts, err := db.attempts(ctx, `delivery_id IN (`+in+`) AND number =
-			(SELECT attempts FROM deliveries WHERE id = delivery_id)`, args...)
+		attempts, err := db.lastAttempts(ctx, some)
 		if err != nil {
 			return nil, err
 		}

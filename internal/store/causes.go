@@ -119,9 +119,7 @@ func (db *DB) ListLastFailures(ctx context.Context, places []model.Place) (map[m
 		if len(last) == 0 {
 			continue
 		}
-		in, args := oneOf(slices.Collect(maps.Keys(last)))
-		attempts, err := db.attempts(ctx, `delivery_id IN (`+in+`) AND number =
-			(SELECT attempts FROM deliveries WHERE id = delivery_id)`, args...)
+		attempts, err := db.lastAttempts(ctx, slices.Collect(maps.Keys(last)))
 		if err != nil {
 			return nil, err
 		}

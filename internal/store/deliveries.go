@@ -269,6 +269,12 @@ func (db *DB) ListEarlierAttempts(ctx context.Context, deliveryID int64, number 
 		latestAttempts)
 }
 
+// lastAttempts reads the last attempt of each of some deliveries, of which there is at least one.
+func (db *DB) lastAttempts(ctx context.Context, deliveries []int64) ([]model.Attempt, error) {
+	in, args := oneOf(deliveries)
+	return db.attempts(ctx, `delivery_id IN (`+in+`) AND number = (SELECT attempts FROM deliveries WHERE id = delivery_id)`, args...)
+}
+
 // attempts reads attempts with their answers.
 func (db *DB) attempts(ctx context.Context, where string, args ...any) ([]model.Attempt, error) {
 	var sealed [][]byte

@@ -84,17 +84,22 @@ func (tx *Tx) UpdateUpstreamFault(tenant, fault string, slow, now time.Time) err
 // UpstreamQuestions reads what a job of a tenant's service asks, and when the service said so; ErrNotFound when it never
 // did. No questions: the service said that there is no such job.
 func (db *DB) UpstreamQuestions(ctx context.Context, tenant, job string) (all []model.Question, at time.Time, err error) {
+	at, err = db.readUpstream(ctx, &all, `SELECT questions, read_at FROM upstream_questions WHERE tenant = $1 AND job = $2`, tenant, job)
+	return all, at, err
+}
+
+// readUpstream reads what a tenant's service said, and when it did. into stays as it is where it said that there is none.
+func (db *DB) readUpstream(ctx context.Context, into any, query string, args ...any) (at time.Time, err error) {
 	raw, err := rows.QueryOne(ctx, db.reads, func(r row) (raw []byte, err error) {
 		return raw, r.Scan(&raw, rows.Time(&at))
-	}, `SELECT questions, read_at FROM upstream_questions WHERE tenant = $1 AND job = $2`, tenant, job)
+	}, query, args...)
 	if err != nil || raw == nil {
-		return nil, at, err
+		return at, err
 	}
-	raw, err = unwrapBody(raw)
-	if err == nil {
-		err = json.Unmarshal(raw, &all)
+	if raw, err = unwrapBody(raw); err == nil {
+		err = json.Unmarshal(raw, into)
 	}
-	return all, at, err
+	return at, err
 }
 
 // UpsertUpstreamQuestions writes what a job of a tenant's service asks; nil: there is no such job.
@@ -115,17 +120,9 @@ func (tx *Tx) UpsertUpstreamQuestions(tenant, job string, all []model.Question, 
 // UpstreamNotice reads what a tenant's service says before the questions of a compliance group, and when it said so; the zero
 // time: it was never asked. Nil: it has no such text.
 func (db *DB) UpstreamNotice(ctx context.Context, tenant, group string) (n *model.ComplianceNotice, at time.Time, err error) {
-	raw, err := rows.QueryOne(ctx, db.reads, func(r row) (raw []byte, err error) {
-		return raw, r.Scan(&raw, rows.Time(&at))
-	}, `SELECT notice, read_at FROM upstream_notices WHERE tenant = $1 AND about = $2`, tenant, group)
+	at, err = db.readUpstream(ctx, &n, `SELECT notice, read_at FROM upstream_notices WHERE tenant = $1 AND about = $2`, tenant, group)
 	if errors.Is(err, ErrNotFound) {
-		return nil, at, nil
-	}
-	if err != nil || raw == nil {
-		return nil, at, err
-	}
-	if raw, err = unwrapBody(raw); err == nil {
-		err = json.Unmarshal(raw, &n)
+		err = nil
 	}
 	return n, at, err
 }
