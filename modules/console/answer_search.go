@@ -60,13 +60,7 @@ func (v *visitor) searchAnswers(path string, query url.Values, shown *listing) e
 	}
 	shown.List, shown.Looked, shown.Last = found.List, found.Looked, found.Last
 	if found.Next != nil {
-		next := url.Values{"cursor": {*found.Next}}
-		for _, name := range slices.Concat([]string{"tenant", sought}, filters) {
-			if value := asked.Get(name); value != "" {
-				next.Set(name, value)
-			}
-		}
-		shown.More = next.Encode()
+		shown.More = after(asked, *found.Next, slices.Concat([]string{"tenant", sought}, filters))
 	}
 	return nil
 }

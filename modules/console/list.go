@@ -19,13 +19,18 @@ func pageOf[T any](
 	if err := v.get(path, query, into); err != nil || into.Next == nil {
 		return "", err
 	}
-	next := url.Values{"cursor": {*into.Next}}
+	return after(asked, *into.Next, keep), nil
+}
+
+// after returns the query of the page after a cursor, which keeps some parameters of one.
+func after(asked url.Values, cursor string, keep []string) string {
+	next := url.Values{"cursor": {cursor}}
 	for _, name := range keep {
 		if value := asked.Get(name); value != "" {
 			next.Set(name, value)
 		}
 	}
-	return next.Encode(), nil
+	return next.Encode()
 }
 
 // tenantList is a list that each tenant has; without a tenant, the tenants to choose from.

@@ -60,8 +60,12 @@ reads one answer after the other, which takes a second for some thousands, and s
 				return err
 			}
 			for _, raw := range page.Items {
-				if err := a.printRow(cmd, table, raw); err != nil {
-					return err
+				if a.json {
+					if err := terminal.WriteJSON(cmd.OutOrStdout(), raw); err != nil {
+						return err
+					}
+				} else if err := exports.addRow(table, raw); err != nil {
+					return fmt.Errorf("reading what the gateway answered: %w", err)
 				}
 			}
 			left -= len(page.Items)
@@ -83,17 +87,4 @@ reads one answer after the other, which takes a second for some thousands, and s
 	}
 	cmd.Flags().IntVar(&limit, "limit", 50, "how many to list at most")
 	return cmd
-}
-
-// printRow prints an export as JSON, or adds it to a table.
-func (a *Client) printRow(cmd *cobra.Command, table *terminal.Table, raw json.RawMessage) error {
-	if a.json {
-		return terminal.WriteJSON(cmd.OutOrStdout(), raw)
-	}
-	e := new(api.ExportDetail)
-	if err := json.Unmarshal(raw, e); err != nil {
-		return fmt.Errorf("reading what the gateway answered: %w", err)
-	}
-	table.Row(exports.row(e)...)
-	return nil
 }

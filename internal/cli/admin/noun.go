@@ -60,14 +60,7 @@ func (n *noun[T]) list(a *Client) *cobra.Command {
 			return a.printTable(ctx, cmd, p.path+".csv?"+p.query.Encode())
 		}
 		table := terminal.NewTable(cmd.OutOrStdout(), n.columns...)
-		return p.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
-			item := new(T)
-			if err := json.Unmarshal(raw, item); err != nil {
-				return err
-			}
-			table.Row(n.row(item)...)
-			return nil
-		})
+		return p.print(ctx, cmd, a, table, func(raw json.RawMessage) error { return n.addRow(table, raw) })
 	})
 	for _, f := range n.filters {
 		f.add(cmd.Flags())
@@ -88,6 +81,16 @@ func (a *Client) printTable(ctx context.Context, cmd *cobra.Command, path string
 	defer answer.Body.Close()
 	_, err = io.Copy(cmd.OutOrStdout(), answer.Body)
 	return brokenOff(err)
+}
+
+// addRow adds one of a list to its table.
+func (n *noun[T]) addRow(table *terminal.Table, raw json.RawMessage) error {
+	item := new(T)
+	if err := json.Unmarshal(raw, item); err != nil {
+		return err
+	}
+	table.Row(n.row(item)...)
+	return nil
 }
 
 // row returns the cells of one in a list.
