@@ -140,6 +140,9 @@ func forge(h http.Header) {
 	}
 	h.Set("X-Forwarded-Host", "other.example")
 	h.Set("X-Forwarded-Proto", "https")
+	h.Set("X-Forwarded-Uri", "/healthz")
+	h.Set("X-Original-Url", "/healthz")
+	h.Set("Connection", "close, X-Auth-Request-User, x-auth-request-EMAIL") // proxies remove what stands there
 }
 
 // letsIn signs people in at the server, and returns the browser of bob, who stays.

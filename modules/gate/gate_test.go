@@ -63,6 +63,9 @@ func TestWhatStartsASignIn(t *testing.T) {
 		"a websocket":            {http.MethodGet, with("Upgrade", "websocket"), false},
 		"a form":                 {http.MethodPost, page, false},
 		"a HEAD":                 {http.MethodHead, page, false},
+		"a public path, it says": {http.MethodGet, with("X-Forwarded-Uri", "/healthz"), false}, // GHSA-7x63-xv5r-3p2x
+		"a rewritten one":        {http.MethodGet, with("X-Original-Url", "/healthz"), false},
+		"a health check":         {http.MethodGet, with("User-Agent", "GoogleHC/1.0"), false}, // GHSA-5hvv-m4w4-gf6v
 		"what is fetched before": {http.MethodGet, func(r *http.Request) { page(r); r.Header.Set("Sec-Purpose", "prefetch") }, false},
 	} {
 		w := b.browser().ask(c.method, here+"/", nil, c.header)
@@ -77,7 +80,8 @@ func TestWhatStartsASignIn(t *testing.T) {
 	}
 }
 
-// Nobody says themselves who they are, in no spelling, on public paths neither.
+// Nobody says themselves who they are, in no spelling (GHSA-vjrc-mh2v-45x6), on public paths neither, nor for what is absent
+// (GHSA-7r4p-vjf4-gxv4).
 func TestForgedIdentities(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
@@ -85,9 +89,10 @@ func TestForgedIdentities(t *testing.T) {
 	u.enter(here+"/", ada)
 	forged := func(r *http.Request) {
 		for _, name := range []string{"X-Auth-Request-Groups", "X-Auth-Request-Preferred-Username", "x-auth-request-email",
-			"X_Auth_Request_User", "x-auth_request-Email", "X-AUTH-REQUEST-JWT"} {
+			"X_Auth_Request_User", "x-auth_request-Email", "X-AUTH-REQUEST-JWT", "X.Auth.Request.Name"} {
 			r.Header[name] = []string{"mallory"}
 		}
+		r.Header["Connection"] = []string{"keep-alive, x-auth-request-user", "X_AUTH-Request-Groups,Upgrade"}
 	}
 	for _, path := range []string{"/", "/healthz"} {
 		u.ask(http.MethodGet, here+path, nil, forged)
@@ -95,6 +100,7 @@ func TestForgedIdentities(t *testing.T) {
 		for name, values := range b.got.Header {
 			require.NotContains(t, values, "mallory", "%s %s", path, name)
 		}
+		require.Equal(t, []string{"keep-alive", "Upgrade"}, b.got.Header["Connection"], "a proxy removes what stands there")
 	}
 	require.Empty(t, b.got.Header.Values("X-Auth-Request-User"), "a public path has nobody")
 	w := u.ask(http.MethodGet, here+"/oauth2/auth", nil, forged)

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"unicode"
 
 	"go.uber.org/zap"
 
@@ -15,13 +17,29 @@ import (
 const names = "X-Auth-Request-"
 
 // removeIdentity removes the headers in which a client says itself who it is, in every spelling that an application may
-// take for ours: many read X_Auth_Request_User as X-Auth-Request-User.
+// take for ours: many read X_Auth_Request_User as X-Auth-Request-User. It keeps a client from naming ours in Connection,
+// too: proxies remove what stands there, so that the application would take somebody for nobody.
 func removeIdentity(h http.Header) {
 	for name := range h {
-		if strings.HasPrefix(strings.ToLower(strings.ReplaceAll(name, "_", "-")), strings.ToLower(names)) {
+		if isIdentity(name) {
 			delete(h, name)
 		}
 	}
+	for n, line := range h["Connection"] {
+		options := slices.DeleteFunc(strings.Split(line, ","), isIdentity)
+		h["Connection"][n] = strings.Join(options, ",")
+	}
+}
+
+// isIdentity reports whether a header's name may be read as one of ours.
+func isIdentity(name string) bool {
+	plain := strings.Map(func(c rune) rune {
+		if unicode.IsLetter(c) || unicode.IsDigit(c) {
+			return unicode.ToLower(c)
+		}
+		return '-'
+	}, strings.TrimSpace(name))
+	return strings.HasPrefix(plain, strings.ToLower(names))
 }
 
 // identify sets the headers. An absent claim is an empty value.
