@@ -12,12 +12,19 @@ import (
 	"testing"
 )
 
-// newPages starts an application whose pages show their address and who asks, and open a websocket.
+// newPages starts an application whose pages show their address and who asks, open a websocket, and get events.
 func newPages(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/socket" {
+		switch r.URL.Path {
+		case "/socket":
 			greet(w, r)
+			return
+		case "/events":
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "data: news for %s\n\n", r.Header.Get("X-Auth-Request-Email"))
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -25,10 +32,14 @@ func newPages(t *testing.T) string {
 <title>The application</title>
 <p>%s for %s</p>
 <p id="socket">connecting</p>
+<p id="events">waiting</p>
 <script>
 const said = document.getElementById("socket"), socket = new WebSocket("ws://" + location.host + "/socket")
 socket.onmessage = message => said.textContent = message.data
 socket.onclose = () => said.textContent = "closed"
+const told = document.getElementById("events"), events = new EventSource("/events")
+events.onmessage = message => told.textContent = message.data
+events.onerror = () => { if (events.readyState === EventSource.CLOSED) told.textContent = "ended" }
 </script>
 `, html.EscapeString(r.RequestURI), html.EscapeString(r.Header.Get("X-Auth-Request-Email")))
 	}))
@@ -51,7 +62,8 @@ func greet(w http.ResponseWriter, r *http.Request) {
 }
 
 // In a real browser, three tabs of somebody who has to sign in first each end on their own page, in another order. A
-// websocket is that person's as well. Signed out, they are asked again.
+// websocket and server-sent events are that person's as well, and end after a sign-out in another tab. Signed out, they are
+// asked again.
 func TestGateInABrowser(t *testing.T) {
 	t.Parallel()
 	a := newAlone(t, `http://localhost:PORT {
@@ -94,11 +106,16 @@ func TestGateInABrowser(t *testing.T) {
 		c.awaitText(a.url(pages[n]), pages[n]+" for ada@example.com")
 		c.awaitText(a.url(pages[n]), "hello ada@example.com")
 	}
+	c.awaitText(a.url(pages[0]), "news for ada@example.com")
 
+	c.turnTo(tabs[1])
 	c.open(a.url("/oauth2/sign_out"))
 	c.awaitText(a.url("/oauth2/sign_out"), "You are signed out")
 	c.open(a.url("/third"))
 	c.awaitText(a.url("/signin/oauth/authorize?"), "Acme")
+	c.turnTo(tabs[0])
+	c.awaitText(a.url(pages[0]), "closed")
+	c.awaitText(a.url(pages[0]), "ended")
 }
 
 func (c *chromium) turnTo(tab string) {
