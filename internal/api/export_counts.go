@@ -1,17 +1,18 @@
 package api
 
 // ExportCounts counts the exports of a filter: all, and those that answer a frequent question as well. An outcome takes
-// the place of the filter's.
+// the place of the filter's. Delivered is left out where the filter chooses what is undelivered: nearly nothing is both,
+// and all of it would be looked at.
 type ExportCounts struct {
-	All           Count `json:"all"`
-	Retrying      Count `json:"retrying"`
-	Held          Count `json:"held"`
-	Delivered     Count `json:"delivered"`
-	Failed        Count `json:"failed"`
-	Expired       Count `json:"expired"`
-	Undelivered   Count `json:"undelivered"`
-	Quarantined   Count `json:"quarantined"`
-	LostDocuments Count `json:"lostDocuments"`
+	All           Count  `json:"all"`
+	Retrying      Count  `json:"retrying"`
+	Held          Count  `json:"held"`
+	Delivered     *Count `json:"delivered,omitempty"`
+	Failed        Count  `json:"failed"`
+	Expired       Count  `json:"expired"`
+	Undelivered   Count  `json:"undelivered"`
+	Quarantined   Count  `json:"quarantined"`
+	LostDocuments Count  `json:"lostDocuments"`
 }
 
 // Count counts up to a bound.

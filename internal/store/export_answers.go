@@ -26,16 +26,12 @@ func (f ExportFilter) ofAnswers(c *conditions) {
 
 // byAnswer is query for exports by what the last attempt brought. It steps through the index of each class of status in
 // the order of the list, so that no more is read than a page needs where many match, and the index alone where few do.
-func (f ExportFilter) byAnswer(db *DB, columns string) (string, []any) {
+func (f ExportFilter) byAnswer(columns string) (string, []any) {
 	var c conditions
 	f.ofDeliveries(&c, "", "")
 	f.bounds(&c, "d.export_id")
 	if f.Candidate != "" || f.Quarantined || f.Undelivered {
-		ofExport := conditions{where: []string{"e.id = d.export_id"}, args: c.args}
-		f.ofExports(&ofExport, db, false)
-		c.args = ofExport.args
-		// Counted, because PostgreSQL would read the deliveries once more for each export that it takes for one of few.
-		c.where = append(c.where, "(SELECT count(*) FROM exports e"+ofExport.String()+") > 0")
+		f.ofItsExport(&c)
 	}
 	c.where = append(c.where, latest)
 	c.args = append(c.args, f.Limit+1)

@@ -34,7 +34,7 @@ type ExportFilter struct {
 // ListExports lists exports, the newest first unless the filter says otherwise. next is the cursor of the following page, 0 on the last one.
 func (db *DB) ListExports(ctx context.Context, f ExportFilter) (page []*model.Export, next int64, err error) {
 	f.Limit = Page{Limit: f.Limit}.Size()
-	q, args := f.query(db, exportColumns)
+	q, args := f.query(exportColumns)
 	page, err = rows.Query(ctx, db.reads, scanExport, q, args...)
 	if err == nil && len(page) > f.Limit {
 		page = page[:f.Limit]
@@ -50,7 +50,7 @@ const MaxCounted = 1000
 // MaxCounted, which it returns then.
 func (db *DB) CountExports(ctx context.Context, f ExportFilter) (n int64, more bool, err error) {
 	f.Limit, f.Cursor = MaxCounted, 0
-	q, args := f.query(db, "e.id")
+	q, args := f.query("e.id")
 	n, err = rows.QueryOne(ctx, db.reads, rows.Value[int64], `SELECT count(*) FROM (`+q+`) counted`, args...)
 	return min(n, MaxCounted), n > MaxCounted, err
 }
@@ -79,30 +79,33 @@ const latest = `NOT EXISTS (SELECT 1 FROM deliveries l WHERE l.export_id = d.exp
 	AND l.round > d.round)`
 
 // query reads columns of exports, of one more than a page holds.
-func (f ExportFilter) query(db *DB, columns string) (string, []any) {
+func (f ExportFilter) query(columns string) (string, []any) {
 	if f.Prefix != "" {
 		return f.search()
 	}
 	var c conditions
 	ofDelivery := f.Integration != "" && !f.Undelivered || f.Outcome != ""
 	if f.LostDocuments || f.LateDocuments { // few are, and they have an index
-		return f.missing(db, columns, ofDelivery || f.answered())
+		return f.missing(columns, ofDelivery || f.answered())
 	}
 	if f.answered() {
-		return f.byAnswer(db, columns)
+		return f.byAnswer(columns)
 	}
 	// Exports with a rare outcome are found from the deliveries' side, by its index; those of one candidate, or in
-	// quarantine, are few anyway.
-	if !ofDelivery || f.Candidate != "" || f.Undelivered || f.Quarantined {
-		f.ofExports(&c, db, ofDelivery)
+	// quarantine, are few anyway, and so are those that wait beside those delivered.
+	if !ofDelivery || f.Candidate != "" || f.Quarantined || f.Undelivered && (f.Outcome == "" || f.Outcome == model.Delivered) {
+		f.ofExports(&c, ofDelivery)
 		f.bounds(&c, "e.id")
 		c.args = append(c.args, f.Limit+1)
 		return fmt.Sprintf(`SELECT %s FROM exports e%s ORDER BY e.id %s LIMIT $%d`,
 			columns, &c, f.direction(), len(c.args)), c.args
 	}
-	c.where = append(c.where, latest)
 	f.ofDeliveries(&c, "", "")
 	f.bounds(&c, "d.export_id")
+	if f.Undelivered && f.Outcome.Final() { // else its exports are undelivered anyway
+		f.ofItsExport(&c)
+	}
+	c.where = append(c.where, latest)
 	return f.found(&c, columns, "d.export_id", "deliveries d")
 }
 
@@ -115,7 +118,7 @@ func (f ExportFilter) direction() string {
 }
 
 // missing is query for exports with documents that are lost, or late.
-func (f ExportFilter) missing(db *DB, columns string, ofDelivery bool) (string, []any) {
+func (f ExportFilter) missing(columns string, ofDelivery bool) (string, []any) {
 	c := conditions{where: []string{"o.state = 'given_up'", "e.erased_at IS NULL"}}
 	if f.LateDocuments {
 		c.where = []string{"o.state = 'fetching'", "o.tries > 0"}
@@ -126,7 +129,7 @@ func (f ExportFilter) missing(db *DB, columns string, ofDelivery bool) (string, 
 	if f.Tenant != "" {
 		c.is("o.tenant =", f.Tenant)
 	}
-	f.ofExports(&c, db, ofDelivery)
+	f.ofExports(&c, ofDelivery)
 	f.bounds(&c, "o.export_id")
 	return f.found(&c, columns, "o.export_id", "documents o JOIN exports e ON e.id = o.export_id")
 }
@@ -139,7 +142,7 @@ func (f ExportFilter) found(c *conditions, columns, id, from string) (string, []
 }
 
 // ofExports adds what is asked of an export e; ofDelivery: and of its deliveries.
-func (f ExportFilter) ofExports(c *conditions, db *DB, ofDelivery bool) {
+func (f ExportFilter) ofExports(c *conditions, ofDelivery bool) {
 	if f.Tenant != "" {
 		c.is("e.tenant =", f.Tenant)
 	}
@@ -160,6 +163,15 @@ func (f ExportFilter) ofExports(c *conditions, db *DB, ofDelivery bool) {
 	if ofDelivery {
 		f.ofDeliveries(c, "EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id AND "+latest, ")")
 	}
+}
+
+// ofItsExport adds what is asked of the export of a delivery d.
+func (f ExportFilter) ofItsExport(c *conditions) {
+	ofExport := conditions{where: []string{"e.id = d.export_id"}, args: c.args}
+	f.ofExports(&ofExport, false)
+	c.args = ofExport.args
+	// Counted, because PostgreSQL would read the deliveries once more for each export that it takes for one of few.
+	c.where = append(c.where, "(SELECT count(*) FROM exports e"+ofExport.String()+") > 0")
 }
 
 // ofDeliveries adds what is asked of a delivery, as one condition between open and end.

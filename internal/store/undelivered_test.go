@@ -42,7 +42,7 @@ func TestUndeliveredExports(t *testing.T) {
 		fault := accept("fault")
 		write(t, db, func(tx *store.Tx) error { return tx.MarkFault(fault.ID, "invalid id", noon) })
 		dispatched("pending", "crm", "hris")
-		put(dispatched("pending at crm", "crm", "hris"), "hris", 0, model.Delivered)
+		put(dispatched("pending at crm", "crm", "hris"), "hris", 0, model.Failed)
 		put(dispatched("held", "hris"), "hris", 0, model.Held)
 		put(dispatched("retrying", "hris"), "hris", 0, model.Retrying)
 		failed := dispatched("failed", "hris")
@@ -88,6 +88,10 @@ func TestUndeliveredExports(t *testing.T) {
 				list(store.ExportFilter{Tenant: "acme", Integration: "crm"}))
 			require.Equal(t, []string{"held in an earlier round", "held"},
 				list(store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: model.Held}))
+			for outcome, keys := range map[model.Outcome][]string{model.Retrying: {"retrying"}, model.Failed: {"pending at crm", "fault"}, model.Expired: nil,
+				model.Delivered: {"held in an earlier round"}} {
+				require.Equal(t, keys, list(store.ExportFilter{Outcome: outcome}), outcome)
+			}
 		}
 		check()
 		found, err := db.LookUnsettled(t.Context(), 0)

@@ -28,6 +28,9 @@ func TestExportCounts(t *testing.T) {
 		hris := get[api.ExportCounts](b, acme+"/export-counts?integration=hris&outcome=failed")
 		require.Equal(t, []int64{1, 1, 1, 0}, []int64{hris.All.Count, hris.Failed.Count, hris.Delivered.Count,
 			hris.Retrying.Count})
+		waiting := get[api.ExportCounts](b, "/v1/export-counts?undelivered=true")
+		require.Equal(t, []int64{1, 1, 0}, []int64{waiting.All.Count, waiting.Retrying.Count, waiting.Failed.Count})
+		require.Nil(t, waiting.Delivered)
 		for query, why := range map[string]string{"uuid=6f1c0f1e": "not counted by uuid", "outcome=lost": "no such outcome",
 			"order=oldest": "order"} {
 			require.Contains(t, b.problem(http.MethodGet, acme+"/export-counts?"+query, "", http.StatusBadRequest), why)
