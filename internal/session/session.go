@@ -32,7 +32,7 @@ type Site struct {
 	// Named reports whether the configuration names a group. Of other groups a bounded number is stored, which the next
 	// configuration may name.
 	Named func(group string) bool
-	// Refresh has sessions at other providers refreshed there, and end when they ended there.
+	// Refresh has sessions refreshed at their provider, and end when they ended there.
 	Refresh bool
 	Log     *zap.Logger
 }
@@ -160,7 +160,7 @@ func (s *Site) Begin(w http.ResponseWriter, r *http.Request, them *oidcclient.Ac
 	now := s.now()
 	row := &identity.ConsoleSession{Hash: hash, Console: s.Address, Issuer: begun.Issuer, Subject: begun.Subject,
 		SID: them.SID, SignIn: begun.SignIn, Person: sealed, CreatedAt: now, UsedAt: now, Till: now.Add(s.Life)}
-	if s.Refresh && !begun.Ours() {
+	if s.Refresh {
 		if err := s.confirm(row, them); err != nil {
 			return err
 		}

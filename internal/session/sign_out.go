@@ -39,7 +39,7 @@ func (s *Site) SignOut(w http.ResponseWriter, r *http.Request, ended *Session) (
 		if err != nil {
 			return out, err
 		}
-		if row != nil && len(row.Refresh) > 0 {
+		if row != nil && len(row.Refresh) > 0 && !ended.Ours() {
 			s.revoke(r.Context(), row)
 		}
 		if out.Ours = ended.Ours(); !out.Ours {

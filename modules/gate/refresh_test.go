@@ -13,6 +13,7 @@ import (
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/oidcclient"
+	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/access"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/modules/gate"
@@ -92,6 +93,37 @@ func TestRefreshingDescribesThePersonAgain(t *testing.T) {
 	next["hasgroups"] = true
 	s.Clock.Advance(10 * time.Minute)
 	require.False(t, u.in(), "the groups are too many")
+}
+
+// A session at the sign-in of the same gateway is refreshed there as well: groups that somebody loses there count within the
+// hour, and so does what else sign-in refuses.
+func TestSessionsOfOurSignInAreRefreshed(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.Allow.Emails, b.Allow.Groups, b.Provider.WantsGroups = nil, []string{"staff"}, true
+	change := func(fn func(*store.Tx, *identity.User) error) {
+		b.Write(t, func(tx *store.Tx) error {
+			u, err := tx.User("user-ada")
+			if err != nil {
+				return err
+			}
+			return fn(tx, u)
+		})
+	}
+	change(func(tx *store.Tx, u *identity.User) error { u.Groups = []string{"staff", "board"}; return tx.UpdateUser(u) })
+	u := b.browser()
+	u.enter(here+"/", ada)
+	require.Equal(t, "board,staff", b.got.Header.Get("X-Auth-Request-Groups"))
+	change(func(tx *store.Tx, u *identity.User) error { u.Groups = []string{"staff"}; return tx.UpdateUser(u) })
+	b.Clock.Advance(45 * time.Minute)
+	require.True(t, u.in())
+	require.Equal(t, "staff", b.got.Header.Get("X-Auth-Request-Groups"))
+	change(func(tx *store.Tx, u *identity.User) error { u.Groups = nil; return tx.UpdateUser(u) })
+	b.Clock.Advance(45 * time.Minute)
+	require.Equal(t, http.StatusForbidden, u.ask(http.MethodGet, here+"/api", nil).Code)
+	b.Write(t, func(tx *store.Tx) error { _, err := tx.DisableClient("acme", b.Clock.Now()); return err })
+	b.Clock.Advance(2 * time.Hour)
+	require.False(t, u.in(), "the application is not known there any more")
 }
 
 // Of forty requests that come at once, on two nodes, one refreshes the session; the others wait for it.
