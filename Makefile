@@ -12,7 +12,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # folder's time changes when a file in it is deleted.
 unbuilt := -name .git -o -name bin -o -name .hiregate -o -name .ci -o -name testdata -o -name docs -o -name deploy -o -name tools -o -name scripts -o -name dist
 files    = -mindepth 1 \( $(unbuilt) $(1) \) -prune -o ! -name '*_test.go' ! -name '*.md' ! -name '.*' ! -name Makefile -print
-hiregate_sources     := $(shell find . $(call files,-o -name temporal-dev -o -name s3-dev -o -name bench -o -name powercut))
+hiregate_sources     := $(shell find . $(call files,-o -name temporal-dev -o -name s3-dev -o -name dex-dev -o -name bench -o -name powercut))
 temporal_dev_sources := $(shell find cmd/temporal-dev $(call files,))
 
 .PHONY: help
@@ -45,6 +45,10 @@ bin/temporal-dev: $(temporal_dev_sources) scripts/build.sh
 bin/s3-dev: $(wildcard cmd/s3-dev/*) scripts/build.sh
 	@scripts/build.sh "an S3 server, for tests" $@ cmd/s3-dev "-s -w" '-gcflags=github.com/...=-N -l'
 
+# An OpenID provider, for the tests of the gate and of sign-in.
+bin/dex-dev: $(wildcard cmd/dex-dev/*) scripts/build.sh
+	@scripts/build.sh "dex, for tests" $@ cmd/dex-dev "-s -w"
+
 .PHONY: deps
 deps: ## install what the tests need besides Go, gcc, make, git and Node
 	@scripts/deps.sh
@@ -60,9 +64,10 @@ test: export HIREGATE_FAILPOINTS_BIN := $(CURDIR)/bin/hiregate-failpoints
 test: export HIREGATE_FORMER_BIN := $(CURDIR)/bin/hiregate-former
 test: export TEMPORAL_DEV_BIN := $(CURDIR)/bin/temporal-dev
 test: export S3_DEV_BIN := $(CURDIR)/bin/s3-dev
+test: export DEX_DEV_BIN := $(CURDIR)/bin/dex-dev
 # Otherwise each process with the race detector sleeps for a second when it ends.
 test: export GORACE := atexit_sleep_ms=50
-test: deps build bin/hiregate-failpoints bin/hiregate-former bin/s3-dev bin/tools ## run every test; each that failed runs again, alone
+test: deps build bin/hiregate-failpoints bin/hiregate-former bin/s3-dev bin/dex-dev bin/tools ## run every test; each that failed runs again, alone
 	@echo "Testing cmd/temporal-dev, cmd/release and deploy/kubernetes"
 	@export CGO_ENABLED=0; cd cmd/temporal-dev; ../../scripts/gotest.sh ./... -timeout 5m $(TESTFLAGS); \
 		cd ../release; ../../scripts/gotest.sh ./... -timeout 20m $(TESTFLAGS); \
@@ -120,6 +125,7 @@ lint: bin/tools ## gofmt, go vet, staticcheck, workflowcheck
 	@go vet ./...
 	@go -C cmd/temporal-dev vet ./...
 	@go -C cmd/s3-dev vet ./...
+	@go -C cmd/dex-dev vet ./...
 	@go -C cmd/bench vet ./...
 	@go -C cmd/release vet ./...
 	@go -C cmd/powercut vet ./...

@@ -37,10 +37,11 @@ func (c company) ask(method, path string) string {
 	return string(body)
 }
 
-// hourLater lets the access tokens of the gate's sessions end.
-func (a *alone) hourLater() {
+// hoursLater lets access tokens of the gate's sessions end, and the provider's word in sign-in grow old.
+func (a *alone) hoursLater(hours int) {
 	a.t.Helper()
-	a.change(`UPDATE console_sessions SET refresh_at = refresh_at - 3600000000, confirmed_till = confirmed_till - 3600000000`)
+	a.change(fmt.Sprintf(`UPDATE console_sessions SET refresh_at = refresh_at - %[1]d, confirmed_till = confirmed_till - %[1]d`, hours*3_600_000_000),
+		fmt.Sprintf(`UPDATE upstream_sessions SET asked_at = asked_at - %[1]d, paused_till = paused_till - %[1]d`, hours*3_600_000_000))
 }
 
 // At oidc-provider, a page behind the gate leads to sign-in and back. The session is refreshed, and
@@ -79,7 +80,7 @@ func TestGateAtOIDCProvider(t *testing.T) {
 	c.awaitText(a.url("/deep"), "hello ada@example.com")
 	require.True(t, in())
 	require.Equal(t, "0", their.ask(http.MethodGet, "/refreshed"))
-	a.hourLater()
+	a.hoursLater(1)
 	require.True(t, in())
 	require.Equal(t, "1", their.ask(http.MethodGet, "/refreshed"))
 
@@ -97,6 +98,6 @@ func TestGateAtOIDCProvider(t *testing.T) {
 	signIn("/third")
 	their.ask(http.MethodPost, "/people/ada/disable")
 	require.True(t, in(), "the provider is asked when the access token ends")
-	a.hourLater()
+	a.hoursLater(1)
 	require.False(t, in())
 }
