@@ -110,7 +110,10 @@ func TestSessionsOfOurSignInAreRefreshed(t *testing.T) {
 			return fn(tx, u)
 		})
 	}
-	change(func(tx *store.Tx, u *identity.User) error { u.Groups = []string{"staff", "board"}; return tx.UpdateUser(u) })
+	change(func(tx *store.Tx, u *identity.User) error {
+		u.Groups = []string{"staff", "board"}
+		return tx.UpdateUser(u)
+	})
 	u := b.browser()
 	u.enter(here+"/", ada)
 	require.Equal(t, "board,staff", b.got.Header.Get("X-Auth-Request-Groups"))
