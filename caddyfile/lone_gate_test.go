@@ -25,7 +25,10 @@ func TestValidateFindsLoneGates(t *testing.T) {
 		require.Empty(t, valid("http://app.example:4180 {\n\t"+gate+"\t"+application+"\n}\n"), application)
 	}
 	require.Empty(t, valid("http://app.example:4180 {\n\thandle /app/* {\n\t"+gate+"\trespond a\n\t}\n}\n"))
-	for _, nothing := range []string{gate, gate + "\theader X y\n", "handle /app/* {\n\t" + gate + "\t}\n", "route {\n\t" + gate + "\t}\n\tencode gzip\n"} {
+	require.Empty(t, valid("http://app.example:4180 {\n\thandle /app/* {\n\t"+gate+"\t}\n\trespond a\n}\n"))
+	for _, nothing := range []string{gate, gate + "\theader X y\n", "handle /app/* {\n\t" + gate + "\t}\n",
+		"handle /app/* {\n\t" + gate + "\t}\n\thandle {\n\t\trespond other\n\t}\n",
+		"handle /healthz {\n\t\trespond ok\n\t}\n\thandle {\n\t" + gate + "\t}\n", "route {\n\t" + gate + "\t}\n\tencode gzip\n"} {
 		site := "http://app.example:4180 {\n\t" + nothing + "}\n" + other
 		require.Equal(t, []string{"signin_gate at app.example has nothing after it: whoever is signed in gets an empty page. Add what serves " +
 			"the application, such as `reverse_proxy 127.0.0.1:3000`; or, if another server asks the gate, leave the host out of " +

@@ -32,8 +32,11 @@ func (a *App) noteLoneGates(ctx caddy.Context) {
 // endsAtGate reports whether a gate among routes passes requests on to no handler. answered says that one comes after the
 // routes.
 func endsAtGate(routes caddyhttp.RouteList, answered bool) bool {
-	for _, route := range slices.Backward(routes) {
-		answeredHere := answered && !route.Terminal
+	for n, route := range routes {
+		after := func(later caddyhttp.Route) bool { // of a group, only the first that matches counts
+			return (route.Group == "" || later.Group != route.Group) && answers(later)
+		}
+		answeredHere := !route.Terminal && (answered || slices.ContainsFunc(routes[n+1:], after))
 		for _, handler := range slices.Backward(route.Handlers) {
 			name := nameOf(handler)
 			sub, nested := handler.(*caddyhttp.Subroute)
@@ -46,7 +49,6 @@ func endsAtGate(routes caddyhttp.RouteList, answered bool) bool {
 				answeredHere = answeredHere || !slices.Contains(passing, name)
 			}
 		}
-		answered = answered || answers(route)
 	}
 	return false
 }
