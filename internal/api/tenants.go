@@ -135,14 +135,15 @@ type RefusedSignatures struct {
 	LastAt time.Time `json:"lastAt,omitzero"` // absent: there was none
 }
 
-// ReceivedCounts counts the requests at a tenant's hook that this process answered.
+// ReceivedCounts counts the requests at a tenant's hook, of all gateways. What came in the last seconds may be missing.
 type ReceivedCounts struct {
-	Since time.Time `json:"since"` // when the process started
-	// by result: accepted, quarantined, repeated, verified, or why a request was refused, such as signature
+	Since time.Time `json:"since,omitzero"` // when the first of these requests came; absent: none did
+	// by result: accepted, quarantined, repeated, verified, or why a request was refused, such as signature; a result that
+	// was absent for 90 days begins again
 	Results map[string]int64 `json:"results"`
-	// the verification events that were answered with 200, by whichever process; absent: none was
+	// the verification events that were answered with 200; absent: none was
 	Verified *Verified `json:"verified,omitempty"`
-	// what was remarkable lately about the exports that came, at whichever process
+	// what was remarkable lately about the exports that came
 	Remarks []Remark `json:"remarks"`
 }
 

@@ -25,9 +25,6 @@ func TestCountersOfTenantsBeginWithZero(t *testing.T) {
 	require.Equal(t, 2*12, testutil.CollectAndCount(received))
 	require.Equal(t, 2*5, testutil.CollectAndCount(applications))
 	require.Equal(t, 2, testutil.CollectAndCount(documentsUnreadable))
-	_, results, err := ReceivedOf("acme")
-	require.NoError(t, err)
-	require.Empty(t, results, "what did not happen is no result")
 
 	Received("acme", "CANDIDATE-EXPORT", "invalid")
 	many := map[string]Tenant{"acme": {}}

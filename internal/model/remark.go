@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// Remark counts exports that came for a tenant with a right signature, and that had a deviation or were refused.
+// Remark counts requests that came for a tenant: exports with a right signature that had a deviation or were refused, and
+// all by their result.
 type Remark struct {
 	Tenant string
 	Kind   RemarkKind
-	Name   string // of the deviation; of a refusal the result, as in hiregate_received_total
+	Name   string // of the deviation; else the result, as in hiregate_received_total
 	Count  int64  // since First
 	First  time.Time
 	Last   time.Time
@@ -17,7 +18,7 @@ type Remark struct {
 	Rule, Pointer string
 }
 
-// RemarkKind says whether a remark is about refusals, deviations or verification events.
+// RemarkKind says what a remark counts.
 type RemarkKind string
 
 // The kinds of remarks.
@@ -25,7 +26,11 @@ const (
 	DeviationAccepted RemarkKind = "deviation"
 	ExportRefused     RemarkKind = "refused"
 	VerifyAnswered    RemarkKind = "verified" // a verification event was answered with 200
+	RequestReceived   RemarkKind = "received" // a request of anybody, whatever came of it
 )
+
+// RemarkKinds are all kinds of remarks.
+var RemarkKinds = []RemarkKind{DeviationAccepted, ExportRefused, VerifyAnswered, RequestReceived}
 
 // Gap is the time after the last one of a kind from which on it counts as over: it is not shown any more, and the next
 // one begins a count of its own.
@@ -35,6 +40,8 @@ func (k RemarkKind) Gap() time.Duration {
 		return 24 * time.Hour
 	case VerifyAnswered:
 		return 50 * 365 * 24 * time.Hour // it is known for good
+	case RequestReceived:
+		return 90 * 24 * time.Hour
 	}
 	return 7 * 24 * time.Hour
 }

@@ -1,5 +1,6 @@
-// Package remarks counts what is remarkable about the exports that come: accepted deviations, and refusals of what was
-// signed right. What a stranger sends is never counted.
+// Package remarks counts the requests that come for tenants, by their result, and what is remarkable about the exports:
+// accepted deviations, and refusals of what was signed right. A stranger can raise counts, and cause one write in two
+// seconds.
 package remarks
 
 import (
@@ -18,8 +19,8 @@ import (
 )
 
 const (
-	// most bounds what waits to be written: there are some fifteen names for each tenant.
-	most = 4096
+	// most bounds what waits to be written: there are some thirty names for each tenant.
+	most = 32_768
 	// within bounds a write.
 	within = 5 * time.Second
 	// silent is how long a tenant's refusals cause no further line in the log.
@@ -86,6 +87,11 @@ func (n *Notes) Refused(tenant, result, rule, pointer string, now time.Time) {
 // Verified notes that a verification event of a tenant's service was answered with 200.
 func (n *Notes) Verified(tenant string, now time.Time) {
 	n.add(model.Remark{Tenant: tenant, Kind: model.VerifyAnswered, Name: "verified", Last: now})
+}
+
+// Received counts a request of anybody for a tenant, by its result.
+func (n *Notes) Received(tenant, result string, now time.Time) {
+	n.add(model.Remark{Tenant: tenant, Kind: model.RequestReceived, Name: result, Last: now})
 }
 
 // due returns how many refusals the line tells that is due now; 0: none is.

@@ -132,9 +132,9 @@ func (r *Retention) DeleteExports(ctx context.Context) (deleted int, err error) 
 }
 
 // DeleteOld deletes the other rows that end by themselves, hundreds at a time, and returns how many: the counts of
-// attempts, of what waited and of refused answers and the ids of erased job applications after 90 days, events after 30,
-// the sessions of the console that have ended, and, as the configuration in force says, the entries of the audit and the redeliveries of
-// ranges.
+// attempts, of requests, of what waited and of refused answers and the ids of erased job applications after 90 days, events
+// after 30, the sessions of the console that have ended, and, as the configuration in force says, the entries of the audit
+// and the redeliveries of ranges.
 func (r *Retention) DeleteOld(ctx context.Context) (deleted int, err error) {
 	c, now := r.InForce.Current(), r.Now()
 	counted := now.Add(-store.HealthKept)
@@ -142,6 +142,7 @@ func (r *Retention) DeleteOld(ctx context.Context) (deleted int, err error) {
 		func(tx *store.Tx) (int64, error) { return tx.DeleteHours(counted) },
 		func(tx *store.Tx) (int64, error) { return tx.DeleteQuarters(counted) },
 		func(tx *store.Tx) (int64, error) { return tx.DeleteRefusedAnswers(counted) },
+		func(tx *store.Tx) (int64, error) { return tx.DeleteRemarks(now) },
 		func(tx *store.Tx) (int64, error) { return tx.DeleteExpiredConsoleSessions(now, 500) },
 		func(tx *store.Tx) (int64, error) { return tx.ForgetErased(now.Add(-erasedListed)) },
 		func(tx *store.Tx) (int64, error) { return tx.DeleteEvents(now.Add(-eventsKept)) },

@@ -33,6 +33,18 @@ func (db *DB) ListRemarks(ctx context.Context, kind model.RemarkKind, tenant str
 		string(kind), rows.Micros(now.Add(-kind.Gap())), tenant)
 }
 
+// DeleteRemarks deletes the remarks that are over, and returns how many.
+func (tx *Tx) DeleteRemarks(now time.Time) (deleted int64, err error) {
+	for _, kind := range model.RemarkKinds {
+		n, err := tx.sql.Exec(`DELETE FROM remarks WHERE kind = $1 AND last_at < $2`, string(kind), rows.Micros(now.Add(-kind.Gap())))
+		if err != nil {
+			return deleted, err
+		}
+		deleted += n
+	}
+	return deleted, nil
+}
+
 func (tx *Tx) deleteRemarks(tenant string) error {
 	return tx.sql.Run(`DELETE FROM remarks WHERE tenant = $1`, tenant)
 }

@@ -47,5 +47,12 @@ func TestRemarks(t *testing.T) {
 		add(model.ExportRefused, "acme", "invalid", 1, next, next, "required")
 		invalid.Count, invalid.First, invalid.Last, invalid.Rule = 1, next, next, "required"
 		require.Equal(t, []model.Remark{invalid}, list(model.ExportRefused, "acme", next))
+
+		write(t, db, func(tx *store.Tx) error {
+			n, err := tx.DeleteRemarks(next.Add(5 * 24 * time.Hour))
+			require.EqualValues(t, 2, n, "both refusals are over, and the deviation's week is not")
+			return err
+		})
+		require.Len(t, list(model.DeviationAccepted, "", noon), 1)
 	})
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
@@ -42,11 +41,13 @@ func TestSecretsOfATenant(t *testing.T) {
 func TestRequestsOfATenant(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	metrics.Received("globex", "CANDIDATE-EXPORT", "accepted")
-	metrics.Received("globex", "CANDIDATE-EXPORT", "signature")
+	for _, result := range []string{"accepted", "signature", "signature"} {
+		b.Runtime.Remarks.Received("globex", result, b.Clock.Now().Add(-time.Hour))
+	}
+	b.Runtime.Remarks.Flush()
 	text := b.see(ops, "/tenants/globex", http.StatusOK)
-	require.Regexp(t, `<dt>accepted</dt><dd>[1-9]`, text)
-	require.Regexp(t, `<dt>refused: wrong signature</dt><dd>[1-9]`, text)
+	require.Regexp(t, `<dt>accepted</dt><dd>1</dd>`, text)
+	require.Regexp(t, `<dt>refused: wrong signature</dt><dd>2</dd>`, text)
 	visitor := b.portal("globex", url.Values{})
 	require.NotContains(t, b.send("", http.MethodGet, "/tenants/globex", nil, visitor).Body.String(), "wrong signature")
 }

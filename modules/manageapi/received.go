@@ -2,18 +2,23 @@ package manageapi
 
 import (
 	"github.com/hiregate/hiregate/internal/api"
-	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 	"github.com/hiregate/hiregate/schemas"
 )
 
 func countReceived(r *rest.Request) (any, error) {
-	since, results, err := metrics.ReceivedOf(r.Tenant.Name)
+	shown := api.ReceivedCounts{Results: map[string]int64{}, Remarks: []api.Remark{}}
+	received, err := r.DB.ListRemarks(r.Context(), model.RequestReceived, r.Tenant.Name, r.Now())
 	if err != nil {
 		return nil, err
 	}
-	shown := api.ReceivedCounts{Since: since.UTC(), Results: results, Remarks: []api.Remark{}}
+	for _, m := range received {
+		shown.Results[m.Name] = m.Count
+		if shown.Since.IsZero() || m.First.Before(shown.Since) {
+			shown.Since = m.First
+		}
+	}
 	for _, kind := range []model.RemarkKind{model.ExportRefused, model.DeviationAccepted} {
 		all, err := r.DB.ListRemarks(r.Context(), kind, r.Tenant.Name, r.Now())
 		if err != nil {

@@ -45,6 +45,18 @@ func TestRefusalsAndDeviationsAreShown(t *testing.T) {
 	require.Regexp(t, `refused: invalid +since 2026-11-20 12:00 UTC, 1 export: required, the last one at /candidate/person/id`, out)
 	require.Regexp(t, `deviation +since 2026-11-20 12:00 UTC, 2 exports: web is an array`, out)
 
+	b.Runtime.Remarks.Received("acme", "signature", noon.Add(time.Minute))
+	b.Runtime.Remarks.Received("acme", "accepted", noon)
+	b.Runtime.Remarks.Flush()
+	b.Runtime.Remarks.Received("acme", "signature", noon.Add(time.Hour))
+	b.Runtime.Remarks.Flush()
+	counted := get[api.ReceivedCounts](b, "/v1/tenants/acme/received")
+	require.Equal(t, map[string]int64{"signature": 2, "accepted": 1}, counted.Results)
+	require.Equal(t, noon, counted.Since)
+	none := get[api.ReceivedCounts](b, "/v1/tenants/globex/received")
+	require.Empty(t, none.Results)
+	require.Zero(t, none.Since)
+
 	require.Nil(t, get[api.ReceivedCounts](b, "/v1/tenants/acme/received").Verified)
 	require.Regexp(t, `verified by its service +never`, out)
 	b.Runtime.Remarks.Verified("acme", noon)

@@ -78,6 +78,9 @@ func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if result != "" {
 		metrics.Received(in.tenantLabel, in.eventLabel, result)
 	}
+	if result != "" && result != "tenant" && in.tenantLabel != metrics.Unknown {
+		in.Gateway.Runtime.Remarks.Received(in.tenantLabel, result, in.Gateway.Now())
+	}
 	in.noteRefusal(result)
 }
 

@@ -274,6 +274,33 @@ func TestVerifyIsNoted(t *testing.T) {
 	require.EqualValues(t, 2, noted[0].Count)
 }
 
+// Requests are counted by tenant and result for all gateways, those of strangers too: in memory, and written together.
+func TestRequestsAreCountedByResult(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	stored := func() map[string]int64 {
+		counts := map[string]int64{}
+		all, err := b.Runtime.Store().ListRemarks(t.Context(), model.RequestReceived, "", b.Clock.Now())
+		require.NoError(t, err)
+		for _, one := range all {
+			require.Equal(t, "acme", one.Tenant)
+			require.Empty(t, one.Rule+one.Pointer)
+			counts[one.Name] = one.Count
+		}
+		return counts
+	}
+	for range 20 {
+		require.Equal(t, http.StatusUnauthorized, b.send(request{secret: "wrong"}).Code)
+	}
+	require.Equal(t, http.StatusNotFound, b.send(request{path: "/hooks/nobody"}).Code)
+	require.Equal(t, http.StatusAccepted, b.send(request{uuid: "1"}).Code)
+	require.Equal(t, http.StatusOK, b.send(request{uuid: "1"}).Code)
+	b.Runtime.Remarks.Flush()
+	require.Equal(t, map[string]int64{"signature": 20, "accepted": 1, "repeated": 1}, stored())
+	b.Clock.Advance(91 * 24 * time.Hour)
+	require.Empty(t, stored())
+}
+
 // openssl has made this one: printf '%s' '{"data":"Service Verify Event"}' | openssl dgst -sha256 -hmac acme-secret
 func TestSignatureMadeElsewhere(t *testing.T) {
 	t.Parallel()
