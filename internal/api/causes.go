@@ -30,7 +30,7 @@ type Cause struct {
 // CauseSample is the last attempt of a cause.
 type CauseSample struct {
 	UUID   string `json:"uuid"`   // of its export
-	Answer string `json:"answer"` // the head of the answer, at most 4 KiB
+	Answer string `json:"answer"` // the head of the answer, at most 4 KiB; for operators
 }
 
 // AcknowledgeInput says that somebody knows of a cause.

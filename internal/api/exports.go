@@ -128,7 +128,7 @@ type Attempt struct {
 	Class   model.Class   `json:"class,omitempty" schema:"enum=delivered|partner_fault|data_fault"`
 	Error   string        `json:"error,omitempty"`
 	Why     *model.Reason `json:"why,omitempty"`     // the error taken apart; absent: it has no code
-	Answer  string        `json:"answer"`            // the head of the answer, at most 64 KiB
+	Answer  string        `json:"answer"`            // the head of the answer, at most 64 KiB; for operators
 	Header  string        `json:"header,omitempty"`  // of the answer, a line each, at most 8 KiB and without Set-Cookie
 	Address string        `json:"address,omitempty"` // the IP address and port that it was sent to, or was to be
 	Phases  AttemptPhases `json:"phases"`

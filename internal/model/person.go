@@ -9,6 +9,8 @@ type Person struct {
 	Email  string // verified by who signed them in; empty: it is not
 	Tenant string // whose resources exist for them; empty: everybody's
 	Role   Role   // what they may do
+	// Answers: they see the text of answers to exports, which may repeat data of a candidate.
+	Answers bool
 	// Signatures: they see the signatures of requests to receivers, where those repeat them in an answer.
 	Signatures bool
 }

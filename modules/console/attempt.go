@@ -109,14 +109,14 @@ func (p view) Attempted(e *exportPage, d api.DeliveryDetail, a api.Attempt) atte
 }
 
 // showForClient answers the text that a client can be told about an attempt. With the text of the answer, it is for those
-// who may read bodies.
+// who see that.
 func showForClient(v *visitor) error {
 	uuid, err := v.uuid()
 	if err != nil {
 		return err
 	}
 	answer := v.URL.Query().Get("answer") == "yes"
-	if answer && v.duties&reads == 0 {
+	if answer && v.duties&answers == 0 {
 		return errNotAllowed
 	}
 	var e export

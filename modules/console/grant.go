@@ -29,6 +29,9 @@ const (
 	administers                  // change integrations, people and applications
 )
 
+// answers are the duties of those who see the text of answers to exports, which may repeat data of a candidate.
+const answers = reads | recruits
+
 // Role is a role of the console.
 type Role struct {
 	API    model.Role // at the management API
@@ -49,7 +52,8 @@ var Roles = map[string]Role{
 // personOf returns what the portal of a session, or else the first grant that fits, gives; false: none does.
 func (c *Console) personOf(s *caller) (model.Person, duty, bool) {
 	if p := s.Portal; p != nil {
-		return model.Person{ID: "portal:" + p.ID, Tenant: p.Tenant, Role: model.Operator}, portalDuties(p), true
+		return model.Person{ID: "portal:" + p.ID, Tenant: p.Tenant, Role: model.Operator,
+			Answers: portalDuties(p)&answers != 0}, portalDuties(p), true
 	}
 	g := c.grantOf(&s.Session)
 	if g == nil {
@@ -57,7 +61,7 @@ func (c *Console) personOf(s *caller) (model.Person, duty, bool) {
 	}
 	role := Roles[g.Role]
 	return model.Person{ID: "console:" + s.Subject, Name: s.Name, Email: s.Email, Tenant: g.Tenant,
-		Role: role.API, Signatures: role.duties&operates != 0}, role.duties, true
+		Role: role.API, Answers: role.duties&answers != 0, Signatures: role.duties&operates != 0}, role.duties, true
 }
 
 // grantOf returns the first grant that fits a person; nil: none does.

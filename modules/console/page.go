@@ -59,11 +59,11 @@ type view struct {
 }
 
 // may says what the visitor may do: see duty.
-type may struct{ Oversee, Redeliver, Read, Operate, Recruit, Administer bool }
+type may struct{ Oversee, Redeliver, Read, Answers, Operate, Recruit, Administer bool }
 
 func mayOf(d duty) may {
 	has := func(one duty) bool { return d&one != 0 }
-	return may{has(oversees), has(redelivers), has(reads), has(operates), has(recruits), has(administers)}
+	return may{has(oversees), has(redelivers), has(reads), has(answers), has(operates), has(recruits), has(administers)}
 }
 
 // page shows a page with a status.

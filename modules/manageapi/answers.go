@@ -17,12 +17,13 @@ const (
 type answers struct {
 	credentials webhook.Credentials
 	signatures  bool // are shown
+	texts       bool // of answers to exports are shown
 }
 
 // answersOf returns the answers of an integration. One that is removed shows credentials of answers that were stored
 // before they were blanked: nobody knows them any more.
 func answersOf(r *rest.Request, tenant, integration string) answers {
-	shown := answers{signatures: r.Caller.Signatures}
+	shown := answers{signatures: r.Caller.Signatures, texts: r.Caller.Answers}
 	if i, ok := r.Gateway.Config.Integration(tenant, integration); ok {
 		shown.credentials = webhook.CredentialsOf(i)
 	}
@@ -36,6 +37,14 @@ func (a answers) text(answer []byte, most int) string {
 		answer = webhook.BlankSignatures(answer)
 	}
 	return textUpTo(answer, most)
+}
+
+// toExport returns the answer to an export as text does; empty for callers who may not see what it may repeat.
+func (a answers) toExport(answer []byte, most int) string {
+	if !a.texts {
+		return ""
+	}
+	return a.text(answer, most)
 }
 
 func textUpTo(answer []byte, most int) string {

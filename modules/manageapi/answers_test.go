@@ -15,7 +15,7 @@ import (
 )
 
 // What was stored of an integration's credentials, before answers were stored without them, is shown to nobody, and its
-// signatures to those alone who may see bodies.
+// signatures and its text to those alone who may see what it repeats.
 func TestOlderAnswersShowNoCredentials(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -39,10 +39,11 @@ func TestOlderAnswersShowNoCredentials(t *testing.T) {
 		attempt := get[api.ExportDetail](k, acme+"/exports/u-1").Deliveries[0].History[0]
 		require.Equal(t, "X-Echo: (secret) "+shown+"\n", attempt.Header, role)
 		sample := get[api.Causes](k, acme+"/integrations/hris/causes").Items[0].Sample.Answer
-		for _, answer := range []string{attempt.Answer, sample} {
-			require.Equal(t, "Cannot POST (secret)\nX-Api-Key: (secret)\nX-Service-Signature: "+shown+"\nsigned with (secret)", answer,
-				role)
+		want := "Cannot POST (secret)\nX-Api-Key: (secret)\nX-Service-Signature: " + shown + "\nsigned with (secret)"
+		if role == model.Viewer { // the text may repeat data of a candidate
+			want = ""
 		}
+		require.Equal(t, []string{want, want}, []string{attempt.Answer, sample}, role)
 	}
 }
 

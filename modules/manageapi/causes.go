@@ -25,7 +25,7 @@ func showCauses(r *rest.Request) (any, error) {
 		one := attemptOf(c.Sample, answers)
 		shown.Items = append(shown.Items, api.Cause{Status: c.Status, Class: one.Class, Reason: c.Error, Why: model.ParseReason(c.Error),
 			Attempts: c.Attempts, Exports: c.Exports, First: c.First, Last: c.Last,
-			Sample: api.CauseSample{UUID: c.SampleKey, Answer: answers.text(c.Sample.Answer, shortAnswer)}})
+			Sample: api.CauseSample{UUID: c.SampleKey, Answer: answers.toExport(c.Sample.Answer, shortAnswer)}})
 	}
 	return shown, err
 }

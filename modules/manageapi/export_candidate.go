@@ -146,7 +146,7 @@ func exportedOf(r *rest.Request, e *model.Export, all []*model.Delivery) (any, e
 			}
 			if n := len(attempts); n > 0 {
 				to.Status = attempts[n-1].Status
-				to.Answer = answersOf(r, e.Tenant, name).text(attempts[n-1].Answer, shortAnswer)
+				to.Answer = answersOf(r, e.Tenant, name).toExport(attempts[n-1].Answer, shortAnswer)
 			}
 		}
 		res.Deliveries = append(res.Deliveries, to)

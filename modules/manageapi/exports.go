@@ -55,7 +55,7 @@ func deliveryOf(d *model.Delivery) api.Delivery {
 func attemptOf(a model.Attempt, of answers) api.Attempt {
 	shown := api.Attempt{
 		Number: a.Number, StartedAt: a.StartedAt, DurationMs: milliseconds(a.Duration), Status: a.Status,
-		Error: a.Error, Why: model.ParseReason(a.Error), Answer: of.text(a.Answer, maxAnswer),
+		Error: a.Error, Why: model.ParseReason(a.Error), Answer: of.toExport(a.Answer, maxAnswer),
 		Header: of.text(a.Header, maxAnswer), Address: a.Address, Manual: a.Manual,
 		Phases: phasesOf(a.Phases),
 	}

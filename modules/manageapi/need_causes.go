@@ -38,7 +38,7 @@ func addCauses(r *rest.Request, shown *api.GatewayStatus, grouped bool, all []*g
 		if cause == nil {
 			continue
 		}
-		if !r.Caller.Signatures { // nor may they see a body, whose data the answer may repeat
+		if !r.Caller.Answers {
 			cause.FirstLine = ""
 		}
 		if c := tries[model.Place{Tenant: need.Tenant, Integration: need.Integration}]; c != nil && !c.BeganAt.Before(need.Since) {

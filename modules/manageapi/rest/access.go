@@ -38,6 +38,8 @@ type Caller struct {
 	Tenant  string // whose resources exist for the caller; empty: everybody's
 	Role    model.Role
 	Person  bool // who is signed in to the console
+	// Answers: sees the text of answers to exports, which may repeat data of a candidate.
+	Answers bool
 	// Signatures: sees the signatures of requests to receivers, where those repeat them in an answer.
 	Signatures bool
 }
@@ -47,8 +49,8 @@ func (c Caller) Sees(tenant string) bool { return c.Tenant == "" || c.Tenant == 
 
 // The callers without a stored key: at a mount that asks for no key, and in development mode.
 var (
-	trusted = Caller{ID: model.AdminEndpoint, Role: model.Admin, Signatures: true}
-	dev     = Caller{ID: devKey, Key: devKey, Role: model.Admin, Signatures: true}
+	trusted = Caller{ID: model.AdminEndpoint, Role: model.Admin, Answers: true, Signatures: true}
+	dev     = Caller{ID: devKey, Key: devKey, Role: model.Admin, Answers: true, Signatures: true}
 )
 
 // devKey opens everything in development mode, and nothing elsewhere.
@@ -120,7 +122,7 @@ func (r *Request) authenticate() (Caller, error) {
 	}
 	r.touch(k)
 	return Caller{ID: k.ID, Name: k.Label, Key: key, Tenant: k.Tenant, Role: k.Role,
-		Signatures: k.Role.May(model.Operator)}, nil
+		Answers: k.Role.May(model.Operator), Signatures: k.Role.May(model.Operator)}, nil
 }
 
 // person returns the caller of a request that the console makes.
@@ -130,7 +132,7 @@ func (r *Request) person() (Caller, error) {
 		return Caller{}, r.deny(metrics.KeyMissing)
 	}
 	return Caller{ID: p.ID, Name: p.Name, Email: p.Email, Tenant: p.Tenant, Role: p.Role, Person: true,
-		Signatures: p.Signatures}, nil
+		Answers: p.Answers, Signatures: p.Signatures}, nil
 }
 
 // local returns the caller of a request at Caddy's admin endpoint. Whoever reaches that may do everything; the command
