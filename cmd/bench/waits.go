@@ -18,7 +18,7 @@ const (
 // waitingPages are the pages of the console that show what waits, below its address.
 var waitingPages = []string{"", "?tenant=t-3", "/integrations", "/tenants", "/redeliveries", "/exports?undelivered=true",
 	"/exports?outcome=retrying&class=partner_fault", "/exports?class=data_fault", "/exports?status=503", "/exports?status=5xx&attempts=2",
-	"/exports?lateDocuments=true", "/exports?waitingLonger=24h", "/tenants/t-3/integrations/hris"}
+	"/exports?lateDocuments=true", "/exports?waitingLonger=24h", "/exports?label=region=north", "/exports?label=region=north&status=5xx", "/tenants/t-3/integrations/hris"}
 
 // waits measures what the gateway asks about exports that are not delivered yet, while three of ten of many exports are not:
 // of a thousand tenants whose integrations fail: what it asks its database, what the management API answers with, and the pages
@@ -40,7 +40,8 @@ func (b *bench) waits() error {
 	var tenants strings.Builder
 	for n := range waitingTenants {
 		name := fmt.Sprint("t-", n)
-		tenants.WriteString(tenant(name, "127.0.0.1:1/"+name, ""))
+		labels := "\nlabels region=" + []string{"north", "south", "west"}[n%3] + "\n"
+		tenants.WriteString(strings.Replace(tenant(name, "127.0.0.1:1/"+name, ""), "\n", labels, 1))
 	}
 	s, err := b.serve(options{site: consoleSite, filled: filled, tenants: tenants.String()})
 	if err != nil {

@@ -60,6 +60,7 @@ var explainable = regexp.MustCompile(`(?i)^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)
 var mayBeScanned = regexp.MustCompile(`^SCAN (` + strings.Join([]string{
 	`CONSTANT ROW|(\d+-ROW VALUES CLAUSE)|[wsm]|split|each_tenant|page|ended|failed|expired|counted`, // what an inner query found, or the arguments
 	`sqlite_master|c VIRTUAL TABLE .*`, // the schema
+	`each VIRTUAL TABLE .*`,            // of tenants
 	`identity|data_keys`,               // of the database
 	`integration_states|integration_health|waiting|upstreams|catch_ups( USING .*)?`,   // a row for each integration, and for each relayed tenant
 	`event_subscriptions( USING .*)?|redeliveries USING .*INDEX redeliveries_running`, // of what operators asked for

@@ -14,6 +14,7 @@ import (
 // without one, nothing is quick to find by them.
 type ExportFilter struct {
 	Tenant        string
+	Tenants       []string // of any of these, if it is not nil; without Tenant and Prefix
 	Integration   string
 	Outcome       model.Outcome
 	Class         model.Class        // with such a fault of the last attempt; Outcome must be named as well
@@ -29,13 +30,19 @@ type ExportFilter struct {
 	Oldest        bool      // the oldest first, not the newest
 	Cursor        int64     // the ID that the page before ended at
 	Limit         int       // at most MaxPage; 0 means DefaultPage
+	each          bool      // of the tenant each.value
+	last          int64     // the ID that the list ends with at the latest; 0: any
 }
 
 // ListExports lists exports, the newest first unless the filter says otherwise. next is the cursor of the following page, 0 on the last one.
 func (db *DB) ListExports(ctx context.Context, f ExportFilter) (page []*model.Export, next int64, err error) {
 	f.Limit = Page{Limit: f.Limit}.Size()
-	q, args := f.query(exportColumns)
-	page, err = rows.Query(ctx, db.reads, scanExport, q, args...)
+	if f.Tenants != nil {
+		page, err = db.listOfTenants(ctx, f)
+	} else {
+		q, args := f.query(exportColumns)
+		page, err = rows.Query(ctx, db.reads, scanExport, q, args...)
+	}
 	if err == nil && len(page) > f.Limit {
 		page = page[:f.Limit]
 		next = page[f.Limit-1].ID
@@ -50,8 +57,12 @@ const MaxCounted = 1000
 // MaxCounted, which it returns then.
 func (db *DB) CountExports(ctx context.Context, f ExportFilter) (n int64, more bool, err error) {
 	f.Limit, f.Cursor = MaxCounted, 0
-	q, args := f.query("e.id")
-	n, err = rows.QueryOne(ctx, db.reads, rows.Value[int64], `SELECT count(*) FROM (`+q+`) counted`, args...)
+	if f.Tenants != nil {
+		n, err = db.countOfTenants(ctx, f)
+	} else {
+		q, args := f.query("e.id")
+		n, err = rows.QueryOne(ctx, db.reads, rows.Value[int64], `SELECT count(*) FROM (`+q+`) counted`, args...)
+	}
 	return min(n, MaxCounted), n > MaxCounted, err
 }
 
@@ -126,9 +137,7 @@ func (f ExportFilter) missing(columns string, ofDelivery bool) (string, []any) {
 			c.where = append(c.where, `EXISTS (SELECT 1 FROM documents l WHERE l.export_id = o.export_id AND l.state = 'given_up')`)
 		}
 	}
-	if f.Tenant != "" {
-		c.is("o.tenant =", f.Tenant)
-	}
+	f.ofTenant(&c, "o.tenant")
 	f.ofExports(&c, ofDelivery)
 	f.bounds(&c, "o.export_id")
 	return f.found(&c, columns, "o.export_id", "documents o JOIN exports e ON e.id = o.export_id")
@@ -143,9 +152,7 @@ func (f ExportFilter) found(c *conditions, columns, id, from string) (string, []
 
 // ofExports adds what is asked of an export e; ofDelivery: and of its deliveries.
 func (f ExportFilter) ofExports(c *conditions, ofDelivery bool) {
-	if f.Tenant != "" {
-		c.is("e.tenant =", f.Tenant)
-	}
+	f.ofTenant(c, "e.tenant")
 	if f.Candidate != "" {
 		c.is("e.candidate_id =", model.CandidateKey(f.Candidate))
 	}
@@ -174,12 +181,20 @@ func (f ExportFilter) ofItsExport(c *conditions) {
 	c.where = append(c.where, "(SELECT count(*) FROM exports e"+ofExport.String()+") > 0")
 }
 
+// ofTenant adds whose exports are asked for.
+func (f ExportFilter) ofTenant(c *conditions, column string) {
+	switch {
+	case f.each:
+		c.where = append(c.where, column+" = each.value")
+	case f.Tenant != "":
+		c.is(column+" =", f.Tenant)
+	}
+}
+
 // ofDeliveries adds what is asked of a delivery, as one condition between open and end.
 func (f ExportFilter) ofDeliveries(c *conditions, open, end string) {
 	inner := conditions{args: c.args}
-	if f.Tenant != "" {
-		inner.is("d.tenant =", f.Tenant)
-	}
+	f.ofTenant(&inner, "d.tenant")
 	index := ""
 	if f.answered() {
 		index = " || ''" // keeps from the indexes of these: that of the status reads less
@@ -216,5 +231,12 @@ func (f ExportFilter) bounds(c *conditions, id string) {
 		c.is(id+" >", f.Cursor)
 	default:
 		c.is(id+" <", f.Cursor)
+	}
+	switch {
+	case f.last == 0:
+	case f.Oldest:
+		c.is(id+" <=", f.last)
+	default:
+		c.is(id+" >=", f.last)
 	}
 }

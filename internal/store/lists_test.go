@@ -157,3 +157,53 @@ func TestListOfSomeHours(t *testing.T) {
 		}
 	})
 }
+
+// A list of several tenants is the list of all without the others, page by page.
+func TestListOfSeveralTenants(t *testing.T) {
+	t.Parallel()
+	tables.Each(t, func(t *testing.T, db *store.DB) {
+		tenants := []string{"acme", "globex", "initech", "umbrella"}
+		for n := range 60 {
+			e := export(tenants[n*n%7%len(tenants)], fmt.Sprint(n), "b")
+			require.True(t, insert(t, db, e))
+			outcome := []model.Outcome{model.Delivered, model.Retrying, model.Failed}[n%3]
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+				return tx.UpsertDelivery(&model.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: outcome,
+					Fault: model.ClassPartnerFault, Attempts: 1, Status: 503, CreatedAt: noon, UpdatedAt: noon})
+			}))
+		}
+		list := func(f store.ExportFilter) (keys []string) {
+			for {
+				page, next, err := db.ListExports(t.Context(), f)
+				require.NoError(t, err)
+				for _, e := range page {
+					if f.Tenants != nil || e.Tenant != "acme" && e.Tenant != "umbrella" {
+						keys = append(keys, e.Key)
+					}
+				}
+				if next == 0 {
+					return keys
+				}
+				f.Cursor = next
+			}
+		}
+		for _, f := range []store.ExportFilter{{}, {Outcome: model.Retrying}, {Outcome: model.Failed, Class: model.ClassPartnerFault},
+			{Undelivered: true}, {Status: "5xx"}, {Oldest: true}, {Oldest: true, Outcome: model.Retrying}} {
+			all := list(f)
+			require.NotEmpty(t, all, "%+v", f)
+			for _, limit := range []int{1, 2, 7, 100} {
+				f.Limit, f.Tenants = limit, []string{"globex", "nobody", "initech"}
+				require.Equal(t, all, list(f), "%+v", f)
+			}
+			n, more, err := db.CountExports(t.Context(), f)
+			require.NoError(t, err)
+			require.False(t, more)
+			require.EqualValues(t, len(all), n)
+			f.Tenants = []string{}
+			require.Empty(t, list(f))
+			n, _, err = db.CountExports(t.Context(), f)
+			require.NoError(t, err)
+			require.Zero(t, n)
+		}
+	})
+}

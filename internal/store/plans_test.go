@@ -46,6 +46,14 @@ func lists(ctx context.Context, db *DB) []error {
 				_, _, err = db.CountExports(ctx, f)
 				note(err)
 			}
+			if f.Tenant == "" && f.Prefix == "" {
+				f.Tenants = []string{"t", "u"}
+				_, _, err = db.ListExports(ctx, f)
+				note(err)
+				_, _, err = db.CountExports(ctx, f)
+				note(err)
+				f.Tenants = nil
+			}
 		}
 	}
 	for _, tenant := range []string{"", "t"} {

@@ -52,7 +52,7 @@ func (e *export) Attempts() (n int) {
 }
 
 // filters lists the query parameters of the list that the management API knows as well.
-var filters = append(slices.Clone(api.ExportFilters), "order")
+var filters = append(slices.Clone(api.ExportFilters), "order", "label")
 
 // listing is the template data of the list of exports.
 type listing struct {
@@ -143,7 +143,7 @@ func (p view) Chosen(l *listing) (chips []chip, err error) {
 	s, asked := speaker{view: p}, l.asked()
 	yes := map[string]string{"undelivered": "Undelivered", "quarantined": "Quarantined", "lostDocuments": "DocumentLost",
 		"lateDocuments": "DocumentLate"}
-	for _, name := range []string{"integration", "candidate", "undelivered", "quarantined", "lostDocuments", "lateDocuments", "outcome",
+	for _, name := range []string{"label", "integration", "candidate", "undelivered", "quarantined", "lostDocuments", "lateDocuments", "outcome",
 		"class", "status", "attempts", "waitingLonger", "since", "until"} {
 		value := l.Query[name]
 		text := value
@@ -187,6 +187,7 @@ func listExports(v *visitor) error {
 	path := "/v1/exports"
 	if tenant != "" {
 		path = at("tenants", tenant, "exports")
+		query.Del("label") // which is of the tenants among which this one was chosen
 	} else if query.Has("integration") || query.Has("candidate") {
 		return v.page(http.StatusBadRequest, "exports", "Exports", v.listing(asked, "TenantNeeded"))
 	}

@@ -23,11 +23,11 @@ var (
 		Filters: orderedFilters, List: listExports, Find: findExport, View: rest.Identity[any],
 	}
 	allExports = rest.Resource[any]{
-		Path: "/v1/exports", Kind: "export", Reader: model.Viewer, Personal: true, Filters: orderedFilters,
+		Path: "/v1/exports", Kind: "export", Reader: model.Viewer, Personal: true, Filters: append(orderedFilters, "label"),
 		List: listExports, View: rest.Identity[any],
 	}
-	orderedFilters = append(slices.Clone(api.ExportFilters), "order")
-	answerFilters  = slices.DeleteFunc(slices.Clone(orderedFilters), func(name string) bool { return name == "uuid" })
+	orderedFilters = slices.Clip(append(slices.Clone(api.ExportFilters), "order"))
+	answerFilters  = slices.Clip(slices.DeleteFunc(slices.Clone(orderedFilters), func(name string) bool { return name == "uuid" }))
 )
 
 func listExports(r *rest.Request) ([]any, string, error) {
@@ -128,6 +128,16 @@ func exportFilterOf(r *rest.Request) (store.ExportFilter, error) {
 		}
 		f.Tenant = name
 	}
+	if r.Query.Has("label") {
+		labelled, err := labelledTenants(r)
+		if err != nil {
+			return f, err
+		}
+		f.Tenants = make([]string, len(labelled))
+		for n, t := range labelled {
+			f.Tenants[n] = t.Name
+		}
+	}
 	if f.Tenant == "" && (f.Integration != "" || f.Candidate != "") {
 		return f, problem.New(http.StatusBadRequest, "integration and candidate are names within a tenant: ask for "+
 			"the exports of one, at /v1/tenants/{tenant}/exports")
@@ -212,7 +222,7 @@ const minUUID = 8
 
 // searchOf returns the filter for exports whose UUID begins with a prefix.
 func searchOf(r *rest.Request, prefix string) (f store.ExportFilter, err error) {
-	for _, name := range orderedFilters {
+	for _, name := range append(orderedFilters, "label") {
 		if name != "uuid" && r.Query.Get(name) != "" {
 			return f, problem.Newf(http.StatusBadRequest, "uuid finds exports by itself: leave out %s", name)
 		}

@@ -11,6 +11,44 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 )
 
+// Exports are listed, counted and searched by a label of their tenant, each within what the caller sees.
+func TestExportsByLabel(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, b *fixture) {
+		b.t = t
+		b.Reconfigure(func(c *config.Config) {
+			for name, region := range map[string]string{"acme": "north", "globex": "south"} {
+				labelled := *c.Tenants[name]
+				labelled.Labels = model.Labels{"region": region}
+				c.Tenants[name] = &labelled
+			}
+		})
+		b.delivery(b.export("acme", "u-1"), "hris", model.Failed, 500)
+		b.delivery(b.export("globex", "u-2"), "hris", model.Failed, 500)
+		b.delivery(b.export("acme", "u-3"), "hris", model.Delivered, 200)
+		require.Equal(t, []string{"acme/u-3", "acme/u-1"}, get[listed](b, "/v1/exports?label=region=north").ids())
+		require.Equal(t, []string{"globex/u-2"}, get[listed](b, "/v1/exports?label=region=south&outcome=failed").ids())
+		require.Empty(t, get[listed](b, "/v1/exports?label=region=west").ids())
+		counts := get[api.ExportCounts](b, "/v1/export-counts?label=region=north")
+		require.EqualValues(t, []int64{2, 1, 1}, []int64{counts.All.Count, counts.Failed.Count, counts.Delivered.Count})
+		b.must(http.StatusOK, http.MethodPost, "/v1/export-search?label=region=north", `{"text":"x"}`)
+		for path, why := range map[string]string{
+			"/v1/exports?label=region=north&uuid=6f1c0f1e":    "leave out label",
+			"/v1/exports?label=Region":                        "is none",
+			"/v1/exports?label=region=north&integration=hris": "names within a tenant",
+			acme + "/exports?label=region=north":              "is unknown here",
+		} {
+			require.Contains(t, b.problem(http.MethodGet, path, "", http.StatusBadRequest), why)
+		}
+		out, _, err := b.cli("export", "list", "--label", "region=north")
+		require.NoError(t, err)
+		require.Contains(t, out, "acme/u-1")
+		require.NotContains(t, out, "globex")
+		_, _, err = b.cli("export", "list", "acme", "--label", "region=north")
+		require.ErrorContains(t, err, "leave out --tenant")
+	})
+}
+
 // Tenants have labels, wherever they are kept, and lists are filtered by them. A change of something else leaves them.
 func TestTenantsHaveLabels(t *testing.T) {
 	t.Parallel()

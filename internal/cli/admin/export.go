@@ -39,6 +39,7 @@ var exports = noun[api.ExportDetail]{
 		{flag: "integration", ofTenant: true, help: "exports that were tried or held at this integration only"},
 		{flag: "uuid", help: "exports whose UUID begins so only, at least 8 characters; no other flag than --tenant goes with it"},
 		{flag: "candidate", ofTenant: true, follows: true, help: "exports of the candidate with this id only"},
+		labelFilter,
 		{flag: "quarantined", boolean: true, follows: true, help: "exports in quarantine only: they break the schema"},
 		{flag: "lost-documents", parameter: "lostDocuments", boolean: true,
 			help: "exports that lack a document only, because it could not be fetched"},

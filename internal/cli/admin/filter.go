@@ -18,11 +18,12 @@ type filter struct {
 	boolean    bool   // it has no value
 	time       bool   // its value is a time, or how long ago that was
 	ofTenant   bool   // its value is a name within a tenant
+	ofAll      bool   // it chooses among tenants
 	follows    bool   // it goes with a list of what comes from now on
 }
 
 // labelFilter chooses the tenants that have a label.
-var labelFilter = filter{flag: "label", help: "of tenants that have this label, such as region=north"}
+var labelFilter = filter{flag: "label", ofAll: true, follows: true, help: "of tenants that have this label, such as region=north"}
 
 func (f *filter) add(fl *pflag.FlagSet) {
 	if f.boolean {
@@ -40,6 +41,8 @@ func (f *filter) apply(fl *pflag.FlagSet, query url.Values, tenant bool) error {
 		return nil
 	case f.ofTenant && !tenant:
 		return fmt.Errorf("--%s is a name within a tenant: add --tenant", f.flag)
+	case f.ofAll && tenant:
+		return fmt.Errorf("--%s chooses among all tenants: leave out --tenant", f.flag)
 	case f.time:
 		return setTime(query, f.flag, cmp.Or(f.parameter, f.flag), value)
 	}

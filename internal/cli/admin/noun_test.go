@@ -45,5 +45,5 @@ func TestExportListHasAllFilters(t *testing.T) {
 	for _, f := range exports.filters {
 		parameters = append(parameters, cmp.Or(f.parameter, f.flag))
 	}
-	require.ElementsMatch(t, append(slices.Clone(api.ExportFilters), "order"), parameters)
+	require.ElementsMatch(t, append(slices.Clone(api.ExportFilters), "order", "label"), parameters)
 }
