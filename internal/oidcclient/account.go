@@ -137,8 +137,12 @@ func (e AnswerError) Code() string {
 	return string(e)
 }
 
+// ErrCode means that a provider does not take a code (invalid_grant): it is too old, or was used before, as when a browser
+// asks once more.
+var ErrCode = errors.New("the upstream does not take the code")
+
 // Redeem exchanges the code of an answer, which came to redirectURI with the query q, and checks what it gets. The
-// caller has compared the state.
+// caller has compared the state. Errors: AnswerError, ErrCode.
 func (p *Provider) Redeem(ctx context.Context, q url.Values, redirectURI string, v Visit) (*Account, error) {
 	found, err := p.Discover(ctx)
 	if err != nil {
@@ -154,7 +158,10 @@ func (p *Provider) Redeem(ctx context.Context, q url.Values, redirectURI string,
 	issued, err := found.config(redirectURI).Exchange(ctx, q.Get("code"), oauth2.VerifierOption(v.Verifier))
 	if err != nil {
 		var refused *oauth2.RetrieveError
-		if errors.As(err, &refused) && refused.Response != nil { // its text contains the upstream's body
+		switch {
+		case errors.As(err, &refused) && refused.ErrorCode == "invalid_grant":
+			return nil, ErrCode
+		case refused != nil && refused.Response != nil: // its text contains the upstream's body
 			return nil, fmt.Errorf("exchanging the upstream's code: it was answered %d", refused.Response.StatusCode)
 		}
 		return nil, advised(fmt.Errorf("exchanging the upstream's code: %w", err))

@@ -166,6 +166,16 @@ func TestTabsAndTheWayBack(t *testing.T) {
 	at, _ = stranger.open(to)
 	require.Equal(t, here+"/", at)
 
+	hasty := b.browser()
+	_, w = hasty.open(here + "/3")
+	to = hasty.submit(w, ada)
+	twice := b.browser() // asks once more before the answer is there, as when a page is reloaded
+	maps.Copy(twice.cookies, hasty.cookies)
+	hasty.open(to)
+	at, w = twice.open(to)
+	require.Equal(t, here+"/3", at)
+	require.Equal(t, "the application", w.Body.String())
+
 	blocked := b.browser() // it stores no cookies here
 	_, w = blocked.open(back[1])
 	to = blocked.submit(w, ada)
@@ -338,9 +348,11 @@ func TestAskingAboutASession(t *testing.T) {
 	w := u.ask(http.MethodGet, here+"/oauth2/auth", nil)
 	require.Equal(t, http.StatusAccepted, w.Code)
 	require.Equal(t, []string{"user-ada", ada, "Zo%C3%AB%2C%20user-ada", ""}, identityOf(w.Header()))
-	foreign := u.ask(http.MethodPost, here+"/oauth2/sign_out", nil, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") })
-	require.Equal(t, http.StatusForbidden, foreign.Code)
-	require.True(t, u.in())
+	for method, header := range map[string]string{http.MethodPost: "cross-site", http.MethodGet: "same-site"} {
+		foreign := u.ask(method, here+"/oauth2/sign_out", nil, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", header) })
+		require.Equal(t, http.StatusForbidden, foreign.Code, "a form elsewhere, or a picture")
+		require.True(t, u.in())
+	}
 }
 
 // A request that lasts, as a websocket does, ends with its session, and not before.

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -90,8 +91,9 @@ func (v *visitor) callback() {
 		return
 	}
 	them, to, err := v.site.Return(v.w, v.Request)
-	if errors.Is(err, session.ErrNoVisit) {
-		v.lost(q.Get("state"))
+	state := q.Get("state")
+	if errors.Is(err, session.ErrNoVisit) || errors.Is(err, oidcclient.ErrCode) && !strings.HasSuffix(state, again) {
+		v.lost(state, cmp.Or(to, v.home()))
 		return
 	}
 	if err != nil {
@@ -105,24 +107,29 @@ func (v *visitor) callback() {
 	session.Redirect(v.w, v.Request, to)
 }
 
-// lost goes on where a browser returns that nobody waits for, as by "back" or a bookmark: into the application, or once to
-// the provider.
-func (v *visitor) lost(state string) {
+// lost goes on where a browser returns that nobody waits for, as by "back" or a bookmark, or a second time: into the
+// application, or once to the provider.
+func (v *visitor) lost(state, to string) {
 	s, err := v.site.Find(v.Request)
 	switch {
 	case err != nil:
 		v.broken(err)
 	case s != nil:
-		session.Redirect(v.w, v.Request, v.home())
+		session.Redirect(v.w, v.Request, to)
 	case strings.HasSuffix(state, again):
 		v.page(http.StatusBadRequest, &page{Key: "Lost", Again: v.home()})
 	default:
-		v.leave(v.home(), again)
+		v.leave(to, again)
 	}
 }
 
-// signOut ends the session, and leads to the address rd.
+// signOut ends the session, and leads to the address rd. A page of another host may lead people here; what it shows, or
+// asks for in the background, signs nobody out.
 func (v *visitor) signOut() {
+	if from := v.Header.Get("Sec-Fetch-Site"); (from == "same-site" || from == "cross-site") && v.Header.Get("Sec-Fetch-Mode") != "navigate" {
+		problem.New(http.StatusForbidden, "another site asked for this, so nobody was signed out").Write(v.w)
+		return
+	}
 	s, err := v.site.Find(v.Request)
 	if err != nil { // somebody who may still be signed in must not read that they are not
 		v.broken(err)
