@@ -1,64 +1,17 @@
 package e2e
 
 import (
-	"crypto/sha1"
-	"encoding/base64"
 	"fmt"
-	"html"
-	"io"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 )
 
 // newPages starts an application whose pages show their address and who asks, open a websocket, and get events.
 func newPages(t *testing.T) string {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/socket":
-			greet(w, r)
-			return
-		case "/events":
-			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprintf(w, "data: news for %s\n\n", r.Header.Get("X-Auth-Request-Email"))
-			_ = http.NewResponseController(w).Flush()
-			<-r.Context().Done()
-			return
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprintf(w, `<!doctype html>
-<title>The application</title>
-<p>%s for %s</p>
-<p id="socket">connecting</p>
-<p id="events">waiting</p>
-<script>
-const said = document.getElementById("socket"), socket = new WebSocket("ws://" + location.host + "/socket")
-socket.onmessage = message => said.textContent = message.data
-socket.onclose = () => said.textContent = "closed"
-const told = document.getElementById("events"), events = new EventSource("/events")
-events.onmessage = message => told.textContent = message.data
-events.onerror = () => { if (events.readyState === EventSource.CLOSED) told.textContent = "ended" }
-</script>
-`, html.EscapeString(r.RequestURI), html.EscapeString(r.Header.Get("X-Auth-Request-Email")))
-	}))
-	t.Cleanup(server.Close)
-	return strings.TrimPrefix(server.URL, "http://")
-}
-
-// greet says hello to a person by a websocket (RFC 6455), which lasts until the other side ends it.
-func greet(w http.ResponseWriter, r *http.Request) {
-	connection, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return
-	}
-	defer connection.Close()
-	sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
-	hello := "hello " + r.Header.Get("X-Auth-Request-Email")
-	fmt.Fprintf(connection, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
-		"Sec-WebSocket-Accept: %s\r\n\r\n\x81%c%s", base64.StdEncoding.EncodeToString(sum[:]), len(hello), hello)
-	_, _ = io.Copy(io.Discard, connection)
+	port := freePorts(t, 1)[0]
+	start(t, nil, "node", "testdata/application.mjs", fmt.Sprint(port)).line("^listening")
+	return loopback(port)
 }
 
 // In a real browser, three tabs of somebody who has to sign in first each end on their own page, in another order. A
