@@ -258,7 +258,7 @@ func (p *GateProvider) provision(ctx caddy.Context, g *gateway.Gateway) (*oidccl
 	}
 	provider := &oidcclient.Provider{Name: p.Name, Issuer: cmp.Or(p.Issuer, p.Address), ClientID: p.ClientID,
 		Secret: strings.TrimSpace(secret), Client: client, Now: g.Now, TrustEmail: p.TrustEmail,
-		Keys: p.Keys, Base: strings.TrimRight(p.Address, "/")}
+		Keys: p.Keys, Base: strings.TrimRight(p.Address, "/"), TellsGroups: true}
 	metrics.OpenIDProvider(provider.Issuer)
 	return provider, nil
 }

@@ -99,7 +99,7 @@ var ErrTooManyGroups = errors.New("the provider names no groups because the pers
 // checkGroups refuses claims that leave the groups out because there are too many, as Entra ID does.
 func (p *Provider) checkGroups(c claims) error {
 	var elsewhere map[string]json.RawMessage
-	if p.WantsGroups && (json.Unmarshal(c["_claim_names"], &elsewhere) == nil && elsewhere["groups"] != nil ||
+	if (p.WantsGroups || p.TellsGroups) && (json.Unmarshal(c["_claim_names"], &elsewhere) == nil && elsewhere["groups"] != nil ||
 		c.yes("hasgroups")) {
 		return ErrTooManyGroups
 	}
@@ -170,8 +170,7 @@ func (p *Provider) Redeem(ctx context.Context, q url.Values, redirectURI string,
 		return nil, fmt.Errorf("exchanging the upstream's code: %w", err)
 	}
 	raw, _ := issued.Extra("id_token").(string)
-	late := func() time.Time { return p.Now().Add(time.Nanosecond - skew) }
-	token, err := found.Verifier(&oidc.Config{ClientID: p.ClientID, Now: late}).Verify(ctx, raw)
+	token, err := found.Verifier(&oidc.Config{ClientID: p.ClientID, Now: p.late}).Verify(ctx, raw)
 	if err != nil {
 		return nil, fmt.Errorf("the upstream's ID token: %w", err)
 	}
@@ -194,6 +193,9 @@ func (a *Account) hold(issued *oauth2.Token) {
 
 // skew is less than how much the provider's clock may differ from ours.
 const skew = time.Minute
+
+// late is by when a token has to have ended to be refused.
+func (p *Provider) late() time.Time { return p.Now().Add(time.Nanosecond - skew) }
 
 // account reads a verified ID token, and does the checks that go-oidc leaves to us (OpenID Connect Core sections 2 and
 // 3.1.3.7).

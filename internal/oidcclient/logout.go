@@ -39,7 +39,7 @@ func (p *Provider) ReadLogout(ctx context.Context, raw string) (*Logout, error) 
 	if err != nil {
 		return nil, err
 	}
-	token, err := found.Verifier(&oidc.Config{ClientID: p.ClientID, Now: p.Now}).Verify(ctx, raw)
+	token, err := found.Verifier(&oidc.Config{ClientID: p.ClientID, Now: p.late}).Verify(ctx, raw)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLogoutToken, err)
 	}

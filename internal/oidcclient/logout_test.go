@@ -98,7 +98,7 @@ func TestLogoutTokens(t *testing.T) {
 		"no time":            {"iat": nil},
 		"an old one":         {"iat": a.now().Add(-11 * time.Minute).Unix()},
 		"a time to come":     {"iat": a.now().Add(2 * time.Minute).Unix()},
-		"over":               {"exp": a.now().Add(-time.Second).Unix()},
+		"over":               {"exp": a.now().Add(-time.Minute).Unix()},
 		"without end":        {"exp": nil},
 		"no id":              {"jti": nil},
 		"nobody":             {"sub": nil, "sid": nil},

@@ -35,6 +35,8 @@ type Provider struct {
 	Base, Keys string
 	// WantsGroups asks for the person's groups, which must be known.
 	WantsGroups bool
+	// TellsGroups says that others learn a person's groups, so that none must be missing without a word.
+	TellsGroups bool
 	GroupsClaim string // in which they are; empty: groups
 	// TrustEmail are domains whose addresses count as verified where the provider does not say whether they are.
 	TrustEmail []string

@@ -62,7 +62,7 @@ func (p *Provider) Refresh(ctx context.Context, token, subject string) (*Account
 	if raw == "" {
 		return account, nil
 	}
-	verified, err := found.Verifier(&oidc.Config{ClientID: p.ClientID, Now: p.Now}).Verify(ctx, raw)
+	verified, err := found.Verifier(&oidc.Config{ClientID: p.ClientID, Now: p.late}).Verify(ctx, raw)
 	if err != nil {
 		return nil, fmt.Errorf("the provider's refreshed ID token: %w", err)
 	}

@@ -62,7 +62,7 @@ func newFixtureOn(t *testing.T, on *gatewaytest.Fixture) *fixture {
 	b.Gate = &gate.Gate{Gateway: b.Fixture.Gateway, Vault: sealing, Prefix: "/oauth2", Life: 12 * time.Hour,
 		Allow: gate.Allow{Emails: []string{"*@acme.example"}}, Public: gate.Public{"/healthz", "/assets/*"},
 		Provider: &oidcclient.Provider{Issuer: server.URL, ClientID: "acme", Secret: "of-acme", Client: server.Client(),
-			Now: b.Clock.Now},
+			Now: b.Clock.Now, TellsGroups: true},
 		Returns: gate.NewReturns(), Watch: 10 * time.Millisecond, Address: address, Contact: "ops@acme.example",
 		Origin: func(r *http.Request) string { return "https://" + r.Host },
 		Sent:   func(r *http.Request) *url.URL { return r.URL }, Log: b.Fixture.Log}

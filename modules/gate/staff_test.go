@@ -133,11 +133,15 @@ func TestGroups(t *testing.T) {
 			"_claim_sources": map[string]any{"src1": map[string]string{"endpoint": "https://graph.example.com/groups"}}},
 		"by a flag": {"hasgroups": true},
 	} {
-		u := s.browser()
-		w, _ = s.come(u, claims)
-		require.Contains(t, w.Body.String(), "doesn’t say your groups", name)
-		require.False(t, u.in(), name)
+		for _, wanted := range []bool{true, false} { // without a rule about them, the application would read that there are none
+			s.Provider.WantsGroups = wanted
+			u := s.browser()
+			w, _ = s.come(u, claims)
+			require.Contains(t, w.Body.String(), "doesn’t say your groups", name)
+			require.False(t, u.in(), name)
+		}
 	}
+	s.Provider.WantsGroups = true
 	s.more = nil
 	w, _ = s.come(s.browser(), nil)
 	require.Equal(t, http.StatusForbidden, w.Code, "no group")
