@@ -39,7 +39,7 @@ require (
 	go.uber.org/zap/exp v0.3.0 // the SDK's log into Caddy's
 	golang.org/x/crypto v0.58.0 // argon2id for passwords
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d // certificate authorities, for the image on scratch
-	golang.org/x/net v0.61.0 // A-labels, HTTP/2 frames
+	golang.org/x/net v0.61.0 // A-labels, public suffixes, HTTP/2 frames
 	golang.org/x/oauth2 v0.37.0 // exchanges codes, for upstream_oidc and in tests
 	golang.org/x/sync v0.24.0 // semaphore, errgroup, singleflight
 	golang.org/x/sys v0.49.0 // file locks

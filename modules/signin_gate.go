@@ -35,6 +35,11 @@ type SignInGate struct {
 	Public []string `json:"public,omitempty"`
 	// Prefix is where the gate's own addresses are. Default: /oauth2.
 	Prefix string `json:"prefix,omitempty"`
+	// CookieDomain is a domain whose hosts share sessions. Default: each host has its own.
+	CookieDomain gate.Domain `json:"cookie_domain,omitempty"`
+	// SignInHost is the host of CookieDomain, perhaps with a port, to which providers lead back: redirect URIs have it. This
+	// handler has to be there as well. Default: each host.
+	SignInHost string `json:"sign_in_host,omitempty"`
 	// Title is the name of the application on the pages. Default: its host.
 	Title string `json:"title,omitempty"`
 	// Contact is the e-mail address of whoever lets people in. Default: none is shown.
@@ -128,8 +133,17 @@ func (h *SignInGate) validate(dev bool) error {
 			return fmt.Errorf("signin_gate: provider %s is for all addresses, so that nobody would come to %s: give the first a "+
 				"host or a path, or put it last", h.Providers[n-1].Address, p.Address)
 		}
+		if h.SignInHost != "" && len(p.Hosts) > 0 {
+			return fmt.Errorf("signin_gate: provider %s has a host, but at %s, the sign-in host of cookie_domain, providers are told "+
+				"apart by path alone: write a path instead, or leave the sign-in host out", p.Address, h.SignInHost)
+		}
 		if err := cmp.Or(h.allowAt(p).validate(), p.validate(dev)); err != nil {
 			return err
+		}
+	}
+	if h.CookieDomain != "" || h.SignInHost != "" {
+		if err := h.CookieDomain.Validate(h.SignInHost); err != nil {
+			return fmt.Errorf("signin_gate: %w", err)
 		}
 	}
 	for _, one := range h.Public {
@@ -235,7 +249,7 @@ func (h *SignInGate) Provision(ctx caddy.Context) error {
 		h.gates = append(h.gates, matchedGate{p, &gate.Gate{Gateway: g, Provider: provider, Vault: sealing,
 			Allow:  gate.Allow{Anyone: allow.Anyone, Emails: allow.Emails, Groups: allow.Groups},
 			Tokens: tokens, Public: h.Public, Prefix: strings.TrimSuffix(p.Path, "/*") + cmp.Or(h.Prefix, defaultPrefix),
-			Life:  cmp.Or(time.Duration(h.SessionEnd), defaultSessionEnd),
+			Domain: h.CookieDomain, SignIn: h.SignInHost, Life: cmp.Or(time.Duration(h.SessionEnd), defaultSessionEnd),
 			Title: h.Title, Contact: h.Contact, Returns: returns, Watch: gate.WatchEvery, Address: clientAddress, Origin: origin,
 			Sent: sentTo, Log: ctx.Logger()}})
 	}
@@ -274,12 +288,8 @@ func (m *matchedGate) hasHost(r *http.Request) bool {
 	if len(m.Hosts) == 0 {
 		return true
 	}
-	reached, err := url.Parse(origin(r))
-	if err != nil {
-		return false
-	}
 	at := *r
-	at.Host = reached.Host
+	at.Host = origin(r).Host
 	ok, err := m.Hosts.MatchWithError(&at)
 	return ok && err == nil
 }
@@ -290,7 +300,7 @@ func (h *SignInGate) gateOf(r *http.Request) *gate.Gate {
 	for n := range h.gates {
 		m := &h.gates[n]
 		switch {
-		case !m.hasHost(r):
+		case !m.hasHost(r), h.CookieDomain != "" && !h.CookieDomain.Has(origin(r).Hostname()):
 		case m.Path != "" && !gate.Plain(r.URL):
 			return nil
 		case strings.HasPrefix(r.URL.Path, strings.TrimSuffix(m.Path, "*")):
@@ -313,7 +323,7 @@ func (h *SignInGate) ServeHTTP(w http.ResponseWriter, r *http.Request, next cadd
 
 // origin returns the scheme and the host with which a browser made a request. X-Forwarded-Proto and X-Forwarded-Host count
 // from trusted proxies alone.
-func origin(r *http.Request) string {
+func origin(r *http.Request) *url.URL {
 	scheme, host := "http", r.Host
 	if r.TLS != nil {
 		scheme = "https"
@@ -326,7 +336,7 @@ func origin(r *http.Request) string {
 			host = forwarded
 		}
 	}
-	return (&url.URL{Scheme: scheme, Host: strings.ToLower(host)}).String()
+	return &url.URL{Scheme: scheme, Host: strings.ToLower(host)}
 }
 
 // sentTo returns the address of a request as the client sent it.

@@ -28,14 +28,15 @@ import (
 //			path        <path>/*
 //			allow       any | email <address...> | group <name...>
 //		}
-//		key         <placeholder> [<former placeholder>...]
-//		allow       any | email <address...> | group <name...>
-//		public      <path...>
-//		prefix      <path>
-//		title       <text>
-//		contact     <address>
-//		session_end <duration>
-//		jwt         [<audience>]
+//		key           <placeholder> [<former placeholder>...]
+//		allow         any | email <address...> | group <name...>
+//		public        <path...>
+//		prefix        <path>
+//		cookie_domain <domain> [<sign-in host>]
+//		title         <text>
+//		contact       <address>
+//		session_end   <duration>
+//		jwt           [<audience>]
 //	}
 func parseSignInGate(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	handler, dev := new(SignInGate), app.Development(h)
@@ -53,6 +54,8 @@ func parseSignInGate(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error
 			return gateKey.ValidateArgs(args, "{env.GATE_KEY}", dev)
 		case "allow":
 			return handler.allow(args)
+		case "cookie_domain":
+			return handler.cookieDomain(h, args)
 		case "jwt":
 			if len(args) > 1 {
 				return errors.New("jwt takes one audience at most: write jwt, or, for example, `jwt payroll`")
@@ -71,8 +74,8 @@ func parseSignInGate(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error
 		target, known := texts[option]
 		switch {
 		case !known:
-			return fmt.Errorf("%s is unknown here: write provider, key, allow, public, prefix, title, contact, session_end or jwt",
-				option)
+			return fmt.Errorf("%s is unknown here: write provider, key, allow, public, prefix, cookie_domain, title, contact, "+
+				"session_end or jwt", option)
 		case len(args) != 1 || args[0] == "":
 			return fmt.Errorf("%s takes one argument", option)
 		}
@@ -92,6 +95,24 @@ func parseSignInGate(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error
 		}
 	}
 	return handler, err
+}
+
+// cookieDomain reads the option, of a site whose hosts have to be below the domain.
+func (h *SignInGate) cookieDomain(d httpcaddyfile.Helper, args []string) error {
+	if len(args) != 1 && len(args) != 2 {
+		return errors.New("cookie_domain takes a domain, and perhaps the host to sign in at: write, for example, `cookie_domain " +
+			"acme.example`, or `cookie_domain acme.example auth.acme.example`")
+	}
+	h.CookieDomain, h.SignInHost = gate.Domain(args[0]), strings.Join(args[1:], "")
+	if err := h.CookieDomain.Validate(h.SignInHost); err != nil {
+		return err
+	}
+	for _, host := range app.HostsOf(d) {
+		if !h.CookieDomain.Has(strings.TrimPrefix(host, "*.")) {
+			return fmt.Errorf("cookie_domain %s is not the domain of this site, %s: write the one that its hosts are below", args[0], host)
+		}
+	}
+	return nil
 }
 
 func (a *GateAllow) allow(args []string) error {

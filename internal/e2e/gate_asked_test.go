@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,25 +56,34 @@ func newReceiving(t *testing.T) string {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-// The gate alone, as docs/signin-gate.md has it, says whom nginx and another Caddy let in, as configured there. Only
-// addresses are other ones.
-func TestServersAskTheGate(t *testing.T) {
-	t.Parallel()
+// asked is the gate alone, as docs/signin-gate.md has it. Only addresses are other ones.
+type asked struct {
+	*alone
+	issuer string
+	blocks []string // the configurations there, of the gate and of servers that ask it
+	moved  []string // addresses in them, and those of here
+}
+
+// newAsked starts a gate that servers ask, with more options.
+func newAsked(t *testing.T, options string) *asked {
+	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "signin-gate.md"))
 	require.NoError(t, err)
 	_, section, _ := strings.Cut(string(page), "\n## Behind another server\n")
 	blocks := regexp.MustCompile("(?ms)^```[a-z]+\n(.*?)^```$").FindAllStringSubmatch(section, -1)
-	require.Len(t, blocks, 3)
-	ports := freePorts(t, 5)
-	a := &alone{&system{t: t, dir: t.TempDir(), http: ports[0], admin: ports[1]}}
-	issuer := fmt.Sprintf("http://localhost:%d/signin", ports[2])
-	nginx, caddy := fmt.Sprintf("http://localhost:%d", ports[3]), fmt.Sprintf("http://localhost:%d", ports[4])
-	moved := []string{"127.0.0.1:3000", newReceiving(t), "4180", fmt.Sprint(a.http)}
-
-	require.NoError(t, os.WriteFile(a.caddyfile(), []byte(strings.NewReplacer(append(moved,
+	ports := freePorts(t, 3)
+	a := &asked{alone: &alone{&system{t: t, dir: t.TempDir(), http: ports[0], admin: ports[1]}},
+		issuer: fmt.Sprintf("http://localhost:%d/signin", ports[2])}
+	for _, block := range blocks {
+		a.blocks = append(a.blocks, block[1])
+	}
+	require.Len(t, a.blocks, 4)
+	a.moved = []string{"127.0.0.1:3000", newReceiving(t), "4180", fmt.Sprint(a.http)}
+	require.NoError(t, os.WriteFile(a.caddyfile(), []byte(strings.NewReplacer(append(slices.Clone(a.moved),
 		"{\n\tservers", fmt.Sprintf("{\n\tadmin %s\n\tauto_https off\n\tpersist_config off\n\tservers", loopback(a.admin)),
 		"sqlite:///var/lib/hiregate/gate.db", fmt.Sprintf("sqlite:%s/hiregate.db\n\t\tdev\n\t\tegress allow 127.0.0.0/8", a.dir),
-		"https://gate.example.com/signin", issuer, "*@acme.example", "ada@example.com")...).Replace(blocks[0][1])+fmt.Sprintf(`
+		"https://gate.example.com/signin", a.issuer, "*@acme.example", "ada@example.com", "\t\tkey ", options+"\t\tkey ")...).
+		Replace(a.blocks[0])+fmt.Sprintf(`
 http://localhost:%d {
 	bind 127.0.0.1
 	handle_path /signin/* {
@@ -83,19 +93,28 @@ http://localhost:%d {
 		}
 	}
 }
-`, ports[2], issuer)), 0o600))
+`, ports[2], a.issuer)), 0o600))
 	a.gateway = startCaddy(t, a.caddyfile(), append(a.env(), "ACME_CLIENT_SECRET=what-the-application-is-known-by",
 		"GATE_KEY=a text of more than thirty-two characters")...)
+	return a
+}
+
+// The gate says whom nginx and another Caddy let in, as configured in docs/signin-gate.md.
+func TestServersAskTheGate(t *testing.T) {
+	t.Parallel()
+	a := newAsked(t, "")
+	ports := freePorts(t, 2)
+	nginx, caddy := fmt.Sprintf("http://localhost:%d", ports[0]), fmt.Sprintf("http://localhost:%d", ports[1])
 	a.addAda(nginx+"/oauth2/callback", caddy+"/oauth2/callback")
 	for email, groups := range map[string][]string{"bob@example.com": {"night", "staff"}, "eve@example.com": {}} {
 		a.post201("/users", map[string]any{"email": email, "emailVerified": true, "name": "Zoë, " + email, "groups": groups,
 			"password": "correct horse"})
 	}
-	startNginx(t, ports[3], strings.NewReplacer(append(moved, "443 ssl", loopback(ports[3]), "app.acme.example", "localhost")...).
-		Replace(blocks[1][1]))
+	startNginx(t, ports[0], strings.NewReplacer(append(slices.Clone(a.moved), "443 ssl", loopback(ports[0]), "app.acme.example",
+		"localhost")...).Replace(a.blocks[1]))
 	front := filepath.Join(t.TempDir(), "Caddyfile")
 	require.NoError(t, os.WriteFile(front, []byte("{\n\tadmin off\n\tauto_https off\n\tpersist_config off\n}\n"+strings.NewReplacer(
-		append(moved, "app.acme.example {", caddy+" {\n\tbind 127.0.0.1")...).Replace(blocks[2][1])), 0o600))
+		append(slices.Clone(a.moved), "app.acme.example {", caddy+" {\n\tbind 127.0.0.1")...).Replace(a.blocks[2])), 0o600))
 	startCaddy(t, front, "XDG_CONFIG_HOME="+a.dir, "XDG_DATA_HOME="+a.dir)
 
 	// Whatever host a browser asked the other server for, the gate answers, and leads back there.
@@ -105,8 +124,8 @@ http://localhost:%d {
 	})
 	require.Contains(t, res.Header.Get("Location"), url.QueryEscape("https://app.acme.example/oauth2/callback"), body)
 
-	byNginx := asking{t, nginx, issuer}
-	byCaddy := asking{t, caddy, issuer}
+	byNginx := asking{t, nginx, a.issuer}
+	byCaddy := asking{t, caddy, a.issuer}
 	bob, bobAtCaddy := byNginx.letsIn(), byCaddy.letsIn()
 	byNginx.knows(bob, caddy, bobAtCaddy)
 	byCaddy.knows(bobAtCaddy, nginx, bob)

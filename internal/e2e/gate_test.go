@@ -2,9 +2,12 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"html"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -14,7 +17,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// visitor is a browser of a test: it has cookies of each host, and takes redirects one by one.
+// onLoopback finds every host here, as browsers do with those below localhost.
+var onLoopback = &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port))
+}}
+
+// visitor is a browser of a test: it has cookies of each host, and of domains, and takes redirects one by one.
 type visitor struct {
 	t       *testing.T
 	cookies map[string]map[string]string
@@ -29,23 +41,29 @@ func (v *visitor) ask(method, address string, form url.Values, change ...func(ht
 	require.NoError(v.t, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Mode", "navigate")
-	for name, value := range v.cookies[r.URL.Host] {
-		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	for site, cookies := range v.cookies {
+		if site != r.URL.Host && !strings.HasSuffix(r.URL.Hostname(), "."+site) {
+			continue
+		}
+		for name, value := range cookies {
+			r.AddCookie(&http.Cookie{Name: name, Value: value})
+		}
 	}
 	for _, fn := range change {
 		fn(r.Header)
 	}
-	res, err := http.DefaultTransport.RoundTrip(r)
+	res, err := onLoopback.RoundTrip(r)
 	require.NoError(v.t, err)
 	defer res.Body.Close()
 	var b bytes.Buffer
 	_, err = io.Copy(&b, res.Body)
 	require.NoError(v.t, err)
-	if v.cookies[r.URL.Host] == nil {
-		v.cookies[r.URL.Host] = map[string]string{}
-	}
 	for _, c := range res.Cookies() {
-		v.cookies[r.URL.Host][c.Name] = c.Value
+		site := cmp.Or(c.Domain, r.URL.Host)
+		if v.cookies[site] == nil {
+			v.cookies[site] = map[string]string{}
+		}
+		v.cookies[site][c.Name] = c.Value
 	}
 	return res, b.String()
 }
@@ -75,12 +93,18 @@ func (v *visitor) enter(issuer, page string) (at, body string) {
 
 func (v *visitor) enterAs(email, issuer, page string) (at, body string) {
 	v.t.Helper()
+	return v.open(v.submit(email, issuer, page))
+}
+
+// submit fills in the page of a sign-in, and returns where that leads.
+func (v *visitor) submit(email, issuer, page string) string {
+	v.t.Helper()
 	found := requestOfForm.FindStringSubmatch(page)
 	require.NotNil(v.t, found, page)
 	res, body := v.ask(http.MethodPost, issuer+"/oauth/sign-in", url.Values{"request": {html.UnescapeString(found[1])},
 		"email": {email}, "password": {"correct horse"}, "action": {"sign-in"}})
 	require.Equal(v.t, http.StatusSeeOther, res.StatusCode, body)
-	return v.open(res.Header.Get("Location"))
+	return res.Header.Get("Location")
 }
 
 // An application has a provider for each host, and for a path. What signs in at one is nothing at the others.

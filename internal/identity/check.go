@@ -133,9 +133,10 @@ func possiblePort(port string) bool {
 // notInURI reports whether a character has to be percent-encoded in a URI, or browsers read it differently.
 func notInURI(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>\^{|}`+"`", r) }
 
+// loopback reports whether a host is this machine: names below localhost are, too (RFC 6761 section 6.3).
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
 // Tidy turns a name from another system into one that Check accepts.

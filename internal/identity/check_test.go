@@ -92,14 +92,15 @@ func TestClient(t *testing.T) {
 func TestRedirectURI(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{"https://app.example.com/callback", "https://app.example.com:8443/cb?a=b&c=%20",
-		"http://localhost:8090/callback", "http://127.0.0.1/cb", "http://[::1]:3000/", "https://app.example.com./cb",
+		"http://localhost:8090/callback", "http://app.localhost:8090/callback", "http://127.0.0.1/cb", "http://[::1]:3000/",
+		"https://app.example.com./cb",
 		"https://app.example.com:65535/cb?encoder=x&q=*"} {
 		require.NoError(t, identity.ValidateRedirectURI(good), good)
 	}
 	for _, bad := range []string{
 		"", "/callback", "app.example.com", "javascript:alert(1)", "data:text/html,x", "myapp:/cb", "https:///cb",
 		"https://", "http://app.example.com/cb",
-		"http://localhost.example.com/cb", "https://app.example.com/cb#x", "https://app.example.com/cb#",
+		"http://localhost.example.com/cb", "http://notlocalhost/cb", "http://.localhost/cb", "https://app.example.com/cb#x", "https://app.example.com/cb#",
 		"https://user@app.example.com/", "https://app.example.com/a b",
 		"https://app.example.com\\@evil.example/", "https://app.example.com/\r\nX: y", "https://app.example.com/ö",
 		"https://a/" + strings.Repeat("x", 2048), "//app.example.com/cb",

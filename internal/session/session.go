@@ -22,7 +22,8 @@ import (
 type Site struct {
 	Address  string // by which it is known: a session of another site is none here
 	Callback string // where people come back to from the provider
-	Cookie   string // the name of the session's cookie; those of visits begin with it
+	Cookie   string // the name of the session's cookie, with the prefix __Host-; those of visits begin with it
+	Domain   string // whose hosts share the session's cookie, then with the prefix __Secure-; empty: one host has it
 	Life     time.Duration
 	Provider *oidcclient.Provider
 	Vault    *vault.Vault // seals the cookies
@@ -126,7 +127,7 @@ func (s *Site) row(ctx context.Context, hash identity.Hash) (*identity.ConsoleSe
 }
 
 func (s *Site) hash(r *http.Request) (identity.Hash, bool) {
-	cookie, err := r.Cookie(s.Cookie)
+	cookie, err := r.Cookie(s.sessionCookie())
 	if err != nil || cookie.Value == "" {
 		return identity.Hash{}, false
 	}
@@ -171,7 +172,7 @@ func (s *Site) Begin(w http.ResponseWriter, r *http.Request, them *oidcclient.Ac
 	}); err != nil {
 		return err
 	}
-	s.SetCookie(w, s.Cookie, cookie, s.Life)
+	s.SetCookie(w, s.sessionCookie(), cookie, s.Life)
 	s.SetCookie(w, s.askAgain(), "", 0)
 	return nil
 }
@@ -214,18 +215,38 @@ func (s *Site) Delete(r *http.Request, ended *Session) error {
 
 func (s *Site) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
 
+// The prefixes with which browsers keep the cookies of a host from others, and let those of a domain be set by https alone.
+const (
+	ofHost   = "__Host-"
+	ofDomain = "__Secure-"
+)
+
+// sessionCookie returns the name of the session's cookie. A visit ends at the host where it began, so that its cookie keeps
+// to that: what another host of the domain could set would sign people in as somebody else.
+func (s *Site) sessionCookie() string {
+	if s.Domain == "" {
+		return s.Cookie
+	}
+	return ofDomain + strings.TrimPrefix(s.Cookie, ofHost)
+}
+
 // SetCookie sets a cookie of the site; no time: it removes it.
 func (s *Site) SetCookie(w http.ResponseWriter, name, value string, lasts time.Duration) {
 	age := int(lasts / time.Second)
 	if lasts == 0 {
 		age = -1
 	}
-	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: age, Secure: true, HttpOnly: true,
-		SameSite: http.SameSiteLaxMode})
+	c := &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: age, Secure: true, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode}
+	if strings.HasPrefix(name, ofDomain) {
+		c.Domain = s.Domain
+	}
+	http.SetCookie(w, c)
 }
 
-// RemoveCookies takes the cookies whose names begin with a prefix out of a request, and leaves the others as they came.
-func RemoveCookies(r *http.Request, prefix string) {
+// RemoveCookies takes cookies of sites out of a request, those whose names begin so after __Host- or __Secure-. It leaves the
+// others as they came.
+func RemoveCookies(r *http.Request, begin string) {
 	lines := r.Header["Cookie"]
 	if len(lines) == 0 {
 		return
@@ -233,7 +254,7 @@ func RemoveCookies(r *http.Request, prefix string) {
 	var kept []string
 	for _, line := range lines {
 		for one := range strings.SplitSeq(line, ";") {
-			if one = strings.TrimSpace(one); one != "" && !strings.HasPrefix(one, prefix) {
+			if one = strings.TrimSpace(one); one != "" && !strings.HasPrefix(one, ofHost+begin) && !strings.HasPrefix(one, ofDomain+begin) {
 				kept = append(kept, one)
 			}
 		}

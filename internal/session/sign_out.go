@@ -21,7 +21,7 @@ import (
 const askTime = 30 * 24 * time.Hour
 
 // askAgain is the name of the cookie for that. The provider's own session may still be there.
-func (s *Site) askAgain() string { return s.Cookie + "-ask" }
+func (s *Site) askAgain() string { return s.sessionCookie() + "-ask" }
 
 // SignedOut says what is left to do for a person who signed out at a site.
 type SignedOut struct {
@@ -49,7 +49,7 @@ func (s *Site) SignOut(w http.ResponseWriter, r *http.Request, ended *Session) (
 		}
 		s.SetCookie(w, s.askAgain(), "1", askTime)
 	}
-	s.SetCookie(w, s.Cookie, "", 0)
+	s.SetCookie(w, s.sessionCookie(), "", 0)
 	return out, nil
 }
 

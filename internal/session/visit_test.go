@@ -124,13 +124,14 @@ func TestRemoveCookies(t *testing.T) {
 	t.Parallel()
 	for sent, want := range map[string]string{
 		"a=1; __Host-app=s; b=\"2\"; __Host-app-visit-x=y": `a=1; b="2"`,
+		"__Secure-app=s; __Secure-other=1; __Host-apps=1":  "__Secure-other=1",
 		"__Host-app=s":       "",
 		"a=1;__Host-app=s;c": "a=1; c",
 		"x__Host-app=s":      "x__Host-app=s",
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		r.Header.Set("Cookie", sent)
-		session.RemoveCookies(r, "__Host-app")
+		session.RemoveCookies(r, "app")
 		require.Equal(t, want, r.Header.Get("Cookie"), sent)
 	}
 }

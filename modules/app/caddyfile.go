@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"golang.org/x/net/idna"
 
 	"github.com/hiregate/hiregate/internal/bodies"
 	"github.com/hiregate/hiregate/internal/retention"
@@ -86,6 +88,23 @@ func Options(h httpcaddyfile.Helper, example string, each func(option string, ar
 		}
 	}
 	return nil
+}
+
+// HostsOf returns the hosts in the addresses of a directive's site, in A-labels, but for those that placeholders name. No
+// exported field of the helper has them.
+func HostsOf(h httpcaddyfile.Helper) (hosts []string) {
+	site := reflect.ValueOf(h).FieldByName("parentBlock")
+	if !site.IsValid() || h.IsNamedRoute() {
+		return nil
+	}
+	keys := site.FieldByName("Keys")
+	for n := range keys.Len() {
+		at, err := httpcaddyfile.ParseAddress(strings.ToLower(keys.Index(n).FieldByName("Text").String()))
+		if host, invalid := idna.ToASCII(at.Host); err == nil && invalid == nil && host != "" && !strings.Contains(host, "{") {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
 }
 
 // Note records the position of the current word, the name of a directive.

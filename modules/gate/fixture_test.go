@@ -64,7 +64,7 @@ func newFixtureOn(t *testing.T, on *gatewaytest.Fixture) *fixture {
 		Provider: &oidcclient.Provider{Issuer: server.URL, ClientID: "acme", Secret: "of-acme", Client: server.Client(),
 			Now: b.Clock.Now, TellsGroups: true},
 		Returns: gate.NewReturns(), Watch: 10 * time.Millisecond, Address: address, Contact: "ops@acme.example",
-		Origin: func(r *http.Request) string { return "https://" + r.Host },
+		Origin: func(r *http.Request) *url.URL { return &url.URL{Scheme: "https", Host: r.Host} },
 		Sent:   func(r *http.Request) *url.URL { return r.URL }, Log: b.Fixture.Log}
 	hash, err := password.Hash(t.Context(), right)
 	require.NoError(t, err)
@@ -77,7 +77,8 @@ func newFixtureOn(t *testing.T, on *gatewaytest.Fixture) *fixture {
 			}
 		}
 		if err := tx.InsertClient(&identity.Client{ID: "acme", Name: "Acme", Algorithm: identity.RS256, CreatedAt: at,
-			RedirectURIs: []string{here + "/oauth2/callback", "https://other.example/oauth2/callback"}, LogoutURIs: []string{}}); err != nil {
+			RedirectURIs: []string{here + "/oauth2/callback", "https://other.example/oauth2/callback", auth + "/oauth2/callback"},
+			LogoutURIs:   []string{}}); err != nil {
 			return err
 		}
 		return tx.InsertClientSecret("acme", identity.HashSecret("of-acme"), at)
@@ -85,13 +86,14 @@ func newFixtureOn(t *testing.T, on *gatewaytest.Fixture) *fixture {
 	return b
 }
 
-// browser has the cookies of an application and of sign-in.
+// browser has the cookies of an application and of sign-in, and the hosts that alone get them.
 type browser struct {
 	b       *fixture
 	cookies map[string]string
+	hosts   map[string]string
 }
 
-func (b *fixture) browser() *browser { return &browser{b, map[string]string{}} }
+func (b *fixture) browser() *browser { return &browser{b, map[string]string{}, map[string]string{}} }
 
 // page makes a request one with which a browser shows a page.
 func page(r *http.Request) { r.Header.Set("Sec-Fetch-Mode", "navigate") }
@@ -103,7 +105,9 @@ func (u *browser) ask(method, address string, form url.Values, change ...func(*h
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	for name, value := range u.cookies {
-		r.AddCookie(&http.Cookie{Name: name, Value: value})
+		if host := u.hosts[name]; host == "" || host == r.Host {
+			r.AddCookie(&http.Cookie{Name: name, Value: value})
+		}
 	}
 	for _, fn := range change {
 		fn(r)
@@ -127,7 +131,11 @@ func (u *browser) ask(method, address string, form url.Values, change ...func(*h
 		if c.MaxAge < 0 {
 			delete(u.cookies, c.Name)
 		} else {
-			u.cookies[c.Name] = c.Value
+			u.cookies[c.Name], u.hosts[c.Name] = c.Value, r.Host
+			if c.Domain != "" {
+				require.Equal(u.b.t, []any{string(u.b.Domain), true}, []any{c.Domain, strings.HasPrefix(c.Name, "__Secure-")})
+				delete(u.hosts, c.Name)
+			}
 		}
 	}
 	return w

@@ -34,6 +34,8 @@ type Gate struct {
 	Allow    Allow
 	Tokens   *Tokens // nil: applications get none
 	Public   Public
+	Domain   Domain
+	SignIn   string // the host, perhaps with a port, of Domain to which the provider leads back; empty: each to itself
 	Prefix   string // of the gate's own addresses, such as /oauth2
 	Life     time.Duration
 	Watch    time.Duration                // how often the sessions of requests that last are looked up
@@ -41,7 +43,7 @@ type Gate struct {
 	Contact  string                       // the e-mail address of whoever lets people in; empty: none is shown
 	Returns  *limits.Limits               // from the provider, by network
 	Address  func(*http.Request) string   // where a request comes from
-	Origin   func(*http.Request) string   // scheme and host at which browsers reach the application
+	Origin   func(*http.Request) *url.URL // scheme and host at which browsers reach the application
 	Sent     func(*http.Request) *url.URL // the address as it was sent, before the server took a prefix off
 	Log      *zap.Logger
 	guard    http.CrossOriginProtection
@@ -53,29 +55,36 @@ func NewReturns() *limits.Limits { return limits.New(2*time.Second, 60) }
 // WatchEvery is a good value of Gate.Watch: a request ends within 30 s after its session.
 const WatchEvery = 20 * time.Second
 
-// cookies begins the names of all cookies of gates. None of them reaches an application.
-const cookies = "__Host-gate-"
+// cookies begins the names of all cookies of gates, after a prefix. None of them reaches an application.
+const cookies = "gate-"
 
 // visitor is a request, with what the gate has found out about it.
 type visitor struct {
 	*http.Request
 	w      http.ResponseWriter
 	gate   *Gate
-	origin string
-	mount  string // the path below which the gate stands, which the server takes off; mostly empty
+	at     *url.URL // see Gate.Origin
+	origin string   // the same
+	mount  string   // the path below which the gate stands, which the server takes off; mostly empty
 	site   *session.Site
 	texts  *texts
 }
 
 func (g *Gate) visitor(w http.ResponseWriter, r *http.Request) *visitor {
-	v := &visitor{Request: r, w: w, gate: g, origin: g.Origin(r), texts: translation.For(r, translations)}
+	at := g.Origin(r)
+	v := &visitor{Request: r, w: w, gate: g, at: at, origin: at.String(), texts: translation.For(r, translations)}
 	if sent, path := g.Sent(r).EscapedPath(), r.URL.EscapedPath(); strings.HasSuffix(sent, path) {
 		v.mount = strings.TrimSuffix(sent, path)
 	}
-	address := identity.GateAddress(v.origin+v.mount+g.Prefix, g.Provider.Issuer, g.Provider.ClientID)
+	hosts := v.origin + v.mount
+	if g.Domain != "" {
+		hosts = at.Scheme + "://*." + string(g.Domain)
+	}
+	address := identity.GateAddress(hosts+g.Prefix, g.Provider.Issuer, g.Provider.ClientID)
 	sum := digest.Of(address)
 	v.site = &session.Site{Address: address, Callback: v.origin + v.mount + g.Prefix + "/callback",
-		Cookie: cookies + hex.EncodeToString(sum[:4]), Life: g.Life, Provider: g.Provider, Vault: g.Vault,
+		Cookie: "__Host-" + cookies + hex.EncodeToString(sum[:4]), Domain: string(g.Domain), Life: g.Life,
+		Provider: g.Provider, Vault: g.Vault,
 		Store: func() *store.DB { return g.Gateway.Runtime.Store() }, Now: g.Gateway.Now, From: g.Address,
 		Refresh: true, Log: g.Log, Named: func(group string) bool { return slices.Contains(g.Allow.Groups, group) }}
 	return v

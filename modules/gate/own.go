@@ -62,9 +62,15 @@ func (v *visitor) serveOwn(name string) {
 // start sends the browser to the provider, and then to the address rd.
 func (v *visitor) start() { v.leave(v.returnTo(v.URL.Query().Get("rd")), "") }
 
+// leave sends the browser to the provider, by way of the host to which that leads back.
 func (v *visitor) leave(to, mark string) {
 	if len(to) > session.MaxReturn {
 		to = v.home()
+	}
+	start := url.URL{Scheme: v.at.Scheme, Host: v.gate.SignIn, Path: v.gate.Prefix + "/start", RawQuery: url.Values{"rd": {to}}.Encode()}
+	if start.Host != "" && start.Hostname() != v.at.Hostname() {
+		session.Redirect(v.w, v.Request, start.String())
+		return
 	}
 	if err := v.site.Leave(v.w, v.Request, to, mark); err != nil {
 		v.failed(err, to)
@@ -74,10 +80,15 @@ func (v *visitor) leave(to, mark string) {
 // home is the application's start page.
 func (v *visitor) home() string { return v.origin + v.mount + "/" }
 
-// returnTo returns the address that rd names, if it is one of the application's; else the one of its start page.
+// returnTo returns the address that rd names, if it is one of the application's, or of another host of the domain; else the
+// one of its start page.
 func (v *visitor) returnTo(rd string) string {
-	if own := session.OwnPath(strings.TrimPrefix(rd, v.origin)); own != "/" {
-		return v.origin + own
+	origin := v.origin
+	if u, err := url.Parse(rd); err == nil && u.Scheme == v.at.Scheme && u.Port() == v.at.Port() && v.gate.Domain.Has(u.Hostname()) {
+		origin = u.Scheme + "://" + u.Host
+	}
+	if own := session.OwnPath(strings.TrimPrefix(rd, origin)); own != "/" || origin != v.origin {
+		return origin + own
 	}
 	return v.home()
 }

@@ -67,9 +67,8 @@ func (v *visitor) page(status int, p *page) {
 	if err == nil {
 		p.Provider = u.Host
 	}
-	host, _ := url.Parse(v.origin)
 	p.Lang, p.words, p.Contact, p.At = v.texts.Lang, v.texts.Words, v.gate.Contact, v.gate.Gateway.Now().UTC()
-	p.App, p.Style = cmp.Or(v.gate.Title, host.Host), template.CSS(welcome.Style)
+	p.App, p.Style = cmp.Or(v.gate.Title, v.at.Host), template.CSS(welcome.Style)
 	p.fill = strings.NewReplacer("{app}", p.App, "{provider}", cmp.Or(v.gate.Provider.Name, p.Provider))
 	var b bytes.Buffer
 	if err := pages.Execute(&b, p); err != nil {

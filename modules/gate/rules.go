@@ -3,11 +3,15 @@ package gate
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"golang.org/x/net/publicsuffix"
 
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/session"
@@ -76,4 +80,32 @@ func Plain(u *url.URL) bool {
 		path.Clean(u.Path) == "/"+strings.Trim(u.Path, "/") &&
 		(u.Path == "/" || !strings.HasSuffix(u.Path, "//")) && !strings.HasPrefix(u.Path, "//") &&
 		strings.Count(u.EscapedPath(), "/") == strings.Count(u.Path, "/")
+}
+
+// Domain is one whose hosts share sessions; empty: each host has its own.
+type Domain string
+
+// hostName matches hosts as browsers write them. Nothing in them has another meaning in an address.
+var hostName = regexp.MustCompile(`^[a-z0-9_-]+(\.[a-z0-9_-]+)*$`)
+
+// Has reports whether a host is the domain, or below it.
+func (d Domain) Has(host string) bool {
+	return d != "" && hostName.MatchString(host) && (host == string(d) || strings.HasSuffix(host, "."+string(d)))
+}
+
+// Validate checks the domain, and the host of it that people sign in at, if there is one.
+func (d Domain) Validate(signIn string) error {
+	suffix, _ := publicsuffix.PublicSuffix(string(d))
+	at, err := url.Parse("https://" + signIn)
+	switch {
+	case !hostName.MatchString(string(d)) || !identity.IsDomain(string(d)) || net.ParseIP(string(d)) != nil:
+		return fmt.Errorf("cookie_domain %q: write a domain, in lower case and A-labels, such as acme.example; no IP address has one", d)
+	case suffix == string(d):
+		return fmt.Errorf("cookie_domain %s: browsers store no cookies for it, since what is below it belongs to many: write yours, "+
+			"such as acme.%s", d, d)
+	case signIn != "" && (err != nil || at.Host != signIn || !d.Has(at.Hostname())):
+		return fmt.Errorf("cookie_domain %s: people can't sign in at %q, which is not below it: write a host such as auth.%s, or leave it out",
+			d, signIn, d)
+	}
+	return nil
 }
