@@ -24,6 +24,10 @@ func (r *Runtime) Causes(ctx context.Context, needs map[*Standing]*model.Need) (
 	if err != nil {
 		return nil, err
 	}
+	hash, err := r.Store().KeyedHash(ctx, "cause")
+	if err != nil {
+		return nil, err
+	}
 	causes := map[*Standing]*model.NeedCause{}
 	for s, need := range needs {
 		if !slices.Contains(caused, need.Kind) {
@@ -38,7 +42,9 @@ func (r *Runtime) Causes(ctx context.Context, needs map[*Standing]*model.Need) (
 		}
 		answer := failures[model.Place{Tenant: i.Tenant, Integration: i.Name}].Answer
 		answer = webhook.BlankSignatures(webhook.CredentialsOf(i).BlankOlder(answer))
-		causes[s] = model.NewNeedCause(need.Kind, reason, answer)
+		if causes[s], err = model.NewNeedCause(need.Kind, reason, answer, hash); err != nil {
+			return nil, err
+		}
 	}
 	return causes, nil
 }

@@ -80,8 +80,9 @@ const MaxAcknowledged = 30 * 24 * time.Hour
 var varies = regexp.MustCompile(`[0-9a-fA-F-]{8,}|[0-9]+`)
 
 // NewNeedCause returns the cause of a need of an integration: the reason that its state gives, a sentence for people, and the
-// answer to the last export, if there was one.
-func NewNeedCause(kind NeedKind, reason string, answer []byte) *NeedCause {
+// answer to the last export, if there was one. Its id is the hash of what makes it the same: with a key, since addresses have
+// it, and the answer may repeat data of a candidate that somebody could guess.
+func NewNeedCause(kind NeedKind, reason string, answer []byte, hash func(words string) ([sha256.Size]byte, error)) (*NeedCause, error) {
 	c := &NeedCause{FirstLine: FirstLine(answer), Helps: HelpsClient}
 	words := string(kind) + "\n"
 	code := ""
@@ -106,9 +107,9 @@ func NewNeedCause(kind NeedKind, reason string, answer []byte) *NeedCause {
 		c.Helps = HelpsRetry
 	}
 	words += fmt.Sprintf("%d\n%s", c.Status, varies.ReplaceAllString(c.FirstLine, "#"))
-	sum := sha256.Sum256([]byte(words))
+	sum, err := hash(words)
 	c.ID = hex.EncodeToString(sum[:8])
-	return c
+	return c, err
 }
 
 // passing are the codes of reasons without a status that pass by themselves.

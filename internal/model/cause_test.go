@@ -1,10 +1,12 @@
 package model_test
 
 import (
+	"crypto/sha256"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/digest"
 	"github.com/hiregate/hiregate/internal/model"
 )
 
@@ -28,7 +30,11 @@ func TestFirstLine(t *testing.T) {
 func TestIntegrationsWithTheSameCause(t *testing.T) {
 	t.Parallel()
 	cause := func(kind model.NeedKind, reason, answer string) *model.NeedCause {
-		return model.NewNeedCause(kind, reason, []byte(answer))
+		c, err := model.NewNeedCause(kind, reason, []byte(answer), func(words string) ([sha256.Size]byte, error) {
+			return digest.Of(words), nil
+		})
+		require.NoError(t, err)
+		return c
 	}
 	const down = "answered 503; only 2xx means received"
 	first := cause(model.NeedFailing, down, "no healthy upstream (request 4711, 0a1b2c3d4e5f)")

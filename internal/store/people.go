@@ -2,10 +2,13 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"strings"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/digest"
 )
 
 // What the service role holds of people is sealed as the content of exports is, each part bound to its row, and found by
@@ -102,6 +105,16 @@ func (k *dataKeys) hashed(tenant string, w searchWord) (string, error) {
 	}
 	sum, err := key.vault.Hash("search", tenant, w.kind, w.word)
 	return base64.RawURLEncoding.EncodeToString(sum[:]), err
+}
+
+// KeyedHash returns a hash for a purpose that is the same on all nodes, and that only those can make who have the search key
+// or, where there is none, the database's id.
+func (db *DB) KeyedHash(ctx context.Context, purpose string) (func(words string) ([sha256.Size]byte, error), error) {
+	if key := db.dataKeys.search.Load(); key != nil {
+		return func(words string) ([sha256.Size]byte, error) { return key.vault.Hash(purpose, words) }, nil
+	}
+	id, err := db.ID(ctx)
+	return func(words string) ([sha256.Size]byte, error) { return digest.Of(purpose, id, words), nil }, err
 }
 
 // forms returns the forms in which words may be stored: hashed, or plain by those who had no search key.

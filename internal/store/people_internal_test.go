@@ -1,6 +1,7 @@
 package store
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"testing"
 
@@ -300,4 +301,31 @@ func TestNodesShareTheSearchKey(t *testing.T) {
 	}
 	require.NoError(t, one.makeSearchKey(t.Context())) // as if it had not found the other one's
 	requirePerson(t, one, bob)
+	require.Equal(t, keyedHash(t, one), keyedHash(t, other))
+}
+
+// keyedHash returns the keyed hash of a word.
+func keyedHash(t *testing.T, db *DB) [sha256.Size]byte {
+	t.Helper()
+	hash, err := db.KeyedHash(t.Context(), "cause")
+	require.NoError(t, err)
+	sum, err := hash("Ada Lovelace is known already")
+	require.NoError(t, err)
+	return sum
+}
+
+// Without a search key a hash has the id of its database as its key.
+func TestKeyedHashesAreOfADatabase(t *testing.T) {
+	t.Parallel()
+	address := storetest.SQLite(t)
+	open := func(address string) *DB {
+		db, err := Open(t.Context(), address, Options{})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		return db
+	}
+	one := open(address)
+	sum := keyedHash(t, one)
+	require.Equal(t, sum, keyedHash(t, one))
+	require.NotEqual(t, sum, keyedHash(t, open(storetest.SQLite(t))))
 }
