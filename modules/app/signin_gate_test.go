@@ -100,6 +100,9 @@ func TestTheGateInCaddy(t *testing.T) {
 	res, body = ask(http.MethodGet, at+"/app/healthz", "", "", map[string]string{"X_Auth_Request_User": "mallory"})
 	require.Equal(t, http.StatusOK, res.StatusCode, body)
 	require.Equal(t, "the application ", body)
+	res, _ = ask(http.MethodGet, at+"/app/x", "", "", map[string]string{"Sec-Fetch-Mode": "navigate", "X-Forwarded-Host": "evil.example",
+		"X-Forwarded-Proto": "https"})
+	require.Contains(t, res.Header.Get("Location"), url.QueryEscape(at+"/app/oauth2/callback"), "nobody but a trusted proxy says where people come from")
 
 	_, body = open(at + "/app/deep/?q=1")
 	request := regexp.MustCompile(`name="request" value="([^"]*)"`).FindStringSubmatch(body)

@@ -94,13 +94,14 @@ func (g *Gate) visitor(w http.ResponseWriter, r *http.Request) *visitor {
 // others.
 func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request, application http.Handler) {
 	removeIdentity(r.Header)
-	if g.Public.has(r.URL) {
+	below, own := strings.CutPrefix(r.URL.Path, g.Prefix+"/")
+	if !own && g.Public.has(r.URL) {
 		session.RemoveCookies(r, cookies)
 		application.ServeHTTP(w, r)
 		return
 	}
 	v := g.visitor(w, r)
-	if below, ok := strings.CutPrefix(r.URL.Path, g.Prefix+"/"); ok {
+	if own {
 		v.serveOwn(below)
 		return
 	}
