@@ -49,8 +49,9 @@ type Gate struct {
 	guard    http.CrossOriginProtection
 }
 
-// NewReturns makes the limits of how often a network comes back from providers. They outlive a configuration.
-func NewReturns() *limits.Limits { return limits.New(2*time.Second, 60) }
+// NewReturns makes the limits of how often a network comes back from providers: an office of hundreds that opens its tabs in
+// the morning is no flood. They outlive a configuration.
+func NewReturns() *limits.Limits { return limits.New(time.Second/5, 300) }
 
 // WatchEvery is a good value of Gate.Watch: a request ends within 30 s after its session.
 const WatchEvery = 20 * time.Second
@@ -94,14 +95,14 @@ func (g *Gate) visitor(w http.ResponseWriter, r *http.Request) *visitor {
 // others.
 func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request, application http.Handler) {
 	removeIdentity(r.Header)
-	below, own := strings.CutPrefix(r.URL.Path, g.Prefix+"/")
-	if !own && g.Public.has(r.URL) {
+	below, ours := strings.CutPrefix(r.URL.Path, g.Prefix+"/")
+	if !ours && g.Public.has(r.URL) {
 		session.RemoveCookies(r, cookies)
 		application.ServeHTTP(w, r)
 		return
 	}
 	v := g.visitor(w, r)
-	if own {
+	if ours {
 		v.serveOwn(below)
 		return
 	}
