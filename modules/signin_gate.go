@@ -29,8 +29,8 @@ type SignInGate struct {
 	// Keys are placeholders of the keys that seal cookies and sessions: the first seals, the others open what was sealed
 	// before. Required.
 	Keys []string `json:"keys,omitempty"`
-	// GateAllow says who may come in, of providers that don't say it themselves.
-	GateAllow
+	// Allow says who may come in, of providers that don't say it themselves.
+	gate.Allow
 	// Public lists paths that everyone may use: whole ones, and begins such as /assets/*. Default: none.
 	Public []string `json:"public,omitempty"`
 	// Prefix is where the gate's own addresses are. Default: /oauth2.
@@ -52,16 +52,6 @@ type SignInGate struct {
 	SessionEnd caddy.Duration `json:"session_end,omitempty"`
 
 	gates []matchedGate // of the providers
-}
-
-// GateAllow says who may come in.
-type GateAllow struct {
-	// Anyone lets everyone in whom the provider signs in. This, Emails or Groups is required.
-	Anyone bool `json:"anyone,omitempty"`
-	// Emails lists addresses that may come in, and *@example.com for all of a domain.
-	Emails []string `json:"emails,omitempty"`
-	// Groups lists groups at the provider (claim groups) that may come in.
-	Groups []string `json:"groups,omitempty"`
 }
 
 // GateProvider is an OpenID provider, and the registration of the application there. The redirect URI there is
@@ -87,7 +77,7 @@ type GateProvider struct {
 	// Path is where they do: all below one, such as /acme/*. The gate's own addresses for them are there as well, and the
 	// redirect URI is https://<host>/acme/oauth2/callback. Default: everywhere.
 	Path string `json:"path,omitempty"`
-	GateAllow
+	gate.Allow
 }
 
 // CaddyModule implements caddy.Module.
@@ -137,7 +127,7 @@ func (h *SignInGate) validate(dev bool) error {
 			return fmt.Errorf("signin_gate: provider %s has a host, but at %s, the sign-in host of cookie_domain, providers are told "+
 				"apart by path alone: write a path instead, or leave the sign-in host out", p.Address, h.SignInHost)
 		}
-		if err := cmp.Or(h.allowAt(p).validate(), p.validate(dev)); err != nil {
+		if err := cmp.Or(validateAllow(h.allowAt(p)), p.validate(dev)); err != nil {
 			return err
 		}
 	}
@@ -160,20 +150,18 @@ func (h *SignInGate) validate(dev bool) error {
 }
 
 // allowAt returns who of a provider may come in.
-func (h *SignInGate) allowAt(p *GateProvider) *GateAllow {
-	if p.given() {
-		return &p.GateAllow
+func (h *SignInGate) allowAt(p *GateProvider) gate.Allow {
+	if p.Anyone || len(p.Emails)+len(p.Groups) > 0 {
+		return p.Allow
 	}
-	return &h.GateAllow
+	return h.Allow
 }
 
-func (a *GateAllow) given() bool { return a.Anyone || len(a.Emails)+len(a.Groups) > 0 }
-
-func (a *GateAllow) validate() error {
-	switch {
-	case !a.given():
+func validateAllow(a gate.Allow) error {
+	switch some := len(a.Emails)+len(a.Groups) > 0; {
+	case !a.Anyone && !some:
 		return errGateAllow
-	case a.Anyone && len(a.Emails)+len(a.Groups) > 0:
+	case a.Anyone && some:
 		return errGateAny
 	}
 	for _, one := range a.Emails {
@@ -247,8 +235,7 @@ func (h *SignInGate) Provision(ctx caddy.Context) error {
 		allow := h.allowAt(p)
 		provider.WantsGroups = len(allow.Groups) > 0
 		h.gates = append(h.gates, matchedGate{p, &gate.Gate{Gateway: g, Provider: provider, Vault: sealing,
-			Allow:  gate.Allow{Anyone: allow.Anyone, Emails: allow.Emails, Groups: allow.Groups},
-			Tokens: tokens, Public: h.Public, Prefix: strings.TrimSuffix(p.Path, "/*") + cmp.Or(h.Prefix, defaultPrefix),
+			Allow: allow, Tokens: tokens, Public: h.Public, Prefix: strings.TrimSuffix(p.Path, "/*") + cmp.Or(h.Prefix, defaultPrefix),
 			Domain: h.CookieDomain, SignIn: h.SignInHost, Life: cmp.Or(time.Duration(h.SessionEnd), defaultSessionEnd),
 			Title: h.Title, Contact: h.Contact, Returns: returns, Watch: gate.WatchEvery, Address: clientAddress, Origin: origin,
 			Sent: sentTo, Log: ctx.Logger()}})

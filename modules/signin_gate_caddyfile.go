@@ -53,7 +53,7 @@ func parseSignInGate(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error
 			handler.Keys = args
 			return gateKey.ValidateArgs(args, "{env.GATE_KEY}", dev)
 		case "allow":
-			return handler.allow(args)
+			return allow(&handler.Allow, args)
 		case "cookie_domain":
 			return handler.cookieDomain(h, args)
 		case "jwt":
@@ -115,7 +115,7 @@ func (h *SignInGate) cookieDomain(d httpcaddyfile.Helper, args []string) error {
 	return nil
 }
 
-func (a *GateAllow) allow(args []string) error {
+func allow(a *gate.Allow, args []string) error {
 	switch {
 	case len(args) == 1 && args[0] == "any":
 		a.Anyone = true
@@ -153,7 +153,7 @@ func (h *SignInGate) provider(d httpcaddyfile.Helper, args []string, dev bool) e
 		case option == "host" && len(args) > 0:
 			p.Hosts = append(p.Hosts, args...)
 		case option == "allow":
-			if err := p.allow(args); err != nil {
+			if err := allow(&p.Allow, args); err != nil {
 				return err
 			}
 		case option == "trust_email" && len(args) > 0:

@@ -70,9 +70,14 @@ func Show(w http.ResponseWriter, r *http.Request, status int, place string) {
 	if err := page.Execute(&b, t); err != nil { // nothing in it depends on the request
 		panic(err)
 	}
+	Write(w, status, t.Lang, b.Bytes())
+}
+
+// Write answers with a page that has Style, and nothing else but text and links: no script, form, picture or frame.
+func Write(w http.ResponseWriter, status int, lang string, page []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Language", t.Lang)
+	h.Set("Content-Language", lang)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Security-Policy",
 		"default-src 'none'; style-src "+StyleSource+"; form-action 'none'; frame-ancestors 'none'; base-uri 'none'")
@@ -80,5 +85,5 @@ func Show(w http.ResponseWriter, r *http.Request, status int, place string) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	w.WriteHeader(status)
-	w.Write(b.Bytes())
+	w.Write(page)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/translation"
 	"github.com/hiregate/hiregate/internal/vault"
+	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/internal/welcome"
 )
 
@@ -114,26 +115,15 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request, application htt
 	session.RemoveCookies(r, cookies)
 	ctx, end := context.WithCancel(r.Context())
 	defer end()
-	defer v.watch(ctx, s.Hash, end)()
+	go v.watch(ctx, s.Hash, end)
 	application.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// watch ends a request that lasts, as a websocket does, soon after its session. stop ends the watch.
-func (v *visitor) watch(ctx context.Context, hash identity.Hash, end func()) (stop func() bool) {
-	ready := make(chan *time.Timer, 1)
-	timer := time.AfterFunc(v.gate.Watch, func() {
-		timer := <-ready
-		ready <- timer
-		switch {
-		case ctx.Err() != nil:
-		case v.lasts(ctx, hash):
-			timer.Reset(v.gate.Watch)
-		default:
-			end()
-		}
-	})
-	ready <- timer
-	return timer.Stop
+// watch ends a request that lasts, as a websocket does, soon after its session.
+func (v *visitor) watch(ctx context.Context, hash identity.Hash, end func()) {
+	defer end()
+	for wait.For(ctx, v.gate.Watch) && v.lasts(ctx, hash) {
+	}
 }
 
 // lasts reports whether a session is still one of somebody who may use the application, as far as the database says.

@@ -58,10 +58,6 @@ func (p *page) T(key string) string { return p.fill.Replace(p.words[key]) }
 // Title returns the heading.
 func (p *page) Title() string { return p.T(p.Key + "Title") }
 
-// policy is the Content-Security-Policy of the pages: our style, and nothing else.
-var policy = "default-src 'none'; style-src " + welcome.StyleSource + "; form-action 'none'; frame-ancestors 'none'; " +
-	"base-uri 'none'"
-
 func (v *visitor) page(status int, p *page) {
 	u, err := url.Parse(v.gate.Provider.Issuer)
 	if err == nil {
@@ -76,16 +72,7 @@ func (v *visitor) page(status int, p *page) {
 		http.Error(v.w, "the page can't be shown", http.StatusInternalServerError)
 		return
 	}
-	h := v.w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Language", p.Lang)
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	v.w.WriteHeader(status)
-	_, _ = v.w.Write(b.Bytes())
+	welcome.Write(v.w, status, p.Lang, b.Bytes())
 }
 
 // denied shows somebody who is signed in that the application is not for them.

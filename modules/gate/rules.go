@@ -19,9 +19,12 @@ import (
 
 // Allow says who may use an application. It holds at each request, not at sign-in alone.
 type Allow struct {
-	Anyone bool     // everyone whom the provider signs in
-	Emails []string // addresses, and *@example.com for all of a domain
-	Groups []string
+	// Anyone lets everyone in whom the provider signs in. This, Emails or Groups is required.
+	Anyone bool `json:"anyone,omitempty"`
+	// Emails lists addresses that may come in, and *@example.com for all of a domain.
+	Emails []string `json:"emails,omitempty"`
+	// Groups lists groups at the provider (claim groups) that may come in.
+	Groups []string `json:"groups,omitempty"`
 }
 
 // ValidateEmail checks a value of Emails.
