@@ -35,7 +35,7 @@ type Provider struct {
 	Base, Keys string
 	// WantsGroups asks for the person's groups, which must be known.
 	WantsGroups bool
-	// TellsGroups says that others learn a person's groups, so that none must be missing without a word.
+	// TellsGroups asks for them as well. They may be unknown, but others learn them: none must be missing without a word.
 	TellsGroups bool
 	GroupsClaim string // in which they are; empty: groups
 	// TrustEmail are domains whose addresses count as verified where the provider does not say whether they are.
@@ -215,7 +215,7 @@ func (m *Metadata) config(redirectURI string) *oauth2.Config {
 	at := m.Endpoint()
 	at.AuthStyle = m.authStyle()
 	scopes := []string{oidc.ScopeOpenID, "profile", "email"}
-	if m.here.WantsGroups && slices.Contains(m.Scopes, "groups") {
+	if (m.here.WantsGroups || m.here.TellsGroups) && slices.Contains(m.Scopes, "groups") {
 		scopes = append(scopes, "groups")
 	}
 	return &oauth2.Config{ClientID: m.here.ClientID, ClientSecret: m.here.Secret, Endpoint: at,

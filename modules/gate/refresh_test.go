@@ -122,6 +122,15 @@ func TestSessionsOfOurSignInAreRefreshed(t *testing.T) {
 	b.Clock.Advance(45 * time.Minute)
 	require.True(t, u.in())
 	require.Equal(t, "staff", b.got.Header.Get("X-Auth-Request-Groups"))
+	b.Allow.Groups, b.Allow.Emails, b.Provider.WantsGroups = nil, []string{ada}, false // without a rule about them, the application learns them as well
+	change(func(tx *store.Tx, u *identity.User) error {
+		u.Groups = []string{"staff", "night"}
+		return tx.UpdateUser(u)
+	})
+	other := b.browser()
+	other.enter(here+"/", ada)
+	require.Equal(t, "night,staff", b.got.Header.Get("X-Auth-Request-Groups"))
+	b.Allow.Groups, b.Allow.Emails, b.Provider.WantsGroups = []string{"staff"}, nil, true
 	change(func(tx *store.Tx, u *identity.User) error { u.Groups = nil; return tx.UpdateUser(u) })
 	b.Clock.Advance(45 * time.Minute)
 	require.Equal(t, http.StatusForbidden, u.ask(http.MethodGet, here+"/api", nil).Code)
