@@ -41,7 +41,8 @@ type Console struct {
 	// Keys are placeholders of the keys that seal its cookies: the first seals, the others open what was sealed before.
 	// Required.
 	Keys []string `json:"keys,omitempty"`
-	// Roles give people their rights. The first one that fits a person counts. Required.
+	// Roles give people their rights. The first one without labels that fits a person counts, and at tenants with their
+	// labels all others that do, if they are stronger. Required.
 	Roles []ConsoleRole `json:"roles,omitempty"`
 
 	console *console.Console
@@ -49,10 +50,12 @@ type Console struct {
 
 // ConsoleRole gives a role to people, by their e-mail addresses or their groups at the issuer (claim groups).
 type ConsoleRole struct {
-	Role   string   `json:"role"`             // viewer, operator, recruiter or administrator
-	Tenant string   `json:"tenant,omitempty"` // default: all tenants
-	Emails []string `json:"emails,omitempty"`
-	Groups []string `json:"groups,omitempty"`
+	Role   string `json:"role"`             // viewer, operator, recruiter or administrator
+	Tenant string `json:"tenant,omitempty"` // default: all tenants
+	// Labels make it a role at the tenants that have all of them. Default: at the tenant, or at all.
+	Labels map[string]string `json:"labels,omitempty"`
+	Emails []string          `json:"emails,omitempty"`
+	Groups []string          `json:"groups,omitempty"`
 	// Source is the file and the line of the Caddyfile where it stands. Default: it is not known.
 	Source string `json:"source,omitempty"`
 }
@@ -138,7 +141,8 @@ func (h *Console) Provision(ctx caddy.Context) error {
 		if err := r.validate(); err != nil {
 			return err
 		}
-		c.Grants = append(c.Grants, console.Grant{Role: r.Role, Tenant: r.Tenant, Emails: r.Emails, Groups: r.Groups, Source: r.Source})
+		c.Grants = append(c.Grants, console.Grant{Role: r.Role, Tenant: r.Tenant, Labels: r.Labels,
+			Emails: r.Emails, Groups: r.Groups, Source: r.Source})
 	}
 	if h.console, err = console.New(c); err == nil {
 		g.PortalLink = h.console.PortalLink
@@ -168,6 +172,15 @@ func (r *ConsoleRole) validate() error {
 		if err := model.ValidateTenantName(r.Tenant); err != nil {
 			return fmt.Errorf("console: %w", err)
 		}
+	}
+	if err := model.Labels(r.Labels).Validate(); err != nil {
+		return fmt.Errorf("console: %w", err)
+	}
+	switch {
+	case r.Labels != nil && len(r.Labels) == 0:
+		return errors.New("console: labels is empty: name some, or leave it out for all tenants")
+	case r.Labels != nil && r.Tenant != "":
+		return fmt.Errorf("console: a role is for the tenant %s or for those with labels: write two lines", r.Tenant)
 	}
 	if len(r.Emails)+len(r.Groups) == 0 {
 		return fmt.Errorf("console: the role %s goes to nobody: write, for example, `%[1]s email ops@example.com`", r.Role)

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/modules/app"
 )
 
@@ -23,7 +26,7 @@ import (
 //		title         <text>
 //		environment   <word>
 //		roles {
-//			<role> [<tenant>] email|group <value...>
+//			<role> [<tenant> | labels <name>=<value...>] email|group <value...>
 //		}
 //	}
 func parseConsole(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
@@ -74,8 +77,20 @@ func (h *Console) roles(d httpcaddyfile.Helper, args []string) error {
 	for d.NextBlock(1) {
 		r := ConsoleRole{Role: d.Val(), Source: fmt.Sprintf("%s:%d", filepath.Base(d.File()), d.Line())}
 		rest := d.RemainingArgs()
-		if len(rest) > 0 && rest[0] != "email" && rest[0] != "group" {
-			r.Tenant, rest = rest[0], rest[1:]
+		people := max(0, slices.IndexFunc(rest, func(word string) bool { return word == "email" || word == "group" }))
+		of, rest := rest[:people], rest[people:]
+		switch {
+		case len(of) > 1 && of[0] == "labels":
+			labels, err := model.ParseLabels(of[1:])
+			if err != nil {
+				return err
+			}
+			r.Labels = labels
+		case len(of) == 1:
+			r.Tenant = of[0]
+		case len(of) > 1:
+			return fmt.Errorf("console: %s is more than one tenant: write a line for each, or `%s labels region=north email …`",
+				strings.Join(of, " "), r.Role)
 		}
 		switch {
 		case len(rest) > 1 && rest[0] == "email":

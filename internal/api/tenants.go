@@ -51,7 +51,8 @@ type TenantInput struct {
 	Deviations string      `json:"deviations,omitzero" schema:"enum=|accept|refuse|quarantine"`
 	Rate       *model.Rate `json:"rate,omitzero"` // null or left out: there is no limit
 	Zone       string      `json:"zone,omitzero"` // IANA name of the zone in which its days begin; empty or left out: UTC
-	// words by which tenants are grouped, such as "region": "north", ten at most; left out: there are none
+	// words by which tenants are grouped, such as "region": "north", ten at most; left out: there are none.
+	// Whose key opens this tenant alone leaves them as they are: people have roles by them.
 	Labels map[string]string `json:"labels,omitzero"`
 	// the tenant was removed before and gets back what is kept of it; without it, a new tenant whose name something is
 	// kept under is refused (409)

@@ -11,8 +11,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store/rows"
 )
 
-// ofEach returns a query with a row for each of the filter's tenants, each.value, and its arguments. column makes a column of
-// that from what query returns for the tenant.
+// ofEach returns a query with a row for each of the filter's tenants, each.value, and its arguments. column makes the second
+// column from what query returns for the tenant.
 func (f ExportFilter) ofEach(db *DB, column func(q string) string) (string, []any) {
 	f.Tenant, f.each = "", true
 	q, args := f.query("e.id")

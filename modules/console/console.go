@@ -39,7 +39,7 @@ type Console struct {
 	Issuer      *oidcclient.Provider
 	Own         bool                       // the issuer is this gateway's own sign-in, and the console its OwnClient
 	Vault       *vault.Vault               // seals the cookies
-	Grants      []Grant                    // the first one that fits a person counts
+	Grants      []Grant                    // see grants
 	Address     func(*http.Request) string // where a request comes from
 	Log         *zap.Logger
 
@@ -77,7 +77,9 @@ func New(c Console) (*Console, error) {
 	c.mux.HandleFunc("GET /style.css", serveFile("text/css; charset=utf-8", style))
 	c.mux.HandleFunc("GET /icon.svg", serveFile("image/svg+xml", icon))
 	for _, p := range routes {
-		c.mux.HandleFunc(p.pattern, func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, p) })
+		for _, pattern := range append(p.within(), p.pattern) {
+			c.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, p) })
+		}
 	}
 	return &c, nil
 }
@@ -205,7 +207,8 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "" || r.URL.Path == "/" && gateway.OriginalPath(r) == c.mount:
 		r = r.Clone(r.Context())
 		r.URL.Path, r.URL.RawPath = "/", ""
-	case path.Clean(r.URL.EscapedPath()) != r.URL.EscapedPath(): // which the mux would redirect
+	// which the mux would redirect
+	case path.Clean(r.URL.EscapedPath()) != r.URL.EscapedPath() && !startWithin(r.URL.EscapedPath()):
 		c.fail(w, r, nil, errNotFound)
 		return
 	}
@@ -240,7 +243,7 @@ func (c *Console) mostOf(r *http.Request) int64 {
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
 		return maxUpload
 	}
-	if _, pattern := c.mux.Handler(r); slices.Contains(credentialsForms, pattern) {
+	if _, pattern := c.mux.Handler(r); slices.Contains(credentialsForms, strings.Replace(pattern, inPath, "", 1)) {
 		return maxCredentialsForm
 	}
 	return maxForm
@@ -257,6 +260,8 @@ type visitor struct {
 	person  model.Person
 	duties  duty
 	role    string // of Roles; empty: they came by a link
+	mount   string // begins the addresses of their pages; empty: nobody is signed in
+	grants  grants // that give them their roles
 	portal  bool   // they came by a link, and are not signed in
 	email   string
 	issuer  string // where they signed in; subject is who they are there
@@ -284,14 +289,19 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request, to route) {
 		c.toSignIn(w, r)
 		return
 	}
-	person, duties, ok := c.personOf(s)
-	if !ok {
-		c.fail(w, r, nil, errStranger)
+	who, err := c.standingOf(s, r)
+	if errors.Is(err, errNowhere) {
+		err = c.toFirst(w, r, who.grants)
+		if err == nil {
+			return
+		}
+	}
+	if err != nil {
+		c.fail(w, r, nil, err)
 		return
 	}
-	role, _, _ := strings.Cut(s.Role, " ")
-	v := &visitor{Request: r, w: w, console: c, person: person, duties: duties, role: role, portal: s.Portal != nil,
-		email: s.Email, issuer: s.Issuer, subject: s.Subject, texts: textsFor(r)}
+	v := &visitor{Request: r, w: w, console: c, person: who.Person, duties: who.duties, role: who.role, mount: who.mount,
+		grants: who.grants, portal: s.Portal != nil, email: s.Email, issuer: s.Issuer, subject: s.Subject, texts: textsFor(r)}
 	if v.portal {
 		v.texts = v.texts.forPartner()
 	}
@@ -348,7 +358,7 @@ func unreadable(err error) *failure {
 
 // redirect leads the browser on to a page of the console, with a GET.
 func (v *visitor) redirect(to string) error {
-	session.Redirect(v.w, v.Request, v.console.mount+to)
+	session.Redirect(v.w, v.Request, v.mount+to)
 	return nil
 }
 
@@ -370,6 +380,8 @@ var (
 	errChanged    = &failure{status: http.StatusPreconditionFailed, Text: "ChangedMeanwhile"}
 	errForeign    = &failure{status: http.StatusForbidden, Text: "Foreign"}
 	errStranger   = &failure{status: http.StatusForbidden, Text: "Stranger"}
+	errNowhere    = errors.New("the address names no tenant")
+	errNoClient   = &failure{status: http.StatusForbidden, Text: "NoLabelledClient"}
 	errNoVisit    = &failure{status: http.StatusBadRequest, Text: "SignInFailedNoCookie"}
 	errOtherKey   = &failure{status: http.StatusBadRequest, Text: "SignInFailedKey"}
 	errLate       = &failure{status: http.StatusBadRequest, Text: "SignInFailedLate"}

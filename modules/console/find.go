@@ -53,6 +53,7 @@ func find(v *visitor) error {
 		sought = ""
 	}
 	if to := v.console.ownAddress(sought); to != "" {
+		v.mount = v.console.mount
 		return v.redirect(to)
 	}
 	var found hits

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
@@ -52,6 +53,8 @@ type frame struct {
 	Tenant  string       // the tenant that it is about; empty: all
 	Tenants []api.Tenant // to choose from
 	More    bool         // there are more of them
+	Chooses bool         // the visitor works in one of them at a time
+	All     bool         // or in all
 	Needs   needCounts
 }
 
@@ -87,9 +90,19 @@ func (v *visitor) frame() (f frame, err error) {
 	if v.duties&oversees != 0 && v.role != recruiterRole {
 		f.Needs = v.needCounts()
 	}
+	if v.chooses() {
+		seen := v.console.tenantsOf(v.grants)
+		for _, t := range seen[:min(len(seen), maxTenants)] {
+			f.Tenants = append(f.Tenants, api.Tenant{ID: t.Name})
+		}
+		f.Tenant, f.More, f.Chooses = cmp.Or(v.person.Tenant, f.Tenant), len(seen) > maxTenants, true
+		f.All = v.grants.first != nil && v.grants.first.Tenant == ""
+		return f, nil
+	}
 	if v.person.Tenant != "" || v.person.ID == "" {
 		return f, nil
 	}
+	f.All = true
 	var all api.List[api.Tenant]
 	err = v.get("/v1/tenants", url.Values{"limit": {strconv.Itoa(maxTenants)}}, &all)
 	f.Tenants, f.More = all.Items, all.Next != nil
@@ -253,6 +266,9 @@ func (p view) Groups() (all []group) {
 // Switch returns the address of the same page for another tenant, or for all where it is empty. From a page about one
 // thing it leads to the list of such things.
 func (p view) Switch(tenant string) template.URL {
+	if p.Chooses {
+		return p.switchTo(tenant)
+	}
 	for _, g := range sections {
 		for _, s := range g.Sections {
 			switch n := slices.Index(s.Pages, p.Page); {
@@ -269,6 +285,23 @@ func (p view) Switch(tenant string) template.URL {
 		return template.URL(p.Mount + "/tenants")
 	}
 	return p.Path("tenants", tenant)
+}
+
+// switchTo is Switch for those who work in one tenant at a time.
+func (p view) switchTo(tenant string) template.URL {
+	begin, list := p.Top, "/tenants"
+	if tenant != "" {
+		begin += pathOf("in", tenant)
+		list = pathOf("tenants", tenant)
+	}
+	for _, g := range sections {
+		for _, s := range g.Sections {
+			if s.Of && slices.Contains(s.Pages, p.Page) {
+				list = s.Path
+			}
+		}
+	}
+	return template.URL(begin + list)
 }
 
 // Crumbs returns the way to a page: pairs of a text and its address, and at last the text of the page.

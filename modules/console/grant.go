@@ -2,6 +2,7 @@ package console
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/model"
@@ -10,8 +11,9 @@ import (
 
 // Grant gives a role to people who are known by their e-mail address or by a group of theirs.
 type Grant struct {
-	Role   string // of Roles
-	Tenant string // empty: all tenants
+	Role   string       // of Roles
+	Tenant string       // empty: all tenants
+	Labels model.Labels // of the tenants with all of these; without Tenant
 	Emails []string
 	Groups []string
 	Source string // file and line of the Caddyfile where it stands; empty: that is not known
@@ -41,6 +43,9 @@ type Role struct {
 // recruiterRole is the role of those who work with candidates and not with the gateway.
 const recruiterRole = "recruiter"
 
+// strength orders the roles, the weakest first.
+var strength = []string{"viewer", recruiterRole, "operator", "administrator"}
+
 // Roles are the roles of the console. Each may look at exports and at how integrations do.
 var Roles = map[string]Role{
 	"viewer":        {model.Viewer, oversees},
@@ -49,38 +54,50 @@ var Roles = map[string]Role{
 	"administrator": {model.Admin, oversees | redelivers | reads | operates | recruits | administers},
 }
 
-// personOf returns what the portal of a session, or else the first grant that fits, gives; false: none does.
-func (c *Console) personOf(s *caller) (model.Person, duty, bool) {
-	if p := s.Portal; p != nil {
-		return model.Person{ID: "portal:" + p.ID, Tenant: p.Tenant, Role: model.Operator,
-			Answers: portalDuties(p)&answers != 0}, portalDuties(p), true
-	}
-	g := c.grantOf(&s.Session)
-	if g == nil {
-		return model.Person{}, 0, false
-	}
-	role := Roles[g.Role]
-	return model.Person{ID: "console:" + s.Subject, Name: s.Name, Email: s.Email, Tenant: g.Tenant,
-		Role: role.API, Answers: role.duties&answers != 0, Signatures: role.duties&operates != 0}, role.duties, true
+// grants holds the lines that give a person a role.
+type grants struct {
+	first    *Grant   // the first one that fits them, of those without labels; nil: none does
+	labelled []*Grant // all that fit them, of those with labels
 }
 
-// grantOf returns the first grant that fits a person; nil: none does.
-func (c *Console) grantOf(s *session.Session) *Grant {
+func (c *Console) grantsOf(s *session.Session) (all grants) {
+	known := func(address string) bool { return s.Email != "" && identity.SameAddress(address, s.Email) }
+	member := func(group string) bool { return slices.Contains(s.Groups, group) }
 	for n := range c.Grants {
 		g := &c.Grants[n]
-		known := func(address string) bool { return s.Email != "" && identity.SameAddress(address, s.Email) }
-		member := func(group string) bool { return slices.Contains(s.Groups, group) }
-		if slices.ContainsFunc(g.Emails, known) || slices.ContainsFunc(g.Groups, member) {
-			return g
+		switch {
+		case !slices.ContainsFunc(g.Emails, known) && !slices.ContainsFunc(g.Groups, member):
+		case len(g.Labels) > 0:
+			all.labelled = append(all.labelled, g)
+		case all.first == nil:
+			all.first = g
 		}
 	}
-	return nil
+	return all
 }
 
-// roleOf returns the role of a person with its tenant; empty: they have none.
-func (c *Console) roleOf(s *session.Session) string {
-	if g := c.grantOf(s); g != nil {
-		return g.Role + " " + g.Tenant
+// at returns the strongest that gives a role at a tenant; nil: none does. The tenant's labels are those that it has now.
+func (all grants) at(t *model.Tenant) (g *Grant) {
+	if all.first != nil && (all.first.Tenant == "" || all.first.Tenant == t.Name) {
+		g = all.first
 	}
-	return ""
+	for _, one := range all.labelled {
+		if t.Labels.Has(one.Labels) && (g == nil || slices.Index(strength, one.Role) > slices.Index(strength, g.Role)) {
+			g = one
+		}
+	}
+	return g
+}
+
+// roleOf returns the roles of a person, each with its tenant or its labels; empty: they have none.
+func (c *Console) roleOf(s *session.Session) string {
+	all := c.grantsOf(s)
+	var roles []string
+	if all.first != nil {
+		roles = append(roles, all.first.Role+" "+all.first.Tenant)
+	}
+	for _, g := range all.labelled {
+		roles = append(roles, g.Role+" "+strings.Join(g.Labels.Words(), " "))
+	}
+	return strings.Join(roles, ", ")
 }

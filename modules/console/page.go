@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"embed"
 	"fmt"
@@ -46,6 +47,7 @@ type view struct {
 	Service     string
 	Environment string
 	Mount       string
+	Top         string // Mount outside of any one tenant
 	Title       string
 	Page        string // its name
 	Who         string // the visitor's e-mail address; empty: nobody is signed in
@@ -73,7 +75,7 @@ func (v *visitor) page(status int, name, title string, data any) error {
 		return err
 	}
 	shown := view{texts: v.texts, Sheet: sheetVersion, Service: v.console.Title, Environment: v.console.Environment,
-		Mount: v.console.mount, Title: titled, Page: name, Who: v.email, Role: v.role, Scope: v.person.Tenant,
+		Top: v.console.mount, Mount: cmp.Or(v.mount, v.console.mount), Title: titled, Page: name, Who: v.email, Role: v.role, Scope: v.person.Tenant,
 		May: mayOf(v.duties), Portal: v.portal, Now: v.console.Gateway.Now().UTC(), Data: data}
 	if shown.frame, err = v.frame(); err != nil && status < http.StatusInternalServerError {
 		return err
@@ -146,6 +148,9 @@ func (view) Once() string { return rand.Text() }
 
 // Path returns an address of the console; each part is escaped.
 func (p view) Path(parts ...string) template.URL { return template.URL(p.Mount + pathOf(parts...)) }
+
+// AtTop returns an address of the console outside of any one tenant; each part is escaped.
+func (p view) AtTop(parts ...string) template.URL { return template.URL(p.Top + pathOf(parts...)) }
 
 // Within returns an address of a list, of one tenant.
 func (p view) Within(tenant, list string) template.URL {

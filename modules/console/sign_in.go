@@ -33,7 +33,7 @@ func (c *Console) pageOfForm(r *http.Request) string {
 	}
 	asked := r.Clone(r.Context())
 	asked.Method, asked.URL = http.MethodGet, page
-	if _, pattern := c.mux.Handler(asked); page.Path == "" || pattern == "/" { // as of a page that answered a form
+	if _, pattern := c.mux.Handler(asked); page.Path == "" || pattern == "/" || pattern == inPath+"/" { // as of a page that answered a form
 		page = &url.URL{Path: "/"}
 	}
 	query := page.Query()

@@ -15,6 +15,9 @@ func saveZone(v *visitor) error {
 
 // saveLabels sets the labels of a tenant, which are written as region=north between blanks.
 func saveLabels(v *visitor) error {
+	if v.person.Tenant != "" { // people have roles by them
+		return errNotAllowed
+	}
 	labels, err := model.ParseLabels(strings.Fields(v.PostFormValue("labels")))
 	if err != nil {
 		return &failure{status: http.StatusUnprocessableEntity, Text: "LabelsWrong", Detail: err.Error()}

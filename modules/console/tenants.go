@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/api"
+	"github.com/hiregate/hiregate/internal/model"
 )
 
 // listTenants shows the tenants that the visitor sees.
@@ -21,7 +22,12 @@ func listTenants(v *visitor) (err error) {
 	if label := v.URL.Query().Get("label"); label != "" {
 		query.Set("label", label)
 	}
-	if shown.More, err = pageOf(v, "/v1/tenants", query, &shown.List, "label"); err != nil {
+	if v.chooses() && v.person.Tenant != "" {
+		shown.More, err = v.tenantsWithin(&shown.List)
+	} else {
+		shown.More, err = pageOf(v, "/v1/tenants", query, &shown.List, "label")
+	}
+	if err != nil {
 		return err
 	}
 	return v.page(http.StatusOK, "tenants", "Tenants", &shown)
@@ -93,7 +99,8 @@ func (v *visitor) tenantPage(status int, shown tenantPage) error {
 		}
 		shown.Keys = slices.DeleteFunc(keys.Items, func(k api.APIKey) bool { return !k.RevokedAt.IsZero() })
 		for _, g := range v.console.Grants {
-			if g.Tenant == shown.Tenant.ID || g.Tenant == "" && v.person.Tenant == "" {
+			if g.Tenant == shown.Tenant.ID ||
+				g.Tenant == "" && v.person.Tenant == "" && model.Labels(shown.Tenant.Labels).Has(g.Labels) {
 				shown.People = append(shown.People, g)
 			}
 		}

@@ -49,6 +49,22 @@ func TestExportsByLabel(t *testing.T) {
 	})
 }
 
+// Labels give people roles: who sees one tenant alone does not change them.
+func TestLabelsAreNotForThoseOfOneTenant(t *testing.T) {
+	t.Parallel()
+	b := setup(t).keyed()
+	all := b.key("k-1", "", model.Admin)
+	b.as(all).must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech", `{"labels":{"region":"north"}}`)
+	own := b.key("k-2", "initech", model.Admin)
+	for _, labels := range []string{`{}`, `{"region":"south"}`, `{"region":"north","tier":"gold"}`} {
+		require.Contains(t, b.as(own).problem(http.MethodPut, "/v1/tenants/initech", `{"labels":`+labels+`}`, http.StatusForbidden), "leave labels out")
+	}
+	for _, body := range []string{`{"name":"Initech"}`, `{"labels":{"region":"north"}}`} {
+		b.as(own).must(http.StatusOK, http.MethodPut, "/v1/tenants/initech", body)
+		require.Equal(t, map[string]string{"region": "north"}, get[api.Tenant](b.as(all), "/v1/tenants/initech").Labels)
+	}
+}
+
 // Tenants have labels, wherever they are kept, and lists are filtered by them. A change of something else leaves them.
 func TestTenantsHaveLabels(t *testing.T) {
 	t.Parallel()

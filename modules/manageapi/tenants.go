@@ -2,6 +2,7 @@ package manageapi
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -124,6 +125,9 @@ func putTenant(r *rest.Request) (any, error) {
 	if err != nil && !rest.IsNotFound(err) {
 		return nil, err
 	}
+	if err := checkLabels(r, &in, before); err != nil {
+		return nil, err
+	}
 	t, err := describedTenant(&in, name, before)
 	if err == nil {
 		err = r.Expect(rest.Tag(&t.Row))
@@ -162,6 +166,26 @@ func putTenant(r *rest.Request) (any, error) {
 	}
 	r.ETag = rest.Tag(&t.Row)
 	return tenantOf(addressOf(r, t)), nil
+}
+
+// checkLabels refuses new labels to those who see the tenant alone: with labels, people get a role there. Where they leave
+// labels out, these stay.
+func checkLabels(r *rest.Request, in *api.TenantInput, before *model.Tenant) error {
+	if r.Caller.Tenant == "" {
+		return nil
+	}
+	var labels model.Labels
+	if before != nil {
+		labels = before.Labels
+	}
+	if in.Labels == nil {
+		in.Labels = labels
+	}
+	if !maps.Equal(in.Labels, labels) {
+		return problem.New(http.StatusForbidden, "labels give people a role at a tenant, so those who administer all tenants change "+
+			"them: leave labels out, and they stay")
+	}
+	return nil
 }
 
 // taken refuses to make a tenant under the name of another one.
