@@ -138,6 +138,17 @@ func (p view) Chips(l *listing) ([]chip, error) {
 	return chips, s.err
 }
 
+// ExportsTitle says which of the frequent questions is asked, and its answer.
+func (p view) ExportsTitle(l *listing) (string, error) {
+	chips, err := p.Chips(l)
+	for _, c := range chips {
+		if c.Current && c.Count != "" && l.asked() > 0 {
+			return c.Text + ": " + c.Count + " · " + p.Title, err
+		}
+	}
+	return p.Title, err
+}
+
 // Chosen returns the other filters that are set, as links that remove them.
 func (p view) Chosen(l *listing) (chips []chip, err error) {
 	s, asked := speaker{view: p}, l.asked()

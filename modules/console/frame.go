@@ -304,6 +304,19 @@ func (p view) switchTo(tenant string) template.URL {
 	return template.URL(begin + list)
 }
 
+// Needing returns a title with how much needs the visitor: of the tenant that the page is about, or else of all.
+func (p view) Needing(title string) (string, error) {
+	n := p.Needs.All
+	if p.Tenant != "" {
+		n = p.Needs.Of[p.Tenant]
+	}
+	if n == 0 {
+		return title, nil
+	}
+	needs, err := p.Many("NeedYou", n)
+	return needs + " · " + title, err
+}
+
 // Crumbs returns the way to a page: pairs of a text and its address, and at last the text of the page.
 func (p view) Crumbs(way ...any) (template.HTML, error) {
 	label, err := p.T("Breadcrumb")

@@ -26,12 +26,17 @@ func TestFrame(t *testing.T) {
 	b.candidate("acme", "c-1", "Zoë Ødegård")
 	b.job("acme", "NURSE-1", "Nurse")
 	b.client("payroll")
+	b.Runtime.Remarks.Refused("acme", "invalid", "required", "/candidate", b.Clock.Now())
+	b.Runtime.Remarks.Flush()
 	for path, want := range map[string]struct{ title, current, how string }{
-		"/tenants":                 {"Tenants", "/tenants", "page"},
-		"/tenants/acme":            {"acme", "/tenants", "true"},
+		"/tenants":                 {"1 thing needs you · Tenants", "/tenants", "page"},
+		"/tenants/acme":            {"1 thing needs you · acme", "/tenants", "true"},
 		"/tenants/acme/portal":     {"A link for the client", "/tenants", "true"},
-		"/integrations":            {"Integrations", "/integrations", "page"},
+		"/integrations":            {"1 thing needs you · Integrations", "/integrations", "page"},
 		"/exports?tenant=acme":     {"Exports", "/exports?tenant=acme", "page"},
+		"/exports?outcome=failed":  {"Failed: 1 · Exports", "/exports", "page"},
+		"/connect/globex/2":        {"", "/tenants", "true"},
+		"/tenants/globex":          {"globex", "/tenants", "true"},
 		"/candidates/acme/c-1":     {"Candidate", "/candidates?tenant=acme", "true"},
 		"/jobs/acme/NURSE-1":       {"NURSE-1", "/jobs?tenant=acme", "true"},
 		"/steps/acme":              {"Workflow steps", "/jobs?tenant=acme", "true"},

@@ -49,7 +49,7 @@ type view struct {
 	Mount       string
 	Top         string // Mount outside of any one tenant
 	Title       string
-	Page        string // its name
+	Page        string // its name; of the steps that connect a client that of the first
 	Who         string // the visitor's e-mail address; empty: nobody is signed in
 	Role        string // the key of the visitor's role
 	Portal      bool   // they came by a link
@@ -74,8 +74,12 @@ func (v *visitor) page(status int, name, title string, data any) error {
 	if err != nil {
 		return err
 	}
+	section := name
+	if strings.HasPrefix(v.URL.Path, "/connect/") { // of which a step has the form of an integration
+		section = "connect"
+	}
 	shown := view{texts: v.texts, Sheet: sheetVersion, Service: v.console.Title, Environment: v.console.Environment,
-		Top: v.console.mount, Mount: cmp.Or(v.mount, v.console.mount), Title: titled, Page: name, Who: v.email, Role: v.role, Scope: v.person.Tenant,
+		Top: v.console.mount, Mount: cmp.Or(v.mount, v.console.mount), Title: titled, Page: section, Who: v.email, Role: v.role, Scope: v.person.Tenant,
 		May: mayOf(v.duties), Portal: v.portal, Now: v.console.Gateway.Now().UTC(), Data: data}
 	if shown.frame, err = v.frame(); err != nil && status < http.StatusInternalServerError {
 		return err
