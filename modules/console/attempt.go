@@ -12,15 +12,6 @@ import (
 	"github.com/hiregate/hiregate/modules/console/chart"
 )
 
-// Head returns the beginning of an answer, which is enough to recognise it.
-func (view) Head(answer string) string {
-	const most = 500
-	if runes := []rune(answer); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return answer
-}
-
 // StatusText returns the name of an HTTP status; empty where it has none.
 func (view) StatusText(status int) string { return http.StatusText(status) }
 
@@ -97,6 +88,7 @@ func (view) Attempts(d api.DeliveryDetail) attempts {
 type attempted struct {
 	api.Attempt
 	ForClient template.URL // the text that the client can be told; empty: it was received
+	Meaning   string       // of the last one; empty: the reason says it all
 }
 
 // Attempted returns the template data of an attempt at a delivery.
@@ -104,6 +96,9 @@ func (p view) Attempted(e *exportPage, d api.DeliveryDetail, a api.Attempt) atte
 	shown := attempted{Attempt: a}
 	if a.Class != model.ClassDelivered {
 		shown.ForClient = p.ExportPath(e.Tenant, e.ID, "attempts", d.Integration, strconv.Itoa(d.Round), strconv.Itoa(a.Number)+".txt")
+		if a.Number == d.History[len(d.History)-1].Number {
+			shown.Meaning = meaning(a)
+		}
 	}
 	return shown
 }

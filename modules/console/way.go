@@ -211,6 +211,12 @@ type tried struct {
 // Last returns how the export stands at the integration.
 func (t tried) Last() api.DeliveryDetail { return t.Rounds[len(t.Rounds)-1] }
 
+// Refuses reports whether the system refused the data at last: the same bytes get the same answer.
+func (t tried) Refuses() bool {
+	history := t.Last().History
+	return len(history) > 0 && meaning(history[len(history)-1]) == "data"
+}
+
 func (t tried) rank() int {
 	if t.Last().Outcome == model.Delivered {
 		return 1
