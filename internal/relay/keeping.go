@@ -58,21 +58,25 @@ func (r *Relay) eraseOld(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
+	kept, err := r.Store.CountSubmissions(ctx)
+	if err != nil {
+		return err
+	}
 	now := r.Now()
-	for t := range c.All() {
+	for tenant := range kept { // also one that is gone
 		keep := model.DefaultKeep
-		if t.ApplyUpstream != nil {
+		if t, ok := c.Tenant(tenant); ok && t.ApplyUpstream != nil {
 			keep = t.ApplyUpstream.Keep
 		}
 		for _, state := range model.SubmissionStates {
-			kept := KeptFor
+			keptFor := KeptFor
 			switch state {
 			case model.SubmissionWaiting:
 				continue
 			case model.SubmissionDelivered:
-				kept = keep
+				keptFor = keep
 			}
-			if err := r.eraseBefore(ctx, t.Name, state, now.Add(-kept)); err != nil {
+			if err := r.eraseBefore(ctx, tenant, state, now.Add(-keptFor)); err != nil {
 				return err
 			}
 		}

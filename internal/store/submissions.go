@@ -234,10 +234,11 @@ func (tx *Tx) ResolveSubmission(s *model.Submission, note string, now time.Time)
 		WHERE key = $3 AND state IN ('refused', 'failed', 'suspected')`, note, rows.Micros(now), s.Key)
 }
 
-// ListDueSubmissions lists the submissions of a tenant whose next attempt is due, those that came first at the beginning.
+// ListDueSubmissions lists the submissions of a tenant whose next attempt is due, those that have been due for longest at the
+// beginning: in the order in which they came, what the service never takes would be tried before all others each time.
 func (db *DB) ListDueSubmissions(ctx context.Context, tenant string, now time.Time, limit int) ([]*model.Submission, error) {
 	return rows.Query(ctx, db.reads, submissions.Scan, submissions.Select(`tenant = $1 AND state = 'waiting'
-		AND next_at <= $2 AND (leased_till IS NULL OR leased_till < $2) ORDER BY key LIMIT $3`),
+		AND next_at <= $2 AND (leased_till IS NULL OR leased_till < $2) ORDER BY next_at, key LIMIT $3`),
 		tenant, rows.Micros(now), limit)
 }
 

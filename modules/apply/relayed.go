@@ -91,7 +91,7 @@ func (b *relayed) sheet(code string) (*sheet, error) {
 	checked := slices.Clone(asked.Questions)
 	for n, q := range checked {
 		if !slices.Contains(model.Formats, q.Format) {
-			checked[n] = model.Question{ID: q.ID, Format: model.Textarea, Label: q.Label, Group: q.Group}
+			checked[n] = model.Question{ID: q.ID, Format: model.Textarea, Label: q.Label, Options: q.Options, Group: q.Group}
 		}
 	}
 	schema, err := schemas.NewAnswers(checked)
@@ -237,7 +237,10 @@ func (b *relayed) content(s *receivedAnswers, sheet *sheet) *model.SubmissionCon
 		if !asked || given.blank {
 			continue
 		}
-		a := model.SubmissionAnswer{Question: q.ID, Value: norm.NFC.String(given.text), Compliance: q.Group != nil}
+		a := model.SubmissionAnswer{Question: q.ID, Value: given.text, Compliance: q.Group != nil}
+		if len(q.Options) == 0 { // an option is sent as it is offered
+			a.Value = norm.NFC.String(a.Value)
+		}
 		if given.file != nil {
 			a.Value, a.Blob, a.SHA256, a.Size = "", given.file.Name, given.file.SHA256[:], given.file.Size
 		}

@@ -115,7 +115,7 @@ func (a *Activities) startDue(ctx context.Context) error {
 	return nil
 }
 
-// startOf starts the attempts of a tenant's submissions, the oldest first, as many as its service may be sent now. While
+// startOf starts the attempts of a tenant's submissions, as many as its service may be sent now. While
 // that accepts nothing, one at a time asks whether it is back.
 func (a *Activities) startOf(ctx context.Context, t *model.Tenant) error {
 	now := a.Now()
