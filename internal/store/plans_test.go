@@ -204,8 +204,8 @@ func lists(ctx context.Context, db *DB) []error {
 		_, err = db.PreviewRedelivery(ctx, &s, model.Passthrough, at)
 		note(err)
 	}
-	for _, tenant := range []string{"", "t"} {
-		_, _, err = db.ListRedeliveries(ctx, tenant, page)
+	for _, tenants := range [][]string{nil, {"t"}, {"t", "u"}} {
+		_, _, err = db.ListRedeliveries(ctx, tenants, page)
 		note(err)
 	}
 	note(db.countBegun(ctx, new(model.Redelivery)))

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
@@ -62,12 +63,16 @@ func (db *DB) countBegun(ctx context.Context, j *model.Redelivery) error {
 	return err
 }
 
-// ListRedeliveries lists the redeliveries of a tenant, or of all when it is empty, the newest first, as Redelivery
-// reads them.
-func (db *DB) ListRedeliveries(ctx context.Context, tenant string, p Page) ([]*model.Redelivery, string, error) {
+// ListRedeliveries lists the redeliveries of some tenants, or of all when it is nil, the newest first, as Redelivery reads
+// them.
+func (db *DB) ListRedeliveries(ctx context.Context, tenants []string, p Page) ([]*model.Redelivery, string, error) {
 	var c conditions
-	if tenant != "" {
-		c.is("tenant =", tenant)
+	switch {
+	case len(tenants) == 1:
+		c.is("tenant =", tenants[0])
+	case tenants != nil: // few redeliveries are there: they are read in their order
+		c.args = append(c.args, strings.Join(tenants, " "))
+		c.where = append(c.where, "tenant || '' IN (SELECT each.value FROM "+db.sql.Words("$1", "each")+")")
 	}
 	if p.After != "" {
 		c.is("id <", p.After)

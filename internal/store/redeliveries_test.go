@@ -216,14 +216,14 @@ func TestRedeliveryAdvances(t *testing.T) {
 			}
 			return nil
 		}))
-		all, next, err := db.ListRedeliveries(t.Context(), "acme", store.Page{})
+		all, next, err := db.ListRedeliveries(t.Context(), []string{"acme"}, store.Page{})
 		require.NoError(t, err)
 		require.Empty(t, next)
 		require.Len(t, all, 1)
 		j.State, j.EndedAt, j.After, j.Skipped = model.RedeliveryCancelled, noon, 8, 1
 		j.Delivered, j.Failed, j.Waiting = 1, 1, 1
 		require.Equal(t, j, all[0])
-		all, _, err = db.ListRedeliveries(t.Context(), "", store.Page{After: "j-1"})
+		all, _, err = db.ListRedeliveries(t.Context(), nil, store.Page{After: "j-1"})
 		require.NoError(t, err)
 		require.Empty(t, all)
 	})

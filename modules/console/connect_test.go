@@ -79,7 +79,7 @@ func TestConnectAClient(t *testing.T) {
 	require.Contains(t, saved, "hris answers")
 	w = b.send(ops, http.MethodPost, "/connect/larkfield/earlier", url.Values{})
 	require.Equal(t, "/console/connect/larkfield/3?done=begunEarlier", w.Header().Get("Location"), w.Body)
-	all, _, err := b.Runtime.Store().ListRedeliveries(t.Context(), "larkfield", store.Page{Limit: 10})
+	all, _, err := b.Runtime.Store().ListRedeliveries(t.Context(), []string{"larkfield"}, store.Page{Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.Equal(t, model.RedeliverMissing, all[0].Mode)

@@ -45,12 +45,16 @@ func (v *visitor) redeliveries(asked url.Values, wrong *failure) error {
 	if shown.Query["tenant"] == "" {
 		shown.Query["tenant"] = v.person.Tenant
 	}
-	path := "/v1/redeliveries"
+	path, query := "/v1/redeliveries", url.Values{}
+	if label := asked.Get("label"); label != "" {
+		query.Set("label", label)
+	}
 	if tenant := cmp.Or(asked.Get("tenant"), v.person.Tenant); tenant != "" {
 		path = at("tenants", tenant, "redeliveries")
+		query.Del("label")
 	}
 	var err error
-	if shown.More, err = pageOf(v, path, url.Values{}, &shown.List, "tenant"); err != nil {
+	if shown.More, err = pageOf(v, path, query, &shown.List, "tenant", "label"); err != nil {
 		return err
 	}
 	if v.duties&operates != 0 {

@@ -173,7 +173,7 @@ func TestARangeReachesWhatWasCounted(t *testing.T) {
 	b.export("acme", uuid(2), model.Failed)
 	w := b.send(ops, http.MethodPost, "/redeliveries", asked)
 	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
-	of, _, err := b.Runtime.Store().ListRedeliveries(t.Context(), "acme", store.Page{})
+	of, _, err := b.Runtime.Store().ListRedeliveries(t.Context(), []string{"acme"}, store.Page{})
 	require.NoError(t, err)
 	require.Len(t, of, 1)
 	require.EqualValues(t, 1, of[0].Total)

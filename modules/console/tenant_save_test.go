@@ -31,6 +31,7 @@ func TestLabelsOfTenants(t *testing.T) {
 	require.Contains(t, text, `href="/console/integrations?label=tier`)
 	require.NotContains(t, b.see(ops, "/integrations?label=tier=gold", http.StatusOK), "acme / hris")
 	require.Contains(t, b.see(ops, "/?label=tier=gold", http.StatusOK), "<bdi>tier=gold</bdi>")
+	require.Contains(t, b.see(ops, "/redeliveries?label=tier=gold", http.StatusOK), "<bdi>tier=gold</bdi>")
 	exports := b.see(ops, "/exports?label=region=north&outcome=failed", http.StatusOK)
 	require.Contains(t, exports, `href="/console/exports?outcome=failed"><bdi>region=north</bdi>`)
 	require.Contains(t, exports, `href="/console/exports?label=region%3Dnorth"`, "each question keeps the label")

@@ -128,15 +128,8 @@ func exportFilterOf(r *rest.Request) (store.ExportFilter, error) {
 		}
 		f.Tenant = name
 	}
-	if r.Query.Has("label") {
-		labelled, err := labelledTenants(r)
-		if err != nil {
-			return f, err
-		}
-		f.Tenants = make([]string, len(labelled))
-		for n, t := range labelled {
-			f.Tenants[n] = t.Name
-		}
+	if f.Tenants, err = namesOfLabel(r); err != nil {
+		return f, err
 	}
 	if f.Tenant == "" && (f.Integration != "" || f.Candidate != "") {
 		return f, problem.New(http.StatusBadRequest, "integration and candidate are names within a tenant: ask for "+

@@ -22,3 +22,16 @@ func labelledTenants(r *rest.Request) ([]*model.Tenant, error) {
 	}
 	return slices.DeleteFunc(all, func(t *model.Tenant) bool { return !t.Labels.Has(asked) }), nil
 }
+
+// namesOfLabel returns the names of labelledTenants, where the query names a label; nil: it does not.
+func namesOfLabel(r *rest.Request) ([]string, error) {
+	if !r.Query.Has("label") {
+		return nil, nil
+	}
+	labelled, err := labelledTenants(r)
+	names := make([]string, len(labelled))
+	for n, t := range labelled {
+		names[n] = t.Name
+	}
+	return names, err
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/hiregate/hiregate/internal/api"
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
 )
 
 // Exports are listed, counted and searched by a label of their tenant, each within what the caller sees.
@@ -96,6 +97,24 @@ func TestTenantsHaveLabels(t *testing.T) {
 	integrations := get[api.List[api.IntegrationHealth]](b, "/v1/integrations?label=region=north").Items
 	require.Len(t, integrations, 1)
 	require.Equal(t, "t-0001", integrations[0].Tenant)
+	b.Write(t, func(tx *store.Tx) error {
+		for id, tenant := range map[string]string{"j-1": "acme", "j-2": "t-0001"} {
+			if err := tx.InsertRedelivery(&model.Redelivery{ID: id, Selection: model.Selection{Tenant: tenant, Integration: "hris",
+				Since: b.Clock.Now(), Until: b.Clock.Now(), Mode: model.RedeliverAll}, State: model.RedeliveryFinished,
+				CreatedAt: b.Clock.Now(), UpdatedAt: b.Clock.Now()}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	begun := get[api.List[api.Redelivery]](b, "/v1/redeliveries?label=region=north").Items
+	require.Len(t, begun, 1)
+	require.Equal(t, "j-2", begun[0].ID)
+	for _, command := range [][]string{{"redelivery", "list"}, {"status"}, {"cause", "list"}} {
+		out, _, err := b.cli(append(command, "--label", "region=north")...)
+		require.NoError(t, err, "%s", command)
+		require.NotContains(t, out, "acme", "%s", command)
+	}
 	status := get[api.GatewayStatus](b, "/v1/status?label=region=north")
 	require.Len(t, status.Integrations, 1)
 	for _, need := range status.Needs {

@@ -20,7 +20,9 @@ import (
 var (
 	redeliveries = rest.Resource[*api.Redelivery]{
 		Path: inTenant + "/redeliveries", ID: "id", Kind: "redelivery", Reader: model.Viewer,
-		List: func(r *rest.Request) ([]*api.Redelivery, string, error) { return redeliveriesOf(r, r.Tenant.Name) },
+		List: func(r *rest.Request) ([]*api.Redelivery, string, error) {
+			return redeliveriesOf(r, []string{r.Tenant.Name})
+		},
 		Find: func(r *rest.Request) (*api.Redelivery, error) {
 			j, err := findRedelivery(r)
 			if err != nil {
@@ -32,12 +34,22 @@ var (
 	}
 	allRedeliveries = rest.Resource[*api.Redelivery]{
 		Path: "/v1/redeliveries", Kind: "redelivery", Reader: model.Viewer, View: rest.Identity[*api.Redelivery],
-		List: func(r *rest.Request) ([]*api.Redelivery, string, error) { return redeliveriesOf(r, r.Caller.Tenant) },
+		Filters: []string{"label"},
+		List: func(r *rest.Request) ([]*api.Redelivery, string, error) {
+			tenants, err := namesOfLabel(r)
+			if err != nil {
+				return nil, "", err
+			}
+			if tenants == nil && r.Caller.Tenant != "" {
+				tenants = []string{r.Caller.Tenant}
+			}
+			return redeliveriesOf(r, tenants)
+		},
 	}
 )
 
-func redeliveriesOf(r *rest.Request, tenant string) ([]*api.Redelivery, string, error) {
-	rows, next, err := r.DB.ListRedeliveries(r.Context(), tenant, r.Page.Rows())
+func redeliveriesOf(r *rest.Request, tenants []string) ([]*api.Redelivery, string, error) {
+	rows, next, err := r.DB.ListRedeliveries(r.Context(), tenants, r.Page.Rows())
 	all := make([]*api.Redelivery, len(rows))
 	for n := 0; n < len(rows) && err == nil; n++ {
 		all[n], err = shownRedelivery(r, rows[n])

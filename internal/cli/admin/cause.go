@@ -29,13 +29,17 @@ notifications stay as they are.`,
 }
 
 func causeList(a *Client) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Lists the causes, the one whose first export is given up the soonest first, and what is acknowledged at the end",
 		Args:  terminal.Exactly(0, "cause list takes no argument"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			var s api.GatewayStatus
-			if shown, err := a.ask(ctx, cmd, http.MethodGet, "/v1/status?grouped=true", nil, &s); shown || err != nil {
+			query := url.Values{"grouped": {"true"}}
+			if err := labelFilter.apply(cmd.Flags(), query, false); err != nil {
+				return err
+			}
+			if shown, err := a.ask(ctx, cmd, http.MethodGet, "/v1/status?"+query.Encode(), nil, &s); shown || err != nil {
 				return err
 			}
 			table := terminal.NewTable(cmd.OutOrStdout(), "cause", "answer", "integrations", "exports", "since", "first lost", "helps",
@@ -50,6 +54,8 @@ func causeList(a *Client) *cobra.Command {
 			return table.Flush()
 		}),
 	}
+	labelFilter.add(cmd.Flags())
+	return cmd
 }
 
 func causeRow(need *model.Need) []any {

@@ -28,6 +28,7 @@ var redeliveries = noun[api.Redelivery]{
 	kind: kind{command: "redelivery", at: "redeliveries", all: true, arg: "TENANT/ID",
 		example: "acme/019d3c5e-7d6a-7b3f-9b0c-0c6f3f2b7a11"},
 	listHelp: help{short: "Lists the redeliveries of a tenant, or of all tenants, newest first"},
+	filters:  []filter{labelFilter},
 	showHelp: help{short: "Shows how far a redelivery is"},
 	columns: []string{"redelivery", "integration", "mode", "begun", "state", "exports", "delivered", "failed",
 		"on their way", "skipped"},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -34,11 +36,15 @@ since when, how many exports it concerns and the command that helps.`,
 		SilenceUsage: true,
 		RunE: a.judged(interruptible(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			var s api.GatewayStatus
-			shown, err := a.ask(ctx, cmd, http.MethodGet, "/v1/status", nil, &s)
+			query := url.Values{}
+			if err := labelFilter.apply(cmd.Flags(), query, false); err != nil {
+				return err
+			}
+			shown, err := a.ask(ctx, cmd, http.MethodGet, "/v1/status?"+query.Encode(), nil, &s)
 			for err == nil && !shown && all && s.OmittedNeeds > 0 {
 				var more api.GatewayStatus
-				path := fmt.Sprintf("/v1/status?from=%d", len(s.Needs))
-				if err = a.Call(ctx, http.MethodGet, path, nil, &more); len(more.Needs) == 0 {
+				query.Set("from", strconv.Itoa(len(s.Needs)))
+				if err = a.Call(ctx, http.MethodGet, "/v1/status?"+query.Encode(), nil, &more); len(more.Needs) == 0 {
 					break
 				}
 				s.Needs = append(s.Needs, more.Needs...)
@@ -53,10 +59,12 @@ since when, how many exports it concerns and the command that helps.`,
 			return err
 		})),
 	}
+	labelFilter.add(cmd.Flags())
 	cmd.Flags().BoolVar(&all, "all", false, "all that needs you, not the 500 worst things alone")
 	cmd.Flags().BoolVar(&check, "check", false, "exit with 1 when something needs you")
 	cmd.SetFlagErrorFunc(terminal.FlagError)
 	a.flags(cmd)
+	a.completeFlags(cmd)
 	return cmd
 }
 
