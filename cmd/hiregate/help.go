@@ -143,7 +143,7 @@ func register(group string, command func() *cobra.Command) {
 			exitByCode(cmd)
 			if registered != nil { // below the root already
 				extendValidate(registered.Root())
-				extendRun(registered.Root())
+				extendServer(registered.Root())
 			}
 			registered = cmd
 		},

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -80,6 +83,10 @@ func TestExitCodes(t *testing.T) {
 		"check receiver --lst":                       {2, "did you mean --list?"},
 		"check receiver http://127.0.0.1 --secret -": {3, "the file of a secret, -, is empty"},
 		"signature explain --boddy":                  {2, "did you mean --body?"},
+		"erase key --bogus":                          {2, "`hiregate erase key --help` lists the flags"},
+		"validate --confg Caddyfile":                 {2, "did you mean --config?"},
+		"validate other.Caddyfile":                   {2, "such as: hiregate validate --config other.Caddyfile"},
+		"run":                                        {2, "there is no Caddyfile in this folder"},
 	} {
 		out, err := hiregate(strings.Fields(asked)...).CombinedOutput()
 		var ended *exec.ExitError
@@ -115,5 +122,23 @@ func TestCompletionScript(t *testing.T) {
 		out, err := hiregate("completion", shell).CombinedOutput()
 		require.NoError(t, err, string(out))
 		require.Contains(t, string(out), shell+" completion for hiregate")
+	}
+}
+
+// What Caddy says of a reload and of a taken port becomes a sentence that says what to do.
+func TestServerCommandsSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer other.Close()
+	file := filepath.Join(t.TempDir(), "Caddyfile")
+	require.NoError(t, os.WriteFile(file, []byte("{\n\tadmin off\n}\nhttp://"+other.Addr().String()+" {\n\tbind 127.0.0.1\n}\n"), 0o600))
+	for asked, want := range map[string]string{
+		"run":                          "another program listens at " + other.Addr().String() + ": stop it, or have this gateway listen elsewhere",
+		"reload --address 127.0.0.1:1": "no gateway runs at 127.0.0.1:1: start it with `hiregate run`, or name its admin endpoint with --address",
+	} {
+		out, err := hiregate(append(strings.Fields(asked), "--config", file)...).CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(out), "\n"+want)
 	}
 }

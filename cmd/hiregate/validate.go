@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -41,8 +40,8 @@ func extendValidate(root *cobra.Command) {
 	c.Long = strings.TrimSpace(c.Long) + `
 
 What is valid and loses exports or documents, such as a site without a catch-all, is warned of,
-and ends the command with exit code 3, unless --lax is given. Where the output is no terminal,
-the last line says all that is wrong, as file:line: sentence.
+and ends the command with exit code 3, unless --lax is given. The
+last line says all that is wrong, as file:line: sentence.
 
 With --live it also asks what only the real world answers: database, documents, Temporal, clock,
 public_url, and the addresses of the integrations, in the file and stored, to which it sends nothing.
@@ -62,15 +61,12 @@ Run it as the user of the gateway, which may run meanwhile.`
 		}
 		err := withoutVerdict(func() error { return validate(cmd, args) })
 		cmd.SilenceUsage, cmd.SilenceErrors = true, true
-		piped := !terminal.IsTerminal(os.Stderr)
 		if err != nil {
-			if piped {
-				fmt.Fprintln(os.Stderr, explained(cmd, err))
-			}
+			fmt.Fprintln(os.Stderr, explained(cmd, err))
 			return err
 		}
 		losses := app.Losses()
-		if piped {
+		if !terminal.IsTerminal(os.Stderr) { // on a terminal they can be read in the log
 			for _, sentence := range losses {
 				fmt.Fprintln(os.Stderr, placed(sentence))
 			}
@@ -155,52 +151,4 @@ func withoutVerdict(fn func() error) error {
 	w.Close()
 	<-done
 	return err
-}
-
-var (
-	// ahead matches the words that Caddy puts before the sentence: how it came to the module, some of which belong to others.
-	ahead = regexp.MustCompile(`^(?:(?:adapting config using \w+|parsing caddyfile tokens for '\w+'|loading (?:new config|\w+ app module|` +
-		`handler modules|module '[\w.]+')|provision [\w.]+|server \w+|setting up (?:route handlers|subroutes)|(?:route|position) \d+): )+`)
-	// behind matches the place in the file that our sentences, and some of Caddy's, end with; the first one is the closest.
-	behind = regexp.MustCompile(`^(.*?),? at ([^\s,()]+:\d+)\b(.*)$`)
-	// before is how Caddy's own errors say it.
-	before = regexp.MustCompile(`^([^\s,()]+:\d+)(?::| -)? (?:Error during parsing: )?(.*)$`)
-)
-
-// placed puts the place that a sentence is about at its beginning, where it is known: file:line: sentence.
-func placed(text string) string {
-	text = ahead.ReplaceAllString(strings.TrimSpace(text), "")
-	if at := before.FindStringSubmatch(text); at != nil {
-		return at[1] + ": " + at[2]
-	}
-	if at := behind.FindStringSubmatch(text); at != nil && !strings.Contains(text, "\n") {
-		if strings.HasPrefix(at[3], "; ") || strings.HasPrefix(at[3], ", {") { // it goes on, with further places
-			return at[2] + ": " + text
-		}
-		sentence := at[1]
-		if strings.Count(sentence, "(") > strings.Count(sentence, ")") {
-			sentence += ")"
-		}
-		return at[2] + ": " + sentence
-	}
-	return text
-}
-
-// explained says what is wrong with a configuration: a mistake in the braces of its file, if there is one, since Caddy
-// takes it for another mistake; else the text of Caddy, a sentence a line.
-func explained(cmd *cobra.Command, err error) string {
-	file, _ := cmd.Flags().GetString("config")
-	if file == "" {
-		file = "Caddyfile"
-	}
-	if text, reading := os.ReadFile(file); reading == nil && !looksLikeJSON(text) {
-		if line, sentence := misplaced(string(text)); line > 0 {
-			return fmt.Sprintf("%s:%d: %s", file, line, sentence)
-		}
-	}
-	var lines []string
-	for line := range strings.SplitSeq(strings.TrimSpace(err.Error()), "\n") {
-		lines = append(lines, placed(line))
-	}
-	return strings.Join(lines, "\n")
 }

@@ -23,7 +23,7 @@ func TestWrongArgumentsAreSentences(t *testing.T) {
 		command func() *cobra.Command
 		args    string
 	}{
-		{`hiregate export "lst" is unknown: did you mean list? there are list, search, show, redeliver`, Export, "lst"},
+		{`hiregate export has no command "lst": did you mean list? It has list, search, show, redeliver`, Export, "lst"},
 		{"unknown flag: --tenants: did you mean --tenant? `hiregate export list --help` lists the flags", Export,
 			"list --tenants acme"},
 		{"`hiregate export --help` lists the flags", Export, "--tenants acme"},
@@ -36,7 +36,7 @@ func TestWrongArgumentsAreSentences(t *testing.T) {
 		{"the UUID is missing", Export, "show acme/"},
 		{"export redeliver takes one export", Export, "redeliver acme/u-1 acme/u-2"},
 		{"name it as TENANT/UUID, or by at least 8 characters", Export, "redeliver u-1"},
-		{"there are list, show, causes, set, test, retry, disable, enable, remove", Integration, "stop acme/hris"},
+		{"it has list, show, causes, set, test, retry, disable, enable, remove", Integration, "stop acme/hris"},
 		{"integration enable takes one integration", Integration, "enable"},
 		{"write it as TENANT/NAME", Integration, "enable hris"},
 		{`integration name "HRIS"`, Integration, "enable acme/HRIS"},

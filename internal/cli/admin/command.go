@@ -35,11 +35,11 @@ func group(cmd *cobra.Command, below ...func(*Client) *cobra.Command) *cobra.Com
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		meant := ""
+		has := "it has"
 		if nearest := terminal.Nearest(args[0], names); nearest != "" {
-			meant = "did you mean " + nearest + "? "
+			has = "did you mean " + nearest + "? It has"
 		}
-		return terminal.Usage(fmt.Errorf("hiregate %s %q is unknown: %sthere are %s", cmd.Name(), args[0], meant,
+		return terminal.Usage(fmt.Errorf("hiregate %s has no command %q: %s %s", cmd.Name(), args[0], has,
 			strings.Join(names, ", ")))
 	}
 	cmd.SetFlagErrorFunc(terminal.FlagError)

@@ -71,7 +71,6 @@ delivered is not recalled: the receipt names the receivers.`,
 	cmd.SetFlagErrorFunc(terminal.FlagError)
 	for _, below := range []*cobra.Command{eraseKey(a), eraseVerify(a)} {
 		below.RunE, below.SilenceUsage = a.judged(below.RunE), true
-		below.SetFlagErrorFunc(terminal.FlagError)
 		cmd.AddCommand(below)
 	}
 	return cmd
