@@ -10,7 +10,7 @@ import (
 // ExportFilters are the parameters of a query that choose among exports. Of two that are asked for, both hold; uuid stands
 // alone.
 var ExportFilters = []string{"outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
-	"lateDocuments", "status", "attempts", "waitingLonger", "since", "until", "uuid"}
+	"lateDocuments", "redelivery", "status", "attempts", "waitingLonger", "since", "until", "uuid"}
 
 // Export is an export in a list. Of the candidate it has only an id, and nothing of what a partner answered.
 type Export struct {

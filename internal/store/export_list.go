@@ -26,6 +26,7 @@ type ExportFilter struct {
 	Undelivered   bool      // those not delivered yet only, to Integration if that is named
 	LostDocuments bool      // those of which a document was given up only; those that were erased are not among them
 	LateDocuments bool      // those of which a document was tried in vain, and is tried again
+	Redelivery    string    // those that this redelivery of a range delivered again, by its id
 	Since, Until  time.Time // received at or after, and before; zero: no bound
 	Oldest        bool      // the oldest first, not the newest
 	Cursor        int64     // the ID that the page before ended at
@@ -99,6 +100,9 @@ func (f ExportFilter) query(columns string) (string, []any) {
 	if f.LostDocuments || f.LateDocuments { // few are, and they have an index
 		return f.missing(columns, ofDelivery || f.answered())
 	}
+	if f.Redelivery != "" {
+		return f.redelivered(columns, ofDelivery || f.answered())
+	}
 	if f.answered() {
 		return f.byAnswer(columns)
 	}
@@ -137,10 +141,24 @@ func (f ExportFilter) missing(columns string, ofDelivery bool) (string, []any) {
 			c.where = append(c.where, `EXISTS (SELECT 1 FROM documents l WHERE l.export_id = o.export_id AND l.state = 'given_up')`)
 		}
 	}
+	if f.Redelivery != "" {
+		c.is("EXISTS (SELECT 1 FROM deliveries r WHERE r.export_id = o.export_id AND r.redelivery =", f.Redelivery)
+		c.where[len(c.where)-1] += ")"
+	}
 	f.ofTenant(&c, "o.tenant")
 	f.ofExports(&c, ofDelivery)
 	f.bounds(&c, "o.export_id")
 	return f.found(&c, columns, "o.export_id", "documents o JOIN exports e ON e.id = o.export_id")
+}
+
+// redelivered is query for exports of a redelivery.
+func (f ExportFilter) redelivered(columns string, ofDelivery bool) (string, []any) {
+	var c conditions
+	c.is("r.redelivery =", f.Redelivery)
+	f.ofTenant(&c, "r.tenant")
+	f.ofExports(&c, ofDelivery)
+	f.bounds(&c, "r.export_id")
+	return f.found(&c, columns, "r.export_id", "deliveries r JOIN exports e ON e.id = r.export_id")
 }
 
 // found reads the exports whose ids another table has.
@@ -161,7 +179,7 @@ func (f ExportFilter) ofExports(c *conditions, ofDelivery bool) {
 	}
 	if f.Undelivered {
 		unsettled := "e.unsettled"
-		if f.LostDocuments || f.LateDocuments { // those are found by the document, and not compared with all that are unsettled
+		if f.LostDocuments || f.LateDocuments || f.Redelivery != "" { // those are found by these, and not compared with all that are unsettled
 			unsettled = "coalesce(e.unsettled, FALSE)"
 		}
 		c.where = append(c.where, unsettled)

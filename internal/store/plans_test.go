@@ -28,6 +28,7 @@ func lists(ctx context.Context, db *DB) []error {
 		{Tenant: "t", Candidate: "c", Integration: "i"}, {Outcome: model.Failed, Class: model.ClassDataFault},
 		{Tenant: "t", Outcome: model.Failed, Class: model.ClassDataFault},
 		{LostDocuments: true}, {Tenant: "t", LostDocuments: true}, {LateDocuments: true}, {Tenant: "t", LateDocuments: true},
+		{Redelivery: "r"}, {Tenant: "t", Redelivery: "r"}, {Tenant: "t", Redelivery: "r", Outcome: model.Failed, Status: "5xx"},
 		{Status: "503"}, {Tenant: "t", Status: "5xx"}, {Tenant: "t", Integration: "i", Status: "none"}, {Attempts: 3},
 		{Tenant: "t", Attempts: 3}, {Tenant: "t", Status: "5xx", Attempts: 3, Outcome: model.Retrying, Undelivered: true},
 		{Tenant: "t", Candidate: "c", Status: "503"},

@@ -154,8 +154,8 @@ func (p view) Chosen(l *listing) (chips []chip, err error) {
 	s, asked := speaker{view: p}, l.asked()
 	yes := map[string]string{"undelivered": "Undelivered", "quarantined": "Quarantined", "lostDocuments": "DocumentLost",
 		"lateDocuments": "DocumentLate"}
-	for _, name := range []string{"label", "integration", "candidate", "undelivered", "quarantined", "lostDocuments", "lateDocuments", "outcome",
-		"class", "status", "attempts", "waitingLonger", "since", "until"} {
+	for _, name := range []string{"label", "integration", "candidate", "undelivered", "quarantined", "lostDocuments", "lateDocuments", "redelivery",
+		"outcome", "class", "status", "attempts", "waitingLonger", "since", "until"} {
 		value := l.Query[name]
 		text := value
 		switch {
@@ -168,6 +168,8 @@ func (p view) Chosen(l *listing) (chips []chip, err error) {
 			continue
 		case name == "outcome" || name == "class":
 			text = s.Word(name, value)
+		case name == "redelivery":
+			text = s.say("Chosen_redelivery")
 		case name == "status" && value == string(model.NoStatus):
 			text = s.say("NoAnswerCame")
 		case slices.Contains(attemptFilters, name):
@@ -241,7 +243,7 @@ func (v *visitor) countExports(shown *listing, tenant string, query url.Values) 
 // rangeLike returns the query that asks for a redelivery of the exports of a list: of all from some time on, or of
 // those that failed, with a class or a status. Empty: no redelivery has that range.
 func rangeLike(asked url.Values, tenant string) string {
-	for _, name := range []string{"candidate", "quarantined", "undelivered", "lostDocuments", "lateDocuments", "waitingLonger"} {
+	for _, name := range []string{"candidate", "quarantined", "undelivered", "lostDocuments", "lateDocuments", "redelivery", "waitingLonger"} {
 		if asked.Get(name) != "" {
 			return ""
 		}

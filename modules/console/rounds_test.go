@@ -138,6 +138,12 @@ func TestRedeliveriesOfATenant(t *testing.T) {
 	require.Contains(t, b.see(ops, "/redeliveries?tenant=globex", http.StatusOK), "There are no redeliveries.")
 	require.Contains(t, b.see(operator, "/redeliveries", http.StatusOK), `">acme / hris</a>`)
 	require.Contains(t, b.see(recruiter, "/redeliveries", http.StatusOK), "There are no redeliveries.")
+	page := regexp.MustCompile(`href="/console(/redeliveries/acme/[^"]+)"`).FindStringSubmatch(b.see(ops, "/redeliveries", http.StatusOK))
+	require.NotNil(t, page)
+	its := regexp.MustCompile(`href="/console(/exports\?tenant=acme&amp;redelivery=[^"]+)">Its exports`).FindStringSubmatch(
+		b.see(ops, page[1], http.StatusOK))
+	require.NotNil(t, its)
+	require.Contains(t, b.see(ops, html.UnescapeString(its[1]), http.StatusOK), "<bdi>of one redelivery</bdi>")
 }
 
 // The preview of a range says how many arrive twice, and what it leaves out.

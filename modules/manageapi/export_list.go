@@ -146,7 +146,7 @@ func queriedExports(r *rest.Request) (f store.ExportFilter, err error) {
 	}
 	f = store.ExportFilter{
 		Outcome: model.Outcome(q.Get("outcome")), Integration: q.Get("integration"), Candidate: q.Get("candidate"),
-		Class: model.Class(q.Get("class")), Limit: r.Page.Limit,
+		Class: model.Class(q.Get("class")), Redelivery: q.Get("redelivery"), Limit: r.Page.Limit,
 	}
 	if f.Class != "" {
 		f.Outcome = cmp.Or(f.Outcome, model.Failed)

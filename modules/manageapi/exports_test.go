@@ -233,11 +233,16 @@ func TestExportsByTheirAttempts(t *testing.T) {
 	b.delivery(b.export("acme", "u-1"), "hris", model.Failed, 422)
 	b.delivery(b.export("acme", "u-2"), "hris", model.Retrying, 503)
 	b.delivery(b.export("acme", "u-3"), "hris", model.Delivered, 200)
+	for _, outcome := range []model.Outcome{model.Delivered, model.Failed} {
+		d := b.delivery(b.export("acme", "again-"+string(outcome)), "hris", outcome)
+		b.Write(t, func(tx *store.Tx) error { return tx.MarkRedelivery("r-1", d.ExportID, "hris", 0) })
+	}
 	b.Clock.Advance(2 * time.Hour)
 	b.delivery(b.export("acme", "u-4", func(e *model.Export) { e.ID = model.FirstID(b.Clock.Now()) }), "hris", model.Retrying, 503)
 	for query, want := range map[string][]string{"status=503": {"u-4", "u-2"}, "status=4xx": {"u-1"}, "status=none": {}, "attempts=1": {"u-4", "u-2", "u-1"},
 		"attempts=9": {}, "status=503&order=oldest": {"u-2", "u-4"}, "waitingLonger=1h": {"u-2"}, "waitingLonger=1h&status=503": {"u-2"},
-		"waitingLonger=1h&status=422": {}, "lateDocuments=true": {}, "status=5xx&outcome=failed": {}} {
+		"waitingLonger=1h&status=422": {}, "lateDocuments=true": {}, "status=5xx&outcome=failed": {}, "redelivery=r-1": {"again-failed", "again-delivered"},
+		"redelivery=r-1&outcome=failed": {"again-failed"}, "redelivery=r-1&undelivered=true": {}, "redelivery=r-1&lostDocuments=true": {}, "redelivery=r-2": {}} {
 		require.Equal(t, want, ids(b, acme+"/exports?"+query), query)
 		require.EqualValues(t, len(want), get[api.ExportCounts](b, acme+"/export-counts?"+strings.TrimSuffix(query, "&order=oldest")).All.Count, query)
 	}

@@ -99,7 +99,7 @@ func TestQueryIsChecked(t *testing.T) {
 	b := setup(t)
 	for query, want := range map[string]string{
 		"/v1/exports?colour=red": `"colour" is unknown here; known are outcome, class, integration, candidate, ` +
-			`quarantined, undelivered, lostDocuments, lateDocuments, status, attempts, waitingLonger, since, until, uuid, order, label, cursor, limit`,
+			`quarantined, undelivered, lostDocuments, lateDocuments, redelivery, status, attempts, waitingLonger, since, until, uuid, order, label, cursor, limit`,
 		"/v1/exports?Outcome=failed":                   "known are outcome",
 		"/v1/exports?candidate=c-1":                    "names within a tenant",
 		"/v1/exports?integration=hris&outcome=failed":  "names within a tenant",

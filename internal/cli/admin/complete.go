@@ -29,7 +29,8 @@ var completed = []*kind{&tenants.kind, &integrations.kind, &exports.kind, &redel
 
 // ofTenant has the kinds of which flags, or an argument that is not the first one, name one within a tenant.
 var ofTenant = map[string]*kind{"integration": &integrations.kind, "helper": &integrations.kind,
-	"candidate": &candidates.kind, "application": &applications.kind, "job": &jobs.kind, "step": &steps.kind}
+	"candidate": &candidates.kind, "application": &applications.kind, "job": &jobs.kind, "step": &steps.kind,
+	"redelivery": &redeliveries.kind}
 
 // complete proposes arguments for the place of the cursor, by the word of the usage at that place.
 func (a *Client) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {

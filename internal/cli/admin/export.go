@@ -45,6 +45,7 @@ var exports = noun[api.ExportDetail]{
 			help: "exports that lack a document only, because it could not be fetched"},
 		{flag: "late-documents", parameter: "lateDocuments", boolean: true,
 			help: "exports with a document only that could not be fetched, and is tried again"},
+		{flag: "redelivery", help: "exports that the redelivery of a range with this id delivered again only"},
 		{flag: "status", help: "exports whose last attempt failed so only: an HTTP status such as 503, a class such as 5xx, or none for " +
 			"no answer"},
 		{flag: "attempts", help: "exports whose last attempt failed only, after at least so many"},
