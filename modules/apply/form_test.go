@@ -325,6 +325,12 @@ func TestFormsAreBounded(t *testing.T) {
 	b.requireWrong(b.post("/NURSE-1", long, b.resume(), "From", "192.0.2.9"), "Why this job?: Shorten this")
 	require.Equal(t, http.StatusUnsupportedMediaType, b.request(http.MethodPost, "/NURSE-1", bytes.NewBufferString("a=b"), contentType,
 		"application/x-www-form-urlencoded", "From", "192.0.2.10").Code)
+
+	const head = "--b\r\nContent-Disposition: form-data; name=\"once\"; x=\""
+	body := bytes.NewBufferString(head + strings.Repeat("x", 1<<20))
+	require.Equal(t, http.StatusBadRequest, b.request(http.MethodPost, "/NURSE-1", body, contentType,
+		"multipart/form-data; boundary=b", "From", "192.0.2.11").Code)
+	require.Greater(t, body.Len(), 900<<10, "the head of a field is read into memory, however long it is")
 }
 
 func TestFormsSpeakGerman(t *testing.T) {

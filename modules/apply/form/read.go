@@ -32,7 +32,8 @@ const (
 	largest  = 256 << 20
 	readTime = documents.UploadTime / 2
 	maxParts = 2048
-	maxShort = 255 // characters of a source, or of a file's name
+	maxHead  = 64 << 10 // bytes of the head of a field: package multipart would take 10 MiB of memory for each
+	maxShort = 255      // characters of a source, or of a file's name
 )
 
 var (
@@ -127,7 +128,8 @@ type reader struct {
 // those of the store and of the documents.
 func (f *Form) read(w http.ResponseWriter, r *http.Request, job *model.Job) (*sent, error) {
 	bodies.Within(w, readTime)
-	r.Body = http.MaxBytesReader(w, r.Body, largest)
+	heads := &heads{ReadCloser: http.MaxBytesReader(w, r.Body, largest)}
+	r.Body = heads
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, errNoForm
@@ -135,7 +137,9 @@ func (f *Form) read(w http.ResponseWriter, r *http.Request, job *model.Job) (*se
 	in := &reader{form: f, ctx: r.Context(), job: job, address: f.Address(r), left: perFormBytes,
 		sent: &sent{values: map[string][]string{}, files: map[string]*file{}, wrong: map[string]string{}, declined: map[string]bool{}}}
 	for range maxParts {
+		heads.left = maxHead
 		part, err := parts.NextRawPart()
+		heads.left = -1
 		if errors.Is(err, io.EOF) {
 			in.complete()
 			return in.sent, nil
@@ -148,6 +152,26 @@ func (f *Form) read(w http.ResponseWriter, r *http.Request, job *model.Job) (*se
 		}
 	}
 	return nil, errBroken
+}
+
+// heads bounds what is read of a body before the content of a field begins.
+type heads struct {
+	io.ReadCloser
+	left int // bytes; negative: any number
+}
+
+func (h *heads) Read(p []byte) (int, error) {
+	switch {
+	case h.left == 0:
+		return 0, errBroken
+	case h.left > 0:
+		p = p[:min(len(p), h.left)]
+	}
+	n, err := h.ReadCloser.Read(p)
+	if h.left > 0 {
+		h.left -= n
+	}
+	return n, err
 }
 
 // broken tells an error of the connection, or of the form's parts, from ours.
