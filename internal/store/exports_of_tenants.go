@@ -71,13 +71,15 @@ func (f ExportFilter) order(a, b int64) int {
 	return cmp.Compare(b, a)
 }
 
-// countedTenants is of how many tenants exports are counted at once: it ends when there are enough.
-const countedTenants = 32
+// countedTenants is of how many tenants exports are counted at first; then of twice as many each time, until there are enough.
+const countedTenants = 4
 
 // countOfTenants is CountExports for several tenants.
 func (db *DB) countOfTenants(ctx context.Context, f ExportFilter) (n int64, err error) {
-	for some := range slices.Chunk(f.Tenants, countedTenants) {
-		f.Tenants = some
+	left := f.Tenants
+	for size := countedTenants; len(left) > 0 && n <= MaxCounted; size *= 2 {
+		f.Tenants = left[:min(size, len(left))]
+		left = left[len(f.Tenants):]
 		q, args := f.ofEach(db, func(q string) string { return "(SELECT count(*) FROM (" + q + ") counted)" })
 		counts, err := rows.Query(ctx, db.reads, func(r row) (count int64, err error) {
 			var tenant string
@@ -88,9 +90,6 @@ func (db *DB) countOfTenants(ctx context.Context, f ExportFilter) (n int64, err 
 		}
 		for _, count := range counts {
 			n += count
-		}
-		if n > MaxCounted {
-			break
 		}
 	}
 	return n, nil

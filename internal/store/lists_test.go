@@ -192,7 +192,7 @@ func TestListOfSeveralTenants(t *testing.T) {
 			all := list(f)
 			require.NotEmpty(t, all, "%+v", f)
 			for _, limit := range []int{1, 2, 7, 100} {
-				f.Limit, f.Tenants = limit, []string{"globex", "nobody", "initech"}
+				f.Limit, f.Tenants = limit, []string{"globex", "nobody", "a", "b", "c", "initech"}
 				require.Equal(t, all, list(f), "%+v", f)
 			}
 			n, more, err := db.CountExports(t.Context(), f)
