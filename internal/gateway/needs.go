@@ -17,7 +17,7 @@ import (
 type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]model.Need, error)
 
 // needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
-var needSources = []needSource{damaged, unstorable, foreignNamespace, failingWorkflows, unreadable, unreadableDocuments, faulty, lateDocuments,
+var needSources = []needSource{damaged, unwritable, unstorable, foreignNamespace, failingWorkflows, unreadable, unreadableDocuments, faulty, lateDocuments,
 	unaddressed,
 	undispatched, refused, endingSecrets, expiringKeys, unservedHelpers, unentered, announcedErasures, quarantined, disabledSubscriptions, untoldApplications,
 	hangingLoops, awayUpstreams, undeliveredSubmissions}
@@ -35,6 +35,16 @@ func (r *Runtime) Needs(ctx context.Context, now time.Time) ([]model.Need, error
 		all = append(all, needs...)
 	}
 	return all, nil
+}
+
+// unwritable finds that the database can be read, and not written.
+func unwritable(r *Runtime, _ context.Context, _ time.Time) ([]model.Need, error) {
+	fault := r.unwritable.Load()
+	if fault == nil {
+		return nil, nil
+	}
+	return []model.Need{{Kind: model.NeedUnwritable, Since: fault.since, Sentence: "the database can't be written since " +
+		fault.since.UTC().Format(time.RFC3339) + ", and exports are refused: " + fault.Error(), Action: "hiregate healthcheck"}}, nil
 }
 
 // unstorable finds that documents can't be stored.

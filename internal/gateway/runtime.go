@@ -126,7 +126,7 @@ type Runtime struct {
 	workersUp  atomic.Bool
 	// workersFault is why the workers could not be started when that was tried last; nil: they could.
 	workersFault atomic.Pointer[TemporalFault]
-	unready      atomic.Bool // the database could not be written when it was last asked
+	unwritable   atomic.Pointer[databaseFault] // nil: the database could be written when it was last asked
 	barrier      barrier
 	markEvery    time.Duration // how often the running gateway looks whose the namespace is
 
@@ -299,14 +299,20 @@ func (r *Runtime) begin() context.Context {
 // Store is the open database; nil before Start.
 func (r *Runtime) Store() *store.DB { return r.database.db }
 
+// databaseFault is why the database can't be written, and since when.
+type databaseFault struct {
+	since time.Time
+	error
+}
+
 // Ready returns an error when an export would not be accepted now.
 func (r *Runtime) Ready(ctx context.Context) error {
 	err := r.Store().Ping(ctx)
 	switch {
 	case errors.Is(err, context.Canceled): // nobody waited for the answer
-	case err != nil && !r.unready.Swap(true):
+	case err != nil && r.unwritable.CompareAndSwap(nil, &databaseFault{r.now(), err}):
 		r.log.Error("the database can't be written: exports are refused until it can be", zap.Error(err))
-	case err == nil && r.unready.Swap(false):
+	case err == nil && r.unwritable.Swap(nil) != nil:
 		r.log.Info("the database can be written again")
 	}
 	if !errors.Is(err, context.Canceled) {

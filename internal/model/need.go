@@ -26,6 +26,7 @@ const (
 	NeedUnreadable    NeedKind = "exports_unreadable"      // what is stored of them is damaged
 	NeedFaults        NeedKind = "workflows_failing"       // their code does, on this gateway; it concerns all tenants
 	NeedForeign       NeedKind = "namespace_foreign"       // of Temporal; it concerns all tenants
+	NeedUnwritable    NeedKind = "database_unwritable"     // it can be read, and exports are refused; it concerns all tenants
 	NeedUnstorable    NeedKind = "documents_unstorable"    // it concerns all tenants
 	NeedDocuments     NeedKind = "documents_unreadable"    // what is stored of them is damaged or gone
 	NeedLate          NeedKind = "documents_late"          // they were tried in vain, and are lost when their URLs end

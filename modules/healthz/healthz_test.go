@@ -19,6 +19,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/metrics/metricstest"
+	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/modules/healthz"
 	"github.com/hiregate/hiregate/workflows/temporaltest"
 )
@@ -179,12 +180,19 @@ func TestDatabaseThatCannotBeWrittenIsToldOnce(t *testing.T) {
 		told := b.Logged.FilterMessage("the database can't be written: exports are refused until it can be").All()
 		require.Len(t, told, outage)
 		require.Contains(t, told[outage-1].ContextMap()["error"], "heartbeat", "why")
+		needs, err := b.Runtime.Needs(t.Context(), b.Clock.Now())
+		require.NoError(t, err)
+		require.Equal(t, model.NeedUnwritable, needs[0].Kind)
+		require.Contains(t, needs[0].Sentence, "and exports are refused: ")
 		_, err = db.ExecContext(t.Context(), "ALTER TABLE elsewhere RENAME TO heartbeat")
 		require.NoError(t, err)
 		for range 2 {
 			_, h := ask(t, b, http.MethodGet)
 			require.Equal(t, good, h.Checks["database"])
 		}
+		needs, err = b.Runtime.Needs(t.Context(), b.Clock.Now())
+		require.NoError(t, err)
+		require.Empty(t, needs)
 		require.Equal(t, outage, b.Logged.FilterMessage("the database can be written again").Len())
 	}
 }
