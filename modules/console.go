@@ -52,10 +52,10 @@ type Console struct {
 type ConsoleRole struct {
 	Role   string `json:"role"`             // viewer, operator, recruiter or administrator
 	Tenant string `json:"tenant,omitempty"` // default: all tenants
-	// Labels make it a role at the tenants that have all of them. Default: at the tenant, or at all.
-	Labels map[string]string `json:"labels,omitempty"`
-	Emails []string          `json:"emails,omitempty"`
-	Groups []string          `json:"groups,omitempty"`
+	// Labels such as region=north make it a role at the tenants that have all of them. Default: at the tenant, or at all.
+	Labels []string `json:"labels,omitempty"`
+	Emails []string `json:"emails,omitempty"`
+	Groups []string `json:"groups,omitempty"`
 	// Source is the file and the line of the Caddyfile where it stands. Default: it is not known.
 	Source string `json:"source,omitempty"`
 }
@@ -141,7 +141,11 @@ func (h *Console) Provision(ctx caddy.Context) error {
 		if err := r.validate(); err != nil {
 			return err
 		}
-		c.Grants = append(c.Grants, console.Grant{Role: r.Role, Tenant: r.Tenant, Labels: r.Labels,
+		labels, err := model.ParseLabels(r.Labels)
+		if err != nil {
+			return err
+		}
+		c.Grants = append(c.Grants, console.Grant{Role: r.Role, Tenant: r.Tenant, Labels: labels,
 			Emails: r.Emails, Groups: r.Groups, Source: r.Source})
 	}
 	if h.console, err = console.New(c); err == nil {
@@ -173,7 +177,7 @@ func (r *ConsoleRole) validate() error {
 			return fmt.Errorf("console: %w", err)
 		}
 	}
-	if err := model.Labels(r.Labels).Validate(); err != nil {
+	if _, err := model.ParseLabels(r.Labels); err != nil {
 		return fmt.Errorf("console: %w", err)
 	}
 	switch {

@@ -10,7 +10,6 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/modules/app"
 )
 
@@ -81,11 +80,7 @@ func (h *Console) roles(d httpcaddyfile.Helper, args []string) error {
 		of, rest := rest[:people], rest[people:]
 		switch {
 		case len(of) > 1 && of[0] == "labels":
-			labels, err := model.ParseLabels(of[1:])
-			if err != nil {
-				return err
-			}
-			r.Labels = labels
+			r.Labels = of[1:]
 		case len(of) == 1:
 			r.Tenant = of[0]
 		case len(of) > 1:

@@ -15,7 +15,7 @@ func TestConsoleRoles(t *testing.T) {
 	for line, want := range map[string]ConsoleRole{
 		"viewer email a@example.com":                           {Role: "viewer", Emails: []string{"a@example.com"}},
 		"viewer labels group staff":                            {Role: "viewer", Tenant: "labels", Groups: []string{"staff"}},
-		"operator labels region=north tier=gold group staff x": {Role: "operator", Labels: map[string]string{"region": "north", "tier": "gold"}, Groups: []string{"staff", "x"}},
+		"operator labels region=north tier=gold group staff x": {Role: "operator", Labels: []string{"region=north", "tier=gold"}, Groups: []string{"staff", "x"}},
 		"administrator acme email a@example.com b@example.com": {Role: "administrator", Tenant: "acme", Emails: []string{"a@example.com", "b@example.com"}},
 	} {
 		var h Console
@@ -37,8 +37,8 @@ func TestConsoleRoles(t *testing.T) {
 		require.ErrorContains(t, h.roles(d, nil), why, line)
 	}
 	people := []string{"a@example.com"}
-	require.ErrorContains(t, (&ConsoleRole{Role: "viewer", Labels: map[string]string{}, Emails: people}).validate(), "labels is empty")
-	require.ErrorContains(t, (&ConsoleRole{Role: "viewer", Tenant: "acme", Labels: map[string]string{"a": "b"}, Emails: people}).validate(), "write two lines")
+	require.ErrorContains(t, (&ConsoleRole{Role: "viewer", Labels: []string{}, Emails: people}).validate(), "labels is empty")
+	require.ErrorContains(t, (&ConsoleRole{Role: "viewer", Tenant: "acme", Labels: []string{"a=b"}, Emails: people}).validate(), "write two lines")
 }
 
 // The label of the environment stands beside the title of each page: a long one is refused with what to write.

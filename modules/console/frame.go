@@ -92,11 +92,14 @@ func (v *visitor) frame() (f frame, err error) {
 	}
 	if v.chooses() {
 		seen := v.console.tenantsOf(v.grants)
+		f.All = v.grants.first != nil && v.grants.first.Tenant == ""
+		f.Tenant, f.More, f.Chooses = cmp.Or(v.person.Tenant, f.Tenant), len(seen) > maxTenants, true
+		if len(seen) == 1 && !f.All {
+			return f, nil
+		}
 		for _, t := range seen[:min(len(seen), maxTenants)] {
 			f.Tenants = append(f.Tenants, api.Tenant{ID: t.Name})
 		}
-		f.Tenant, f.More, f.Chooses = cmp.Or(v.person.Tenant, f.Tenant), len(seen) > maxTenants, true
-		f.All = v.grants.first != nil && v.grants.first.Tenant == ""
 		return f, nil
 	}
 	if v.person.Tenant != "" || v.person.ID == "" {
