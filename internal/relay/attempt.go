@@ -83,14 +83,14 @@ func (r *Relay) renew(ctx context.Context, s *model.Submission, l store.Submissi
 // the loop that starts what is due.
 const firstAtOnce = 8
 
-// BeginFirst takes a place for a first attempt, and returns its lease. It reports false where there is none, or the
-// service asked to be left alone.
+// BeginFirst takes a place for a first attempt, and returns its lease. It reports false where there is none, the service
+// asked to be left alone, or its rate is used up.
 func (r *Relay) BeginFirst(ctx context.Context, tenant string) (store.SubmissionLease, bool) {
 	if u, err := r.Store.Upstream(ctx, tenant, nil); err != nil || r.Now().Before(u.SlowUntil) {
 		return store.SubmissionLease{}, false
 	}
 	places, _ := r.firsts.LoadOrStore(tenant, new(atomic.Int64))
-	if places.(*atomic.Int64).Add(1) > firstAtOnce {
+	if places.(*atomic.Int64).Add(1) > firstAtOnce || !r.MaySend(tenant) {
 		r.EndFirst(tenant)
 		return store.SubmissionLease{}, false
 	}

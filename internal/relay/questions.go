@@ -64,6 +64,13 @@ func (r *Relay) Questions(ctx context.Context, tenant string, u *model.ApplyUpst
 // readQuestions asks the service, and stores what it says.
 func (r *Relay) readQuestions(ctx context.Context, tenant string, u *model.ApplyUpstream, job string,
 	stored bool, passed []string) ([]model.Question, error) {
+	kind := "questions of an unknown job"
+	if stored {
+		kind = "questions"
+	}
+	if !r.allows(kind, tenant, u) {
+		return nil, ErrAway
+	}
 	a, err := r.client(tenant, u, passed).Do(ctx, http.MethodGet, applyclient.QuestionsPath(job), applyclient.Body{}, nil)
 	why := ""
 	var all []model.Question

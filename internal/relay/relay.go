@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
 
 	"github.com/hiregate/hiregate/internal/applyclient"
 	"github.com/hiregate/hiregate/internal/config"
@@ -33,10 +34,31 @@ type Relay struct {
 	Now     func() time.Time
 	Log     *zap.Logger
 
-	reading singleflight.Group
-	signing sync.Map // of a tenant, the *sync.Mutex of its sign-ins
-	firsts  sync.Map // of a tenant, the *atomic.Int64 of its first attempts that are under way
-	unread  sync.Map // of what is renewed, when it could not be read last
+	reading  singleflight.Group
+	signing  sync.Map // of a tenant, the *sync.Mutex of its sign-ins
+	firsts   sync.Map // of a tenant, the *atomic.Int64 of its first attempts that are under way
+	unread   sync.Map // of what is renewed, when it could not be read last
+	limiters sync.Map // by limited, the *rate.Limiter
+}
+
+// limited is the key of a limiter. A service has one for each kind of request: strangers, who can have any job asked for,
+// hold up no applications, and what is asked of known jobs.
+type limited struct {
+	kind, tenant string
+	rate         model.Rate
+}
+
+// MaySend reports whether the service of a tenant may be sent an application now, which uses its rate up.
+func (r *Relay) MaySend(tenant string) bool {
+	return r.allows("application", tenant, r.Upstream(tenant))
+}
+
+func (r *Relay) allows(kind, tenant string, u *model.ApplyUpstream) bool {
+	if u == nil {
+		return false
+	}
+	l, _ := r.limiters.LoadOrStore(limited{kind, tenant, u.Rate}, rate.NewLimiter(rate.Limit(u.Rate.PerSecond), u.Rate.Burst))
+	return l.(*rate.Limiter).AllowN(r.Now(), 1)
 }
 
 // KeptFor is how long the content of a submission is kept that the service did not accept.

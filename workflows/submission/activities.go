@@ -3,7 +3,6 @@ package submission
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -11,7 +10,6 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"go.uber.org/zap"
-	"golang.org/x/time/rate"
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/loop"
@@ -38,14 +36,6 @@ type Activities struct {
 	Client  client.Client
 	Now     func() time.Time
 	Log     *zap.Logger
-
-	mu       sync.Mutex
-	limiters map[string]*limiter
-}
-
-type limiter struct {
-	rate model.Rate
-	*rate.Limiter
 }
 
 // Register puts the workflow and its activity on the worker of their task queue.
@@ -135,9 +125,8 @@ func (a *Activities) startOf(ctx context.Context, t *model.Tenant) error {
 	case u.Fault != "":
 		most = 1
 	}
-	limit := a.limit(t)
 	for _, s := range due[:min(most, len(due))] {
-		if !limit.AllowN(now, 1) {
+		if !a.Relay.MaySend(t.Name) {
 			return nil
 		}
 		if err := start(ctx, a.Client, Input{t.Name, s.ID}); err != nil {
@@ -149,19 +138,4 @@ func (a *Activities) startOf(ctx context.Context, t *model.Tenant) error {
 		}
 	}
 	return nil
-}
-
-func (a *Activities) limit(t *model.Tenant) *limiter {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	wanted := t.ApplyUpstream.Rate
-	l, ok := a.limiters[t.Name]
-	if !ok || l.rate != wanted {
-		if a.limiters == nil {
-			a.limiters = map[string]*limiter{}
-		}
-		l = &limiter{wanted, rate.NewLimiter(rate.Limit(wanted.PerSecond), wanted.Burst)}
-		a.limiters[t.Name] = l
-	}
-	return l
 }

@@ -276,9 +276,10 @@ func (f *Form) closed(w http.ResponseWriter, r *http.Request) {
 	f.message(w, r, http.StatusNotFound, func(t *texts) *message { return &message{Title: t.ClosedTitle, Lines: []string{t.Closed}, Jobs: true} })
 }
 
-// away answers while what a job asks can't be read. err, which may be nil, is logged.
+// away answers while what a job asks can't be read. err, which may be nil, is logged if it is ours: that a service is away
+// is said where it was asked, and strangers must not fill the disk.
 func (f *Form) away(w http.ResponseWriter, r *http.Request, err error) {
-	if err != nil && r.Context().Err() == nil {
+	if _, said := errors.AsType[*problem.Problem](err); err != nil && !said && r.Context().Err() == nil {
 		f.Log.Error("the application form could not answer", zap.Error(err))
 	}
 	w.Header().Set("Retry-After", "60")
