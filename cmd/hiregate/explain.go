@@ -132,7 +132,7 @@ func directives() []string {
 // placed puts the place that a sentence is about at its beginning, where it is known: file:line: sentence.
 func placed(text string) string {
 	text = ahead.ReplaceAllString(strings.TrimSpace(text), "")
-	if at := before.FindStringSubmatch(text); at != nil {
+	if at := before.FindStringSubmatch(text); at != nil && inFile(at[1]) {
 		return at[1] + ": " + at[2]
 	}
 	if at := behind.FindStringSubmatch(text); at != nil && inFile(at[2]) {

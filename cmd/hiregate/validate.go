@@ -75,7 +75,11 @@ Run it as the user of the gateway, which may run meanwhile.`
 		if err != nil {
 			return err
 		}
-		if !*asJSON {
+		switch {
+		case *asJSON:
+		case failed:
+			fmt.Println("Valid, but something that the gateway needs failed")
+		default:
 			fmt.Println(verdict(len(losses)))
 		}
 		switch {

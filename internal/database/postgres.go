@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -200,11 +201,26 @@ func (p *postgres) absent(err error, waited string) error {
 		"database: %w", p.server, waited, err)
 }
 
+// inOneLine is an error of pgx, which gives each of its attempts a line, also of those that failed alike.
+type inOneLine struct{ error }
+
+func (e inOneLine) Unwrap() error { return e.error }
+
+func (e inOneLine) Error() string {
+	var said []string
+	for line := range strings.Lines(e.error.Error()) {
+		if line = strings.TrimSpace(line); !slices.Contains(said, line) {
+			said = append(said, line)
+		}
+	}
+	return strings.Join(said, " ")
+}
+
 // look connects, and fails unless the database is one that we can use.
 func (p *postgres) look(ctx context.Context) error {
 	c, err := pgx.ConnectConfig(ctx, p.config)
 	if err != nil {
-		return err
+		return inOneLine{err}
 	}
 	defer c.Close(ctx)
 	var replica bool

@@ -75,6 +75,8 @@ func TestTrySaysWhatPostgreSQLRefuses(t *testing.T) {
 
 	_, err = Try(t.Context(), "postgres://hiregate@127.0.0.1:1/hiregate", tables)
 	require.ErrorContains(t, err, "no PostgreSQL answers at 127.0.0.1:1: start it")
+	require.NotContains(t, err.Error(), "\n")
+	require.Equal(t, 1, strings.Count(err.Error(), "connection refused"), err)
 	_, err = Try(t.Context(), address+"&dbname=absent", tables)
 	require.ErrorContains(t, err, "has no database absent")
 }

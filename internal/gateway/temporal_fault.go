@@ -37,8 +37,8 @@ func temporalFault(err error, namespace string) *TemporalFault {
 	reason := noAnswer
 	switch code, text := serviceerror.ToStatus(err).Code(), err.Error(); {
 	case code == codes.NotFound:
-		reason = fmt.Sprintf("namespace %s does not exist in Temporal: create it, or correct the option namespace of "+
-			"temporal", namespace)
+		reason = fmt.Sprintf("namespace %[1]s does not exist in Temporal: create it, as with `temporal operator namespace create "+
+			"--namespace %[1]s --retention 7d`, or correct the option namespace of temporal", namespace)
 	case code == codes.PermissionDenied:
 		reason = fmt.Sprintf("Temporal denies the gateway the use of namespace %s: look what its api_key or certificate "+
 			"may do", namespace)
