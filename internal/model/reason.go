@@ -130,6 +130,25 @@ var Reasons = []struct{ Code, Sentence string }{
 		"on its disk"},
 	{"document_harmful", "a scanner found something harmful in it"},
 	{"document_deleted", "it was deleted before it was scanned"},
+
+	// what needs a person
+	{"need_quarantine", "{tenant}: exports in quarantine, since they break the schema: {n}"},
+	{"need_subscription", "{tenant}: the subscription {id} to events is disabled since {since}: enable it, or remove it"},
+	{"need_logouts", "{client}: the application does not take that sessions have ended, since {since}: {n}; see whether it answers at " +
+		"its back-channel logout URI, or change that; each is told for a day"},
+	{"need_unreadable", "{tenant}: exports that can't be read in the database, found in the last day: {n}; restore it from a backup and " +
+		"redeliver them, or have their candidates exported again"},
+	{"need_late", "{tenant}: documents that could not be fetched so far: {n}; the first one is lost at {at}: see who is at fault, and " +
+		"tell the service until when it can mend that"},
+	{"need_damaged", "{tenant}: stored documents that are damaged or gone, and are not served: {n}; restore the document store, or the " +
+		"database, from a backup; the log names them"},
+	{"need_nowhere", "{tenant}: exports that go nowhere, each for the reason that its page says: {n}"},
+	{"need_unentered", "{tenant}: job applications that could not enter the first step, each for the reason that it shows: {n}; move " +
+		"them, or end them"},
+	{"need_retention", "{tenant}: a new or shorter retention erases job applications at {at}: {n}; look at them, note who agreed to be " +
+		"kept (application keep), or set a longer one"},
+	{"need_secret_ends", "{tenant}: its service still signs with secret {n}, which ends at {at}: have it sign with another one, or let this " +
+		"one go on"},
 }
 
 // ParseReason takes a sentence apart; nil: it is none of Reasons.
