@@ -269,6 +269,8 @@ func inside(t *testing.T, folder string, config []byte) []byte {
 	}
 	t.Setenv("HIREGATE_SEAL_KEY", "the secret that secrets are sealed with")
 	t.Setenv("HIREGATE_DATABASE", "sqlite://"+filepath.Join(folder, "data", "hiregate.db"))
+	t.Setenv("HIREGATE_TEMPORAL", "127.0.0.1:1") // one that runs here may lack the namespace, and is none of these tests'
+	t.Setenv("HIREGATE_TEMPORAL_PORT", "1")
 	t.Setenv("HIREGATE_CANDIDATE_URL", "https://recruiting.example.com/candidates/{candidate}")
 	for _, path := range secretFile.FindAllStringSubmatch(text, -1) {
 		require.Contains(t, path[1], folder)
