@@ -21,7 +21,7 @@ var (
 	unreached = regexp.MustCompile(`^sending configuration to instance: .*dial \w+ (\S+): connect: (?:connection refused|no such file or directory)$`)
 	// ahead matches the words that Caddy puts before the sentence: how it came to the module, some of which belong to others.
 	ahead = regexp.MustCompile(`^(?:(?:adapting config using \w+|parsing caddyfile tokens for '\w+'|loading (?:(?:initial |new )?config|\w+ app module|` +
-		`handler modules|module '[\w.]+')|\w+ app module|start|provision [\w.]+|server \w+|setting up (?:route handlers|subroutes)|` +
+		`handler modules|module '[\w.]+')|\w+ app module|start|listening on shared/\S+|provision [\w.]+|server \w+|setting up (?:route handlers|subroutes)|` +
 		`(?:route|position) \d+): )+`)
 	// behind matches the place in the file that our sentences, and some of Caddy's, end with; the first one is the closest.
 	behind = regexp.MustCompile(`^(.*?),? at ([^\s,()]+:\d+)\b(.*)$`)
@@ -32,6 +32,7 @@ var (
 	directive = regexp.MustCompile(`unrecognized directive: (\S+)`)
 	global    = regexp.MustCompile(`unrecognized global option: (\S+)`)
 	unknown   = regexp.MustCompile(`(\S+) is unknown here: write (.*)`)
+	forbidden = regexp.MustCompile(`listen (?:tcp|udp)\d? (\S+): bind: permission denied`)
 	taken     = regexp.MustCompile(`listen (?:tcp|udp)\d? (\S+): bind: address already in use`)
 )
 
@@ -105,6 +106,10 @@ func advised(text, file string, written []line) string {
 	if at := taken.FindStringSubmatch(sentence); at != nil {
 		return fmt.Sprintf("another program listens at %s: stop it, or have this gateway listen elsewhere: at another port of the site, "+
 			"or with the global options http_port, https_port or admin (%s)", at[1], sentence)
+	}
+	if at := forbidden.FindStringSubmatch(sentence); at != nil {
+		return fmt.Sprintf("this user may not listen at %s: give the process CAP_NET_BIND_SERVICE, as the unit of systemd does, or set "+
+			"the global options http_port and https_port (%s)", at[1], sentence)
 	}
 	if at := ofOption.FindStringSubmatch(text); at != nil && !before.MatchString(sentence) {
 		place(at[1])

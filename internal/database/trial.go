@@ -86,13 +86,18 @@ func (p *postgres) try(ctx context.Context, known steps) (t Trial, err error) {
 }
 
 func (s sqlite) try(ctx context.Context, known steps) (t Trial, err error) {
-	if _, err := os.Stat(s.path); errors.Is(err, fs.ErrNotExist) {
+	_, missing := os.Stat(s.path)
+	beside, err := os.CreateTemp(filepath.Dir(s.path), ".hiregate-trial-") // as the log and the lock of a database are
+	if err != nil {
+		return t, fmt.Errorf("nothing can be written beside the database %s: make its folder, writable for the user of the gateway: %w",
+			s.path, err)
+	}
+	if err := errors.Join(beside.Close(), os.Remove(beside.Name())); err != nil {
+		return t, err
+	}
+	if errors.Is(missing, fs.ErrNotExist) {
 		t.Server, t.New = "SQLite", true
-		file, err := os.CreateTemp(filepath.Dir(s.path), ".hiregate-trial-")
-		if err != nil {
-			return t, fmt.Errorf("the database %s can't be made: make its folder, writable for the user of the gateway: %w", s.path, err)
-		}
-		return t, errors.Join(file.Close(), os.Remove(file.Name()))
+		return t, nil
 	}
 	if err := checkFiles(s.path); err != nil {
 		return t, err
@@ -106,7 +111,7 @@ func (s sqlite) try(ctx context.Context, known steps) (t Trial, err error) {
 	if err := db.QueryRowContext(ctx, `SELECT 'SQLite ' || sqlite_version()`).Scan(&t.Server); err != nil {
 		return t, opening(s, "trying", err)
 	}
-	for _, statement := range []string{`BEGIN IMMEDIATE`, `ROLLBACK`} {
+	for _, statement := range []string{`BEGIN IMMEDIATE`, `CREATE TABLE hiregate_trial (n INTEGER)`, `ROLLBACK`} {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return t, opening(s, "trying", err)
 		}

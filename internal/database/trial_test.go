@@ -86,6 +86,17 @@ func TestTrySaysWhatAFileIs(t *testing.T) {
 	folder := t.TempDir()
 	_, err := Try(t.Context(), "sqlite://"+folder+"/absent/hiregate.db", tables)
 	require.ErrorContains(t, err, "make its folder")
+	made := filepath.Join(t.TempDir(), "hiregate.db")
+	db, err := Open(t.Context(), "sqlite://"+made, tables, zap.NewNop())
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	_, err = Try(t.Context(), "sqlite://"+made, tables)
+	require.NoError(t, err)
+	if os.Geteuid() > 0 { // root writes what nobody may
+		require.NoError(t, os.Chmod(made, 0o400))
+		_, err = Try(t.Context(), "sqlite://"+made, tables)
+		require.ErrorContains(t, err, "readonly")
+	}
 	text := filepath.Join(folder, "text.db")
 	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("no database", 100)), 0o600))
 	_, err = Try(t.Context(), "sqlite://"+text, tables)
