@@ -2,6 +2,7 @@ package apply_test
 
 import (
 	"bytes"
+	"fmt"
 	"html"
 	"maps"
 	"mime/multipart"
@@ -320,6 +321,13 @@ func TestFormsAreBounded(t *testing.T) {
 	require.Equal(t, http.StatusOK, b.post("/NURSE-1", filled(), b.resume(), "From", "192.0.2.8").Code, "another address")
 	b.Clock.Advance(10 * time.Second)
 	require.NotEqual(t, http.StatusTooManyRequests, b.post("/NURSE-1", map[string]string{}, nil).Code)
+
+	post := func(address string) int { return b.post("/NURSE-1", map[string]string{}, nil, "From", address).Code }
+	for n := range 20 {
+		require.NotEqual(t, http.StatusTooManyRequests, post(fmt.Sprintf("2001:db8:1:1::%x", n)))
+	}
+	require.Equal(t, http.StatusTooManyRequests, post("2001:db8:1:1:ffff::1"), "of IPv6 one sender has all of a /64")
+	require.NotEqual(t, http.StatusTooManyRequests, post("2001:db8:1:2::1"))
 
 	long := but(filled(), "a.1000125", strings.Repeat("x", 300<<10))
 	b.requireWrong(b.post("/NURSE-1", long, b.resume(), "From", "192.0.2.9"), "Why this job?: Shorten this")

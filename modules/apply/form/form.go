@@ -17,6 +17,7 @@ import (
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/problem"
 )
 
@@ -86,6 +87,8 @@ type Form struct {
 
 // New completes a Form.
 func New(f Form) *Form {
+	address := f.Address
+	f.Address = func(r *http.Request) string { return password.NetworkOf(address(r)) } // of IPv6 one sender has all of a /64
 	f.mux, f.style = http.NewServeMux(), f.Look.style()
 	f.mux.HandleFunc("GET /receipts/{receipt}", f.held(f.receipt))
 	f.mux.HandleFunc("GET /logo", f.logo)
