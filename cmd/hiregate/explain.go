@@ -17,8 +17,8 @@ import (
 var (
 	// answered matches what a running gateway said to a reload.
 	answered = regexp.MustCompile(`^sending configuration to instance: caddy responded with error: HTTP \d+: (\{.*\})\s*$`)
-	// unreached matches a reload that found nobody.
-	unreached = regexp.MustCompile(`^sending configuration to instance: .*dial \w+ (\S+): connect: (?:connection refused|no such file or directory)$`)
+	// unreached matches a reload or a stop that found nobody.
+	unreached = regexp.MustCompile(`^(?:sending configuration to instance: )?performing request: .*dial \w+ (\S+): connect: (?:connection refused|no such file or directory)$`)
 	// ahead matches the words that Caddy puts before the sentence: how it came to the module, some of which belong to others.
 	ahead = regexp.MustCompile(`^(?:(?:adapting config using \w+|parsing caddyfile tokens for '\w+'|loading (?:(?:initial |new )?config|\w+ app module|` +
 		`handler modules|module '[\w.]+')|\w+ app module|start|listening on shared/\S+|provision [\w.]+|server \w+|setting up (?:route handlers|subroutes)|` +
@@ -58,7 +58,7 @@ func explained(cmd *cobra.Command, err error) string {
 		}
 	}
 	if at := unreached.FindStringSubmatch(text); at != nil {
-		return fmt.Sprintf("no gateway runs at %s: start it with `hiregate run`, or name its admin endpoint with --address", at[1])
+		return fmt.Sprintf("no gateway runs at %s: name its admin endpoint with --address, or start it with `hiregate run`", at[1])
 	}
 	var lines []string
 	for sentence := range strings.SplitSeq(text, "\n") {

@@ -135,7 +135,8 @@ func TestServerCommandsSayWhatToDo(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("{\n\tadmin off\n}\nhttp://"+other.Addr().String()+" {\n\tbind 127.0.0.1\n}\n"), 0o600))
 	for asked, want := range map[string]string{
 		"run":                          "another program listens at " + other.Addr().String() + ": stop it, or have this gateway listen elsewhere",
-		"reload --address 127.0.0.1:1": "no gateway runs at 127.0.0.1:1: start it with `hiregate run`, or name its admin endpoint with --address",
+		"reload --address 127.0.0.1:1": "no gateway runs at 127.0.0.1:1: name its admin endpoint with --address, or start it with `hiregate run`",
+		"stop --address 127.0.0.1:1":   "no gateway runs at 127.0.0.1:1: name its admin endpoint with --address, or start it with `hiregate run`",
 	} {
 		out, err := hiregate(append(strings.Fields(asked), "--config", file)...).CombinedOutput()
 		require.Error(t, err)

@@ -36,7 +36,7 @@ func extendServer(root *cobra.Command) {
 		c.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 			return exitWith(cmd, terminal.ExitUsage, terminal.FlagError(cmd, err))
 		})
-		if name != "validate" && name != "stop" { // validate has an end of its own
+		if name != "validate" { // which has an end of its own
 			c.RunE = explaining(c.RunE)
 		}
 	}
