@@ -180,7 +180,7 @@ func (p *GateProvider) validate(dev bool) error {
 		case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.Fragment != "":
 			return fmt.Errorf("signin_gate: %s %q: write an address, such as https://login.example.com", option, address)
 		case u.Scheme == "http" && !dev:
-			return fmt.Errorf("signin_gate: %s %q is not encrypted: write an https address", option, address)
+			return fmt.Errorf("signin_gate: %s %q is not encrypted: write an https address; http is for development alone, with the option dev", option, address)
 		}
 	}
 	for _, domain := range p.TrustEmail {
