@@ -87,7 +87,7 @@ func (c *chromium) fitsInto(page string, widths ...int) {
 	c.as(looks[0])
 }
 
-// tooWide finds what ends outside of the window, and what is wider than the box that it is in. All details are closed
+// tooWide finds what is seen and ends outside of the window, or is wider than the box that it is in. All details are closed
 // and opened for it, and then as they were.
 const tooWide = `(() => {
 	const wide = [], details = [...document.querySelectorAll("details")], before = details.map(d => d.open);
@@ -95,7 +95,7 @@ const tooWide = `(() => {
 		details.forEach(d => d.open = open);
 		for (const e of document.querySelectorAll("html, body, body *:not(thead *, svg *, .hidden, .skip, option)")) {
 			const box = e.getBoundingClientRect(), inline = getComputedStyle(e).display == "inline";
-			if (box.width > 0 && (box.right > innerWidth + 1 ||
+			if (box.width > 0 && e.checkVisibility() && (box.right > innerWidth + 1 ||
 				!inline && e.clientWidth > 2 && !e.matches("input, select, textarea") && e.scrollWidth > e.clientWidth + 1))
 				wide.push((open ? "details open: " : "") + e.outerHTML.slice(0, 200));
 		}

@@ -122,6 +122,7 @@ func TestPortal(t *testing.T) {
 	b.export("globex", uuid(2), model.Failed)
 	export := "/exports/acme/" + uuid(1)
 	visitor := b.portal("acme", url.Values{})
+	require.Contains(t, b.send("", http.MethodGet, export, nil, visitor).Body.String(), "<summary>Copy as text</summary>")
 	for path, want := range map[string]int{
 		"/": http.StatusSeeOther, "/tenants/acme": http.StatusOK, "/exports": http.StatusOK, export: http.StatusOK,
 		"/tenants/acme/integrations/hris": http.StatusOK, "/audit": http.StatusForbidden, "/tenants": http.StatusForbidden,
