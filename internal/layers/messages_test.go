@@ -14,7 +14,8 @@ import (
 )
 
 // speakManagementAPI are the packages that send or receive messages of the management API.
-var speakManagementAPI = []string{"modules/manageapi", "modules/manageapi/rest", "modules/console", "internal/cli/admin"}
+var speakManagementAPI = []string{"modules/manageapi", "modules/manageapi/accounts", "modules/manageapi/recruiting",
+	"modules/manageapi/rest", "modules/console", "internal/cli/admin"}
 
 // Each message of the management API is declared once, in internal/api or internal/model: the packages that send and
 // receive them have no struct for JSON.

@@ -13,6 +13,7 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/manageapi/recruiting"
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
@@ -183,7 +184,7 @@ func (d *dump) writeTransitions(folder string, a *model.JobApplication) error {
 			return err
 		}
 		for _, t := range page {
-			all = append(all, transitionOf(t))
+			all = append(all, recruiting.TransitionOf(t))
 		}
 		if before = next; next == 0 {
 			break
@@ -233,7 +234,7 @@ func (d *dump) writeSubmissions() error {
 	for n, s := range all {
 		folder := fmt.Sprintf("submissions/%04d/", n+1)
 		d.audit = append(d.audit, store.AuditFilter{Object: "submissions/" + s.ID})
-		if err := d.archive.json(folder+"submission.json", "an application on its way to the service", submissionOf(s), nil); err != nil {
+		if err := d.archive.json(folder+"submission.json", "an application on its way to the service", recruiting.SubmissionOf(s), nil); err != nil {
 			return err
 		}
 		c, err := d.DB.SubmissionContent(d.Context(), s)

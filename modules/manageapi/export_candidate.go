@@ -12,6 +12,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/trigger"
 	"github.com/hiregate/hiregate/internal/wait"
+	"github.com/hiregate/hiregate/modules/manageapi/recruiting"
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
@@ -81,7 +82,7 @@ func exportPath(e *model.Export) string {
 func destinations(t *model.Tenant, named string) ([]string, error) {
 	switch {
 	case named != "":
-		return []string{named}, knownIntegrations(t, []string{named})
+		return []string{named}, recruiting.KnownIntegrations(t, []string{named})
 	case len(t.Integrations) == 0:
 		return nil, problem.New(http.StatusConflict,
 			"this tenant has no integration that the candidate could be exported to: add one first")

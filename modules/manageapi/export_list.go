@@ -19,7 +19,7 @@ import (
 // all tenants that the caller sees.
 var (
 	exports = rest.Resource[any]{
-		Path: inTenant + "/exports", ID: "uuid", Kind: "export", Scope: rest.Removed, Reader: model.Viewer, Personal: true,
+		Path: rest.InTenant + "/exports", ID: "uuid", Kind: "export", Scope: rest.Removed, Reader: model.Viewer, Personal: true,
 		Filters: orderedFilters, List: listExports, Find: findExport, View: rest.Identity[any],
 	}
 	allExports = rest.Resource[any]{

@@ -15,6 +15,7 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/modules/manageapi/recruiting"
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
@@ -284,7 +285,7 @@ func unnamed(r *rest.Request, tx *store.Tx, i *model.Integration) error {
 	if err != nil {
 		return err
 	}
-	inOrder(steps)
+	recruiting.InOrder(steps)
 	var names []string
 	for _, s := range steps {
 		if s.Names(i.Name) {

@@ -62,7 +62,7 @@ func authenticationSet(a *model.Authentication) *api.AuthenticationSet {
 // caller sees.
 var (
 	integrations = rest.Resource[*placed]{
-		Path: inTenant + "/integrations", ID: "name", Kind: "integration", Reader: model.Viewer, Writer: model.Admin,
+		Path: rest.InTenant + "/integrations", ID: "name", Kind: "integration", Reader: model.Viewer, Writer: model.Admin,
 		List: func(r *rest.Request) ([]*placed, string, error) { return integrationsOf(r, []*model.Tenant{r.Tenant}) },
 		Find: findPlaced, View: placedView, Tag: func(p *placed) string { return integrationTag(p.Integration, p.status) },
 		Add: addIntegration, Repeat: integrationAddedBefore, Put: putIntegration,

@@ -21,7 +21,7 @@ var (
 
 // portals serves the links with which clients look at their exports. None of its answers has a link itself.
 var portals = rest.Resource[*model.PortalLink]{
-	Path: inTenant + "/portals", ID: "id", Kind: "portal", Reader: model.Operator, Writer: model.Operator,
+	Path: rest.InTenant + "/portals", ID: "id", Kind: "portal", Reader: model.Operator, Writer: model.Operator,
 	List: func(r *rest.Request) ([]*model.PortalLink, string, error) {
 		return r.DB.ListPortalLinks(r.Context(), r.Tenant.Name, r.Now(), r.Page.Rows())
 	},

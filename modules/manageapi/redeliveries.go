@@ -19,7 +19,7 @@ import (
 // the caller sees.
 var (
 	redeliveries = rest.Resource[*api.Redelivery]{
-		Path: inTenant + "/redeliveries", ID: "id", Kind: "redelivery", Reader: model.Viewer,
+		Path: rest.InTenant + "/redeliveries", ID: "id", Kind: "redelivery", Reader: model.Viewer,
 		List: func(r *rest.Request) ([]*api.Redelivery, string, error) {
 			return redeliveriesOf(r, []string{r.Tenant.Name})
 		},

@@ -1,4 +1,4 @@
-package manageapi
+package recruiting
 
 import (
 	"fmt"
@@ -17,11 +17,12 @@ import (
 
 // submissions serves the applications that are relayed to a tenant's service, the newest first.
 var submissions = rest.Resource[*model.Submission]{
-	Path: inTenant + "/submissions", ID: "id", Kind: "submission", Reader: model.Viewer, Filters: api.SubmissionFilters,
-	List: listSubmissions, Find: findSubmission, View: rest.ViewAs(submissionOf),
+	Path: rest.InTenant + "/submissions", ID: "id", Kind: "submission", Reader: model.Viewer, Filters: api.SubmissionFilters,
+	List: listSubmissions, Find: findSubmission, View: rest.ViewAs(SubmissionOf),
 }
 
-func submissionOf(s *model.Submission) api.Submission {
+// SubmissionOf returns a submission as the API shows it.
+func SubmissionOf(s *model.Submission) api.Submission {
 	return api.Submission{ID: s.ID, Tenant: s.Tenant, Job: s.Job, Title: s.Title, State: s.State, Attempts: s.Attempts, Reason: s.Reason,
 		Uncertain: s.Uncertain, Note: s.Noted, ReceivedAt: s.ReceivedAt, NextAt: s.NextAt, TryUntil: s.TryUntil,
 		EndedAt: s.EndedAt, ErasedAt: s.ErasedAt, LastAttempts: s.LastAttempts}
@@ -119,5 +120,5 @@ func changeSubmission(r *rest.Request, change func(*store.Tx, *model.Submission)
 	if s, err = findSubmission(r); err != nil {
 		return nil, err
 	}
-	return submissionOf(s), nil
+	return SubmissionOf(s), nil
 }

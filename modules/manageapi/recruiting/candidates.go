@@ -1,4 +1,4 @@
-package manageapi
+package recruiting
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package manageapi
+package accounts
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ func apiUserOf(u *model.APIUser) api.APIUser {
 // apiUsers serves the users of the Apply API of a tenant. A disabled user stays in the list, so that it is known who
 // applied.
 var apiUsers = rest.Resource[*model.APIUser]{
-	Path: inTenant + "/api-users", ID: "id", Kind: "api-user", Reader: model.Viewer, Writer: model.Admin,
+	Path: rest.InTenant + "/api-users", ID: "id", Kind: "api-user", Reader: model.Viewer, Writer: model.Admin,
 	Personal: true, Filters: []string{"userName"},
 	List: listAPIUsers, Find: findAPIUser, View: rest.ViewAs(apiUserOf), Add: addAPIUser, Repeat: repeatedAPIUser,
 	Drop: rest.Change(findAPIUser, func(r *rest.Request, tx *store.Tx, u *model.APIUser) error {

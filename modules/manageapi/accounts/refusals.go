@@ -1,4 +1,4 @@
-package manageapi
+package accounts
 
 import (
 	"fmt"

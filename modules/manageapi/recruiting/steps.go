@@ -1,4 +1,4 @@
-package manageapi
+package recruiting
 
 import (
 	"cmp"
@@ -20,8 +20,8 @@ import (
 // maxSteps is the most steps that a tenant's workflow has.
 const maxSteps = 100
 
-// inOrder sorts steps as they stand in the workflow.
-func inOrder(all []*model.Step) {
+// InOrder sorts steps as they stand in the workflow.
+func InOrder(all []*model.Step) {
 	slices.SortStableFunc(all, func(a, b *model.Step) int {
 		return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.ID, b.ID))
 	})
@@ -51,7 +51,7 @@ func listSteps(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	inOrder(all)
+	InOrder(all)
 	rows, next := rest.PageOf(page, all, func(s *model.Step) string { return fmt.Sprintf("%09d", s.Position) })
 	if len(rows) == len(all) {
 		r.ETag = tagOf(all)
@@ -121,7 +121,7 @@ func replaceSteps(r *rest.Request, tx *store.Tx, t *model.Tenant, items []model.
 	if err != nil {
 		return nil, err
 	}
-	inOrder(before)
+	InOrder(before)
 	if err := r.Expect(tagOf(before)); err != nil {
 		return nil, err
 	}
@@ -171,9 +171,9 @@ func replaceSteps(r *rest.Request, tx *store.Tx, t *model.Tenant, items []model.
 
 // helpersOf returns the integrations of the helpers by the id of their step; under an empty id those of the step that
 // new job applications enter.
-func helpersOf(inOrder []*model.Step) map[string][]string {
+func helpersOf(InOrder []*model.Step) map[string][]string {
 	all := map[string][]string{}
-	for n, s := range inOrder {
+	for n, s := range InOrder {
 		if s.Helper == nil {
 			continue
 		}
@@ -196,11 +196,11 @@ func checkHelper(t *model.Tenant, h, before *model.Helper) error {
 		added = slices.DeleteFunc(slices.Clone(added),
 			func(name string) bool { return slices.Contains(before.Integrations, name) })
 	}
-	return knownIntegrations(t, added)
+	return KnownIntegrations(t, added)
 }
 
-// knownIntegrations says which integration a tenant does not have.
-func knownIntegrations(t *model.Tenant, names []string) error {
+// KnownIntegrations returns an error that names the integration, of some, that a tenant does not have.
+func KnownIntegrations(t *model.Tenant, names []string) error {
 	for _, name := range names {
 		if _, ok := t.Integration(name); !ok {
 			return problem.Newf(http.StatusUnprocessableEntity, "this tenant has no integration %.63q: add it first", name)

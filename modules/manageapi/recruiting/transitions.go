@@ -1,4 +1,4 @@
-package manageapi
+package recruiting
 
 import (
 	"cmp"
@@ -15,7 +15,8 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-func transitionOf(t model.Transition) api.Transition {
+// TransitionOf returns a transition as the API shows it.
+func TransitionOf(t model.Transition) api.Transition {
 	return api.Transition{
 		ID: strconv.FormatInt(t.ID, 10), Application: t.Application, Step: t.Status.Step, Name: t.Status.Name,
 		Category:  t.Status.Category,
@@ -26,7 +27,7 @@ func transitionOf(t model.Transition) api.Transition {
 // transitions serves the steps that a job application entered, the last one first.
 var transitions = rest.Resource[model.Transition]{
 	Path: anApplication + "/transitions", Kind: "transition", Reader: model.Viewer, Writer: model.Operator,
-	Data: true, List: listTransitions, View: rest.ViewAs(transitionOf), Add: enter, Repeat: enteredBefore,
+	Data: true, List: listTransitions, View: rest.ViewAs(TransitionOf), Add: enter, Repeat: enteredBefore,
 }
 
 // enter moves a job application into a step. Where the step has a helper, the candidate is exported in the same
@@ -69,7 +70,7 @@ func enter(r *rest.Request) (any, error) {
 	if e := done.Export; e != nil && e.Fault == "" {
 		r.Gateway.Runtime.Dispatcher.Offer(e)
 	}
-	return transitionOf(done.Transition), nil
+	return TransitionOf(done.Transition), nil
 }
 
 // enteredBefore answers the repeat of a request that made a transition.
@@ -89,7 +90,7 @@ func enteredBefore(r *rest.Request, location string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return transitionOf(rows[0]), nil
+	return TransitionOf(rows[0]), nil
 }
 
 func listTransitions(r *rest.Request) ([]model.Transition, string, error) {

@@ -1,4 +1,4 @@
-package manageapi
+package recruiting
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 // subscriptions serves the addresses of a service's own systems that are sent what changes. Whoever reads them sees neither
 // the secret nor more of the URL than its host.
 var subscriptions = rest.Resource[*model.EventSubscription]{
-	Path: inTenant + "/event-subscriptions", ID: "id", Kind: "event-subscription", Reader: model.Viewer, Writer: model.Admin,
+	Path: rest.InTenant + "/event-subscriptions", ID: "id", Kind: "event-subscription", Reader: model.Viewer, Writer: model.Admin,
 	List: func(r *rest.Request) ([]*model.EventSubscription, string, error) {
 		return r.DB.ListSubscriptions(r.Context(), r.Tenant.Name, r.Page.Rows())
 	},
