@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 )
 
 // The addresses below that of an Apply API.
@@ -49,6 +50,8 @@ type Client struct {
 	Password func() (string, error)
 	// Tokens keeps the user's token.
 	Tokens Tokens
+	// Word is shared by the clients of one API.
+	Word *Word
 	// Header is sent with each request. Nil: nothing more is.
 	Header http.Header
 }
@@ -62,12 +65,15 @@ type Tokens interface {
 	Renew(ctx context.Context, refused string, signIn func(context.Context) (string, error)) (string, error)
 }
 
+// Word remembers the word after which an API took a token. The contract shows Bearer as well as Token.
+type Word struct{ atomic.Pointer[string] }
+
 // New returns the client of a user. Requests go through a copy of client that follows no redirect: nobody chose to send
 // the password and the applicants anywhere else.
 func New(base, user string, client *http.Client) *Client {
 	own := *client
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{base: strings.TrimRight(base, "/"), user: user, client: &own}
+	return &Client{base: strings.TrimRight(base, "/"), user: user, client: &own, Word: new(Word)}
 }
 
 // Close ends the connections that are idle.
@@ -145,14 +151,18 @@ func (c *Client) SignIn(ctx context.Context) (token string, err error) {
 	return token, nil
 }
 
-// Do is Send with the user's token. After a 401 the token is renewed, once; the contract shows it after the word Bearer
-// as well as after Token, which is tried then, once. Where there is no token, the error is *SignInError.
+// Do is Send with the user's token. After a 401 the token is renewed, once, and tried after the other word: that comes first
+// where the API took none yet. Where there is no token, the error is *SignInError.
 func (c *Client) Do(ctx context.Context, method, path string, body Body, header http.Header) (*Reply, error) {
 	token, err := c.Tokens.Token(ctx)
 	if err != nil {
 		return nil, &SignInError{Err: err}
 	}
-	word, renewed := "Bearer ", false
+	word, other, known := "Bearer ", "Token ", c.Word.Load()
+	if known != nil && *known == other {
+		word, other = other, word
+	}
+	renewed, both := false, false
 	for {
 		if token == "" {
 			renewed = true
@@ -162,15 +172,20 @@ func (c *Client) Do(ctx context.Context, method, path string, body Body, header 
 		}
 		a, err := c.Send(ctx, method, path, word+token, body, header)
 		switch {
-		case err != nil || a.Status != http.StatusUnauthorized:
+		case err != nil:
 			return a, err
+		case a.Status != http.StatusUnauthorized:
+			c.Word.Store(&word)
+			return a, nil
+		case !both && (renewed || known == nil):
+			both, word, other = true, other, word
 		case !renewed:
-			renewed = true
 			if token, err = c.renew(ctx, token); err != nil {
 				return nil, err
 			}
-		case word == "Bearer ":
-			word = "Token "
+			if renewed = true; both {
+				both, word, other = false, other, word
+			}
 		default:
 			return a, nil
 		}

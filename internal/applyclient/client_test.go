@@ -73,11 +73,12 @@ func TestDoRenewsATokenOnce(t *testing.T) {
 		"a kept one is good": {"old", "Bearer old", 200, []string{questions + " Bearer old"}},
 		"there is none":      {"", "Bearer fresh", 200, []string{signIn, questions + " Bearer fresh"}},
 		"it has ended": {"old", "Bearer fresh", 200,
-			[]string{questions + " Bearer old", signIn, questions + " Bearer fresh"}},
+			[]string{questions + " Bearer old", questions + " Token old", signIn, questions + " Bearer fresh"}},
+		"a kept one goes after the word Token": {"old", "Token old", 200, []string{questions + " Bearer old", questions + " Token old"}},
 		"it goes after the word Token": {"", "Token fresh", 200,
 			[]string{signIn, questions + " Bearer fresh", questions + " Token fresh"}},
 		"none is good": {"old", "none", 401,
-			[]string{questions + " Bearer old", signIn, questions + " Bearer fresh", questions + " Token fresh"}},
+			[]string{questions + " Bearer old", questions + " Token old", signIn, questions + " Bearer fresh", questions + " Token fresh"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

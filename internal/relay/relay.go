@@ -39,6 +39,7 @@ type Relay struct {
 	firsts   sync.Map // of a tenant, the *atomic.Int64 of its first attempts that are under way
 	unread   sync.Map // of what is renewed, when it could not be read last
 	limiters sync.Map // by limited, the *rate.Limiter
+	words    sync.Map // by the address of a service, the *applyclient.Word
 }
 
 // limited is the key of a limiter. A service has one for each kind of request: strangers, who can have any job asked for,
@@ -112,6 +113,8 @@ func (r *Relay) client(tenant string, u *model.ApplyUpstream, passed []string) *
 	c.Password = func() (string, error) { return u.Password.Reveal(), nil }
 	of := sha256.Sum256([]byte(u.URL + "\x00" + u.User + "\x00" + u.Password.Reveal()))
 	c.Tokens = &tokens{r, tenant, of[:]}
+	word, _ := r.words.LoadOrStore(u.URL, new(applyclient.Word))
+	c.Word = word.(*applyclient.Word)
 	return c
 }
 
