@@ -36,3 +36,34 @@ func TestValidateFindsLoneGates(t *testing.T) {
 		require.Empty(t, valid("http://:4181 {\n\t"+nothing+"}\n"+other), nothing)
 	}
 }
+
+// A sign-in host that no site with a gate has is warned of: nobody could sign in.
+func TestValidateFindsAbsentSignInHosts(t *testing.T) {
+	const gate = `signin_gate {
+		provider http://localhost:1/signin {
+			client acme what-the-application-is-known-by
+		}
+		key "a text of more than thirty-two characters"
+		allow any
+		cookie_domain acme.example auth.acme.example
+	}
+	respond hello
+}
+`
+	for sites, absent := range map[string]bool{
+		"http://app.acme.example:4180 {\n" + gate:                                                           true,
+		"http://app.acme.example:4180 {\n" + gate + "http://auth.acme.example:4180 {\n\trespond other\n}\n": true,
+		"http://app.acme.example:4180, http://auth.acme.example:4180 {\n" + gate:                            false,
+		"http://app.acme.example:4180 {\n" + gate + "http://auth.acme.example:4180 {\n" + gate:              false,
+		"http://*.acme.example:4180 {\n" + gate:                                                             false,
+		"http://:4180 {\n" + gate:                                                                           false,
+	} {
+		said := warned(t, "{\n\tadmin off\n\thiregate {\n\t\tdev\n\t\tdatabase sqlite://"+t.TempDir()+"/gate.db\n\t}\n}\n"+sites)
+		if !absent {
+			require.Empty(t, said, sites)
+			continue
+		}
+		require.Equal(t, []string{"signin_gate sends people to auth.acme.example to sign in, and no site here has that host and the gate: " +
+			"add it to the addresses of the site, unless another gateway has it"}, said, sites)
+	}
+}

@@ -54,6 +54,9 @@ type SignInGate struct {
 	gates []matchedGate // of the providers
 }
 
+// SignsInAt is the host at which people sign in; empty: at the one that they ask.
+func (h *SignInGate) SignsInAt() string { return h.SignInHost }
+
 // GateProvider is an OpenID provider, and the registration of the application there. The redirect URI there is
 // https://<host>/oauth2/callback.
 type GateProvider struct {

@@ -160,6 +160,7 @@ func (a *App) warnAfterValidation(ctx caddy.Context) {
 	a.noteShortSecrets()
 	a.noteProfiles(ctx)
 	a.noteLoneGates(ctx)
+	a.noteAbsentSignInHosts(ctx)
 	for _, t := range a.Tenants {
 		if t.Invalid == "quarantine" && t.Deviations == "" {
 			a.log.Info("exports with listed deviations from the schema, and no other fault, are delivered and not held: write "+
