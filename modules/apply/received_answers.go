@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -61,6 +62,7 @@ type receivedAnswers struct {
 	complete time.Time // when the whole body was read; zero: it was not
 	repeated bool      // it was stored before, with the same Idempotency-Key
 	refused  string    // why the first step is not entered; empty: it was not tried yet, or it is
+	checked  func()    // returns the place that it was checked in
 }
 
 // apply stores an application durably before it answers.
@@ -167,7 +169,8 @@ func (s *receivedAnswers) accept(w http.ResponseWriter) (err error) {
 	if err != nil {
 		return err
 	}
-	defer release()
+	s.checked = sync.OnceFunc(release)
+	defer s.checked()
 	wrong, err := sheet.fill(s.body, s.api.Gateway.Runtime.Archive.Files)
 	switch {
 	case err != nil:

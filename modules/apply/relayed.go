@@ -194,6 +194,7 @@ func (b *relayed) store(s *receivedAnswers, sheet *sheet) error {
 		return nil
 	}
 	first = false
+	s.checked() // tenants share the places, and the service may take long
 	refused, err := b.relay().First(s.r.Context(), submission, content, lease, s.key, b.upstream.Wait)
 	if err != nil || refused == nil {
 		return err

@@ -55,3 +55,19 @@ func TestAServiceIsSentNoMoreThanItsRate(t *testing.T) {
 	}
 	require.EqualValues(t, burst, waiting)
 }
+
+// While a service takes its time, the applications of others are checked.
+func TestNoPlaceForChecksWaitsForAService(t *testing.T) {
+	t.Parallel()
+	r := setupRelaying(t)
+	me := r.bearer(partner)
+	r.requireQuestions(t, me)
+	var used atomic.Int64
+	r.answer(func(w http.ResponseWriter, _ *http.Request) {
+		used.Store(r.Runtime.Checks.Used())
+		w.WriteHeader(http.StatusNoContent)
+	})
+	used.Store(-1)
+	r.requireTaken(r.apply(application(t, code, fine(t)), me...))
+	require.Zero(t, used.Load())
+}
