@@ -136,13 +136,13 @@ func refused(r *Runtime, ctx context.Context, now time.Time) (needs []model.Need
 				last = m
 			}
 		}
-		where := ""
+		why := last.Name + ": " + last.Rule
 		if last.Pointer != "" {
-			where = " at " + last.Pointer
+			why += " at " + last.Pointer
 		}
 		need.Sentence = fmt.Sprintf("%s: exports that its service signed right are refused since %s: %d, the last one at %s "+
-			"(%s: %s%s); have them sent again once that is mended", need.Tenant, need.Since.UTC().Format(time.RFC3339),
-			need.Count, last.Last.UTC().Format(time.RFC3339), last.Name, last.Rule, where)
+			"(%s); have them sent again once that is mended", need.Tenant, need.Since.UTC().Format(time.RFC3339), need.Count,
+			last.Last.UTC().Format(time.RFC3339), why)
 		needs = append(needs, need)
 	}
 	return needs, err
@@ -291,14 +291,14 @@ func unaddressed(r *Runtime, ctx context.Context, _ time.Time) (needs []model.Ne
 	for tenant, found := range counts {
 		need := model.Need{Kind: model.NeedUnaddressed, Tenant: tenant, Since: found.Since, Count: found.Count,
 			Action: "hiregate export list --outcome failed --tenant " + tenant}
-		advice := "add one, then redeliver them"
+		need.Sentence = fmt.Sprintf("%s: exports were not delivered, because it had no integration when they came: %d; add one, then "+
+			"redeliver them", tenant, found.Count)
 		if t, ok := r.InForce.Current().Tenant(tenant); ok && len(t.Integrations) > 0 {
-			advice = "redeliver them to the one that it has now"
+			need.Sentence = fmt.Sprintf("%s: exports were not delivered, because it had no integration when they came: %d; redeliver "+
+				"them to the one that it has now", tenant, found.Count)
 			need.Action = fmt.Sprintf("hiregate export redeliver --tenant %s --integration %s --since %s --mode missing", tenant,
 				t.Integrations[0].Name, found.Since.UTC().Format(time.RFC3339))
 		}
-		need.Sentence = fmt.Sprintf("%s: exports were not delivered, because it had no integration when they came: %d; %s", tenant,
-			found.Count, advice)
 		needs = append(needs, need)
 	}
 	return needs, err

@@ -33,13 +33,13 @@ func endingSecrets(r *Runtime, ctx context.Context, now time.Time) (needs []mode
 func expiringKeys(r *Runtime, ctx context.Context, now time.Time) (needs []model.Need, err error) {
 	keys, err := r.Store().ListExpiringAPIKeys(ctx, now, now.Add(endingWithin))
 	for _, k := range keys {
-		whose := "an API key of all tenants"
+		end := k.ExpiresAt.UTC().Format(time.RFC3339)
+		sentence := "an API key of all tenants expires at " + end + " and is used: make another one, and give it to whoever has this one"
 		if k.Tenant != "" {
-			whose = k.Tenant + ": an API key"
+			sentence = fmt.Sprintf("%s: an API key expires at %s and is used: make another one, and give it to whoever has this one",
+				k.Tenant, end)
 		}
-		needs = append(needs, model.Need{Kind: model.NeedAPIKey, Tenant: k.Tenant, Since: k.ExpiresAt.Add(-endingWithin),
-			Sentence: fmt.Sprintf("%s expires at %s and is used: make another one, and give it to whoever has this one", whose,
-				k.ExpiresAt.UTC().Format(time.RFC3339)),
+		needs = append(needs, model.Need{Kind: model.NeedAPIKey, Tenant: k.Tenant, Since: k.ExpiresAt.Add(-endingWithin), Sentence: sentence,
 			Action: "hiregate api-key show " + k.ID})
 	}
 	return needs, err

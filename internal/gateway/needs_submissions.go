@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
@@ -91,24 +90,15 @@ func undeliveredSubmissions(r *Runtime, ctx context.Context, now time.Time) ([]m
 		return nil, err
 	}
 	return r.eachSubmitting(ctx, func(t *model.Tenant, counts submissionCounts) (*model.Need, error) {
-		var all int64
-		var parts []string
-		for _, one := range []struct {
-			state model.SubmissionState
-			why   string
-		}{{model.SubmissionRefused, "%d were refused by the service"}, {model.SubmissionFailed, "for %d it was away too long"},
-			{model.SubmissionSuspected, "%d may have been sent by a machine"}} {
-			if n := counts[one.state].N; n > 0 {
-				all += n
-				parts = append(parts, fmt.Sprintf(one.why, n))
-			}
-		}
+		refused, failed := counts[model.SubmissionRefused].N, counts[model.SubmissionFailed].N
+		suspected := counts[model.SubmissionSuspected].N
+		all := refused + failed + suspected
 		if all == 0 {
 			return nil, nil
 		}
 		n := &model.Need{Kind: model.NeedSubmissions, Count: all,
-			Sentence: fmt.Sprintf("%s: %d applications are not at the service: %s; send them on, or enter them there by hand",
-				t.Name, all, strings.Join(parts, ", ")),
+			Sentence: fmt.Sprintf("%s: applications that are not at the service: %d (refused by it: %d, away too long: %d, perhaps sent "+
+				"by a machine: %d); send them on, or enter them there by hand", t.Name, all, refused, failed, suspected),
 			Action: "hiregate submission list --tenant " + t.Name}
 		if soon := ending[t.Name]; soon.N > 0 {
 			n.LostAt = soon.Oldest.Add(relay.KeptFor)

@@ -85,37 +85,37 @@ func (s *Standing) Need(now time.Time) *model.Need {
 	i := s.Integration
 	n := model.Need{Tenant: i.Tenant, Integration: i.Name, Since: s.Since(), Count: s.Waiting.Count, LostAt: s.Waiting.Ends,
 		Action: fmt.Sprintf("hiregate integration show %s/%s", i.Tenant, i.Name)}
-	what := ""
+	at := i.Tenant + "/" + i.Name
 	switch state := s.State(); {
 	case s.Unknown():
-		n.Kind, n.Since, what = model.NeedUnknown, s.Waiting.Oldest, s.Status.Reason
+		n.Kind, n.Since, n.Sentence = model.NeedUnknown, s.Waiting.Oldest, at+": "+s.Status.Reason
 		n.Action = fmt.Sprintf("hiregate export list --undelivered --tenant %s --integration %s", i.Tenant, i.Name)
 	case state == model.Failing:
 		n.Kind = model.NeedFailing
-		what = fmt.Sprintf("it is failing, %d times in a row: %s", s.Health.Failures, s.Health.Reason)
+		n.Sentence = fmt.Sprintf("%s: it is failing, %d times in a row: %s", at, s.Health.Failures, s.Health.Reason)
 	case state == model.Refusing:
-		n.Kind, what = model.NeedRefusing, s.Reason(now)
+		n.Kind, n.Sentence = model.NeedRefusing, at+": "+s.Reason(now)
 	case state == string(model.NotConfigured):
-		n.Kind, what = model.NeedNotConfigured, "it is not verified: "+s.Status.Reason
+		n.Kind, n.Sentence = model.NeedNotConfigured, at+": it is not verified: "+s.Status.Reason
 	case state == string(model.Disabled) && n.Count > 0:
-		n.Kind, what = model.NeedDisabled, "it is disabled: "+s.Status.Reason
+		n.Kind, n.Sentence = model.NeedDisabled, at+": it is disabled: "+s.Status.Reason
 		n.Action = fmt.Sprintf("hiregate integration enable %s/%s", i.Tenant, i.Name)
 	case s.Waiting.Overdue > 0 && !s.Gate.Closed():
-		n.Kind, n.Since, n.Count, what = model.NeedOverdue, time.Time{}, s.Waiting.Overdue, "the next attempt of some of its exports "+
-			"should have been made by now; they go on by themselves where the gateway is busy: see what they wait for if they stay"
+		n.Kind, n.Since, n.Count = model.NeedOverdue, time.Time{}, s.Waiting.Overdue
+		n.Sentence = at + ": the next attempt of some of its exports should have been made by now; they go on by themselves where the " +
+			"gateway is busy: see what they wait for if they stay"
 		n.Action = fmt.Sprintf("hiregate export list --undelivered --tenant %s --integration %s", i.Tenant, i.Name)
 	case n.Count > 0 && now.Sub(s.Waiting.Oldest) >= waitsLong:
-		n.Kind, n.Since, what = model.NeedUndelivered, s.Waiting.Oldest, "some of its exports wait for more than an hour"
+		n.Kind, n.Since, n.Sentence = model.NeedUndelivered, s.Waiting.Oldest, at+": some of its exports wait for more than an hour"
 		n.Action = fmt.Sprintf("hiregate export list --undelivered --tenant %s --integration %s", i.Tenant, i.Name)
 	case s.certificateEnds(now):
 		end := i.Authentication.CertificateEnd()
 		n.Kind, n.Since = model.NeedCertificate, end.Add(-certificateEarly)
-		what = fmt.Sprintf("its client certificate ends at %s: renew it in tls of the integration's authentication",
+		n.Sentence = fmt.Sprintf("%s: its client certificate ends at %s: renew it in tls of the integration's authentication", at,
 			end.UTC().Format(time.RFC3339))
 	default:
 		return nil
 	}
-	n.Sentence = fmt.Sprintf("%s/%s: %s", i.Tenant, i.Name, what)
 	if n.Count > 0 {
 		n.Sentence += fmt.Sprintf("; exports wait for it: %d", n.Count)
 	}

@@ -12,6 +12,60 @@ type Reason struct {
 
 // Reasons are the sentences that have a code, with the names of what varies. The first one that fits counts.
 var Reasons = []struct{ Code, Sentence string }{
+	// what needs a person
+	{"need_waiting", "{cause}; exports wait for it: {n}"},
+	{"need_failing", "{integration}: it is failing, {n} times in a row: {cause}"},
+	{"need_not_verified", "{integration}: it is not verified: {cause}"},
+	{"need_disabled", "{integration}: it is disabled: {cause}"},
+	{"need_overdue", "{integration}: the next attempt of some of its exports should have been made by now; they go on by themselves " +
+		"where the gateway is busy: see what they wait for if they stay"},
+	{"need_undelivered", "{integration}: some of its exports wait for more than an hour"},
+	{"need_certificate", "{integration}: its client certificate ends at {at}: renew it in tls of the integration's authentication"},
+	{"need_unwritable", "the database can't be written since {since}, and exports are refused: {detail}"},
+	{"need_unstorable", "documents can't be stored since {since}, and are lost when their URLs end: {detail}"},
+	{"need_foreign", "nothing is delivered: {detail}"},
+	{"need_faults", "workflows fail on this gateway since {since}: {detail}; their exports go on in others. During an upgrade finish it; " +
+		"otherwise go back to the version before, and report what the log says"},
+	{"need_loop", "the loop {loop} of this gateway's background work, which comes round every {every}, hangs since {since}: restart " +
+		"the gateway, and report what its log says of this loop"},
+	{"need_damage", "the database is damaged: {detail}; stop the gateway and put a backup in its place"},
+	{"need_damage_said", "the database said that it is damaged: {detail}; look at its disk and its log. This ends after an hour without " +
+		"such an error"},
+	{"need_undispatched", "{tenant}: exports wait for Temporal since {since}; see whether it runs"},
+	{"need_unconfigured", "{tenant}: exports wait since {since}: the tenant is not in this gateway's configuration"},
+	{"need_refused", "{tenant}: exports that its service signed right are refused since {since}: {n}, the last one at {at} ({detail}); " +
+		"have them sent again once that is mended"},
+	{"need_unaddressed", "{tenant}: exports were not delivered, because it had no integration when they came: {n}; add one, then " +
+		"redeliver them"},
+	{"need_addressed_now", "{tenant}: exports were not delivered, because it had no integration when they came: {n}; redeliver them to the " +
+		"one that it has now"},
+	{"need_helper", "{tenant}: the helper of step {step} exports to what is no integration of the tenant, and nobody gets that: {names}; " +
+		"add the integration, or change the helper"},
+	{"need_submissions_wait", "{cause}; {n} wait, and the first one fails at {at}"},
+	{"need_upstream", "{tenant}: applications don't reach the service: {cause}"},
+	{"need_submissions_end", "{cause}; {n} of them are erased within a week, the first one at {at}"},
+	{"need_submissions", "{tenant}: applications that are not at the service: {n} (refused by it: {refused}, away too long: {failed}, " +
+		"perhaps sent by a machine: {suspected}); send them on, or enter them there by hand"},
+	{"need_key", "{tenant}: an API key expires at {at} and is used: make another one, and give it to whoever has this one"},
+	{"need_key_of_all", "an API key of all tenants expires at {at} and is used: make another one, and give it to whoever has this one"},
+	{"need_quarantine", "{tenant}: exports in quarantine, since they break the schema: {n}"},
+	{"need_subscription", "{tenant}: the subscription {id} to events is disabled since {since}: enable it, or remove it"},
+	{"need_logouts", "{client}: the application does not take that sessions have ended, since {since}: {n}; see whether it answers at " +
+		"its back-channel logout URI, or change that; each is told for a day"},
+	{"need_unreadable", "{tenant}: exports that can't be read in the database, found in the last day: {n}; restore it from a backup and " +
+		"redeliver them, or have their candidates exported again"},
+	{"need_late", "{tenant}: documents that could not be fetched so far: {n}; the first one is lost at {at}: see who is at fault, and " +
+		"tell the service until when it can mend that"},
+	{"need_damaged", "{tenant}: stored documents that are damaged or gone, and are not served: {n}; restore the document store, or the " +
+		"database, from a backup; the log names them"},
+	{"need_nowhere", "{tenant}: exports that go nowhere, each for the reason that its page says: {n}"},
+	{"need_unentered", "{tenant}: job applications that could not enter the first step, each for the reason that it shows: {n}; move " +
+		"them, or end them"},
+	{"need_retention", "{tenant}: a new or shorter retention erases job applications at {at}: {n}; look at them, note who agreed to be " +
+		"kept (application keep), or set a longer one"},
+	{"need_secret_ends", "{tenant}: its service still signs with secret {n}, which ends at {at}: have it sign with another one, or let this " +
+		"one go on"},
+
 	// attempts
 	{"gone", "answered 410: the partner wants no more exports here"},
 	{"credentials_refused", "answered {status}: it does not accept the signature or the credentials; check the " +
@@ -130,25 +184,6 @@ var Reasons = []struct{ Code, Sentence string }{
 		"on its disk"},
 	{"document_harmful", "a scanner found something harmful in it"},
 	{"document_deleted", "it was deleted before it was scanned"},
-
-	// what needs a person
-	{"need_quarantine", "{tenant}: exports in quarantine, since they break the schema: {n}"},
-	{"need_subscription", "{tenant}: the subscription {id} to events is disabled since {since}: enable it, or remove it"},
-	{"need_logouts", "{client}: the application does not take that sessions have ended, since {since}: {n}; see whether it answers at " +
-		"its back-channel logout URI, or change that; each is told for a day"},
-	{"need_unreadable", "{tenant}: exports that can't be read in the database, found in the last day: {n}; restore it from a backup and " +
-		"redeliver them, or have their candidates exported again"},
-	{"need_late", "{tenant}: documents that could not be fetched so far: {n}; the first one is lost at {at}: see who is at fault, and " +
-		"tell the service until when it can mend that"},
-	{"need_damaged", "{tenant}: stored documents that are damaged or gone, and are not served: {n}; restore the document store, or the " +
-		"database, from a backup; the log names them"},
-	{"need_nowhere", "{tenant}: exports that go nowhere, each for the reason that its page says: {n}"},
-	{"need_unentered", "{tenant}: job applications that could not enter the first step, each for the reason that it shows: {n}; move " +
-		"them, or end them"},
-	{"need_retention", "{tenant}: a new or shorter retention erases job applications at {at}: {n}; look at them, note who agreed to be " +
-		"kept (application keep), or set a longer one"},
-	{"need_secret_ends", "{tenant}: its service still signs with secret {n}, which ends at {at}: have it sign with another one, or let this " +
-		"one go on"},
 }
 
 // ParseReason takes a sentence apart; nil: it is none of Reasons.

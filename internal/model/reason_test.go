@@ -43,6 +43,14 @@ func TestReasonsAreTakenApart(t *testing.T) {
 		Cause: &model.Reason{Code: "answered", Params: map[string]string{"status": "503"}}},
 		model.ParseReason("integration hris has failed since 02:31:00 UTC; next probe 03:52:00 UTC: "+
 			"answered 503; only 2xx means received"))
+	require.Equal(t, &model.Reason{Code: "need_waiting", Params: map[string]string{"n": "40",
+		"cause": "acme/hris: it is failing, 14 times in a row: hr.example did not answer in time (10s at most): it should acknowledge first " +
+			"and work afterwards"},
+		Cause: &model.Reason{Code: "need_failing", Params: map[string]string{"integration": "acme/hris", "n": "14",
+			"cause": "hr.example did not answer in time (10s at most): it should acknowledge first and work afterwards"},
+			Cause: &model.Reason{Code: "timeout", Params: map[string]string{"host": "hr.example", "most": "10s"}}}},
+		model.ParseReason("acme/hris: it is failing, 14 times in a row: hr.example did not answer in time (10s at most): it should "+
+			"acknowledge first and work afterwards; exports wait for it: 40"))
 }
 
 // The code of the gateway still writes each sentence: one that is reworded there is reworded in the table.
