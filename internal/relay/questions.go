@@ -23,6 +23,9 @@ type Asked struct {
 	Age       time.Duration    // since the service said so
 }
 
+// questionsOfJob is the key of what a job asks in Relay.unread.
+type questionsOfJob struct{ tenant, job string }
+
 // ErrAway means that the service does not say what a job asks, and has not said it for so long that it may be another
 // thing by now.
 var ErrAway = errors.New("the service does not say what the job asks")
@@ -37,7 +40,8 @@ func (r *Relay) Questions(ctx context.Context, tenant string, u *model.ApplyUpst
 		return Asked{}, err
 	}
 	age := r.Now().Sub(at)
-	if stored && age < freshFor {
+	failed, unread := r.unread.Load(questionsOfJob{tenant, job})
+	if stored && (age < freshFor || unread && age < u.TryFor && r.Now().Sub(failed.(time.Time)) < readAgain) {
 		return Asked{known, age}, nil
 	}
 	// One request at a time asks for a job, and whoever waits for it may go: the next one finds what it brought.
@@ -91,9 +95,13 @@ func (r *Relay) readQuestions(ctx context.Context, tenant string, u *model.Apply
 		why = said(a)
 	}
 	if why != "" {
+		if stored { // whoever comes next does not wait for that again
+			r.unread.Store(questionsOfJob{tenant, job}, r.Now())
+		}
 		r.Log.Warn("a service does not say what a job asks", zap.String("tenant", tenant), zap.String("reason", why))
 		return nil, fmt.Errorf("%w: %s", ErrAway, why)
 	}
+	r.unread.Delete(questionsOfJob{tenant, job})
 	if all == nil && !stored { // any code can be asked for, and is not kept
 		return nil, nil
 	}

@@ -71,3 +71,25 @@ func TestNoPlaceForChecksWaitsForAService(t *testing.T) {
 	r.requireTaken(r.apply(application(t, code, fine(t)), me...))
 	require.Zero(t, used.Load())
 }
+
+// While a service does not say what a job asks, what it said last is shown, and nobody waits for another minute.
+func TestAServiceThatIsAwayIsAskedOnceAMinute(t *testing.T) {
+	t.Parallel()
+	r := setupRelaying(t)
+	me := r.bearer(partner)
+	r.requireQuestions(t, me)
+	var asked atomic.Int64
+	r.answer(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	for n := range int64(3) {
+		r.Clock.Advance(time.Minute)
+		r.requireQuestions(t, me)
+		r.requireQuestions(t, me)
+		require.Equal(t, n+1, asked.Load())
+	}
+	r.answer(nil)
+	r.Clock.Advance(time.Minute)
+	require.Empty(t, r.ask(http.MethodGet, "/v2/job/"+code+"/question", "", me...).Header().Get("Age"))
+}
