@@ -10,7 +10,7 @@ import (
 )
 
 // adapting are the commands of Caddy that read a configuration.
-var adapting = []string{"run", "start", "validate", "reload"}
+var adapting = []string{"run", "start", "stop", "validate", "reload"}
 
 // guessAdapter adds --adapter caddyfile to the arguments of a command whose file is a Caddyfile by its content. Caddy
 // goes by its name, and takes one of another name for JSON.

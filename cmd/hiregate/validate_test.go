@@ -177,6 +177,8 @@ func TestTheFormatIsGuessed(t *testing.T) {
 				want = append(append([]string{}, args...), "--adapter", "caddyfile")
 			}
 			require.Equal(t, want, guessAdapter(args))
+			args[1], want[1] = "stop", "stop"
+			require.Equal(t, want, guessAdapter(args))
 		}
 	}
 	for _, args := range [][]string{{"hiregate"}, {"hiregate", "fmt", "x"}, {"hiregate", "run"},
