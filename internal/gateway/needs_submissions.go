@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/model"
@@ -16,7 +17,7 @@ const stuckAfter = 15 * time.Minute
 
 type submissionCounts map[model.SubmissionState]store.SubmissionCount
 
-// eachSubmitting finds what the submissions of tenants need.
+// eachSubmitting finds what the submissions of tenants need, those of tenants included that are not configured any more.
 func (r *Runtime) eachSubmitting(ctx context.Context,
 	find func(*model.Tenant, submissionCounts) (*model.Need, error)) (needs []model.Need, err error) {
 	c := r.InForce.Current()
@@ -27,7 +28,13 @@ func (r *Runtime) eachSubmitting(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	for t := range c.All() {
+	tenants := slices.Collect(c.All())
+	for name := range counts {
+		if _, known := c.Tenant(name); !known {
+			tenants = append(tenants, &model.Tenant{Name: name})
+		}
+	}
+	for _, t := range tenants {
 		n, err := find(t, counts[t.Name])
 		if err != nil {
 			return nil, err
@@ -47,7 +54,9 @@ func awayUpstreams(r *Runtime, ctx context.Context, now time.Time) ([]model.Need
 		n := &model.Need{Kind: model.NeedUpstream, Count: waiting,
 			Action: "hiregate submission list --state waiting --tenant " + t.Name}
 		why := "it has no apply_upstream any more; add it again"
-		if t.ApplyUpstream != nil {
+		if _, known := r.InForce.Current().Tenant(t.Name); !known {
+			why = "the tenant is not in this gateway's configuration; add it again"
+		} else if t.ApplyUpstream != nil {
 			u, err := r.Store().Upstream(ctx, t.Name, nil)
 			if err != nil {
 				return nil, err

@@ -43,6 +43,8 @@ var Reasons = []struct{ Code, Sentence string }{
 		"add the integration, or change the helper"},
 	{"need_submissions_wait", "{cause}; {n} wait, and the first one fails at {at}"},
 	{"need_upstream", "{tenant}: applications don't reach the service: {cause}"},
+	{"need_upstream_removed", "it has no apply_upstream any more; add it again"},
+	{"need_tenant_removed", "the tenant is not in this gateway's configuration; add it again"},
 	{"need_submissions_end", "{cause}; {n} of them are erased within a week, the first one at {at}"},
 	{"need_submissions", "{tenant}: applications that are not at the service: {n} (refused by it: {refused}, away too long: {failed}, " +
 		"perhaps sent by a machine: {suspected}); send them on, or enter them there by hand"},

@@ -333,6 +333,13 @@ func (db *DB) countSubmissions(ctx context.Context,
 	return counts, err
 }
 
+// CountUndelivered counts the submissions of a tenant that its service does not have and whose content is there.
+func (tx *Tx) CountUndelivered(tenant string) (n int64, err error) {
+	_, err = tx.sql.Scan([]any{&n}, `SELECT count(*) FROM submissions WHERE tenant = $1 AND erased_at IS NULL
+		AND state IN ('waiting', 'refused', 'failed', 'suspected')`, tenant)
+	return n, err
+}
+
 // CountEnding counts, by tenant, the submissions that nobody has settled, that ended before a time and whose content is
 // there. Oldest is when the first of them ended.
 func (db *DB) CountEnding(ctx context.Context, before time.Time) (map[string]SubmissionCount, error) {

@@ -272,14 +272,19 @@ func deleteIntegration(r *rest.Request) (any, error) {
 	return nil, nil
 }
 
+// forced reports whether a request is to be done although something speaks against it.
+func forced(r *rest.Request) (bool, error) {
+	if r.Query.Has("force") && r.Query.Get("force") != "true" {
+		return false, problem.New(http.StatusBadRequest, "force can only be true: leave it out otherwise")
+	}
+	return r.Query.Has("force"), nil
+}
+
 // unnamed refuses to delete an integration that helpers of steps name, unless the request forces it: what enters those
 // steps would fail.
 func unnamed(r *rest.Request, tx *store.Tx, i *model.Integration) error {
-	switch force := r.Query.Get("force"); {
-	case force == "true":
-		return nil
-	case r.Query.Has("force"):
-		return problem.New(http.StatusBadRequest, "force can only be true: leave it out otherwise")
+	if force, err := forced(r); force || err != nil {
+		return err
 	}
 	steps, err := tx.ListSteps(i.Tenant)
 	if err != nil {

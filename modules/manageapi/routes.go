@@ -45,6 +45,8 @@ func actions() []rest.Route {
 		accepted, nothing   = http.StatusAccepted, http.StatusNoContent
 	)
 	return []rest.Route{
+		{Method: del, Path: rest.InTenant, Role: model.Admin, Action: "remove", Status: nothing, Scope: rest.Removed,
+			Serve: deleteTenant, Query: []string{"force"}},
 		{Method: del, Path: anIntegration, Role: model.Admin, Action: "remove", Status: nothing, Serve: deleteIntegration,
 			Query: []string{"force"}},
 		{Method: post, Path: anIntegration + "/disable", Role: model.Admin, Action: "disable", Status: ok,

@@ -110,3 +110,41 @@ func TestWhatIsErasedIsAnnounced(t *testing.T) {
 	require.Contains(t, undelivered(84).Sentence, "1 of them are erased within a week, the first one at ")
 	require.Equal(t, ended.AddDate(0, 0, 90).Unix(), undelivered(84).LostAt.Unix())
 }
+
+// A tenant whose applications are not all at its service is removed only where that is forced. From then on, who looks at
+// the status hears of them.
+func TestApplicationsOfARemovedTenantAreNotForgotten(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const initech = "/v1/tenants/initech"
+	b.must(http.StatusCreated, http.MethodPut, initech, `{}`)
+	now := b.Clock.Now()
+	insert := func(id string, state model.SubmissionState) {
+		s := &model.Submission{Key: model.NewID(now), Tenant: "initech", ID: id, Job: "NURSE-1", State: state, ReceivedAt: now,
+			NextAt: now, TryUntil: now.Add(time.Hour)}
+		b.Write(t, func(tx *store.Tx) error {
+			return tx.InsertSubmission(s, &model.SubmissionContent{Key: "k"}, "", store.SubmissionLease{})
+		})
+	}
+	insert("s-delivered", model.SubmissionDelivered)
+	insert("s-waiting", model.SubmissionWaiting)
+	insert("s-suspected", model.SubmissionSuspected)
+
+	require.Contains(t, b.problem(http.MethodDelete, initech, "", http.StatusConflict), "not at its service, and wait here: 2;")
+	b.problem(http.MethodDelete, initech+"?force=no", "", http.StatusBadRequest)
+	_, _, err := b.cli("tenant", "remove", "initech", "--yes")
+	require.ErrorContains(t, err, "--force")
+	_, _, err = b.cli("tenant", "remove", "initech", "--yes", "--force")
+	require.NoError(t, err)
+
+	needs, err := b.Runtime.Needs(t.Context(), now)
+	require.NoError(t, err)
+	of := map[model.NeedKind]model.Need{}
+	for _, n := range needs {
+		of[n.Kind] = n
+	}
+	require.Equal(t, "initech: applications don't reach the service: the tenant is not in this gateway's configuration; add it again; "+
+		"1 wait, and the first one fails at "+now.Add(time.Hour).UTC().Format(time.RFC3339), of[model.NeedUpstream].Sentence)
+	require.Equal(t, "initech", of[model.NeedSubmissions].Tenant)
+	require.Contains(t, b.must(http.StatusOK, http.MethodGet, "/v1/status", "").body, "initech: applications that are not at the service: 1")
+}

@@ -80,7 +80,7 @@ var tenants = rest.Resource[addressed]{
 		return addressOf(r, t), nil
 	}, View: rest.ViewAs(tenantOf),
 	Tag: func(t addressed) string { return rest.Tag(&t.Row) },
-	Put: putTenant, Drop: deleteTenant,
+	Put: putTenant,
 }
 
 // withRetention returns a tenant with for how long its job applications are kept: stored ones as the configuration says of all.
@@ -218,8 +218,17 @@ func deleteTenant(r *rest.Request) (any, error) {
 	if len(t.Integrations) > 0 {
 		return nil, problem.New(http.StatusConflict, "the tenant has integrations: delete those first")
 	}
+	force, err := forced(r)
+	if err != nil {
+		return nil, err
+	}
 	var remains []string
 	err = r.Update(func(tx *store.Tx) (err error) {
+		if !force {
+			if err := noneUndelivered(tx, t); err != nil {
+				return err
+			}
+		}
 		if err := tx.DeleteTenant(t); err != nil {
 			return err
 		}
@@ -243,6 +252,17 @@ func deleteTenant(r *rest.Request) (any, error) {
 	}
 	r.Status = http.StatusOK
 	return api.TenantRemoval{Kept: slices.Concat([]string{}, remains)}, nil
+}
+
+// noneUndelivered refuses to delete a tenant whose applications are not all at its service: nobody would send them.
+func noneUndelivered(tx *store.Tx, t *model.Tenant) error {
+	n, err := tx.CountUndelivered(t.Name)
+	if err != nil || n == 0 {
+		return err
+	}
+	return problem.Newf(http.StatusConflict, "applications to the tenant are not at its service, and wait here: %d; have them sent, "+
+		"resolve or erase them first (hiregate submission list --tenant %s), or force it (--force, force=true): those that wait are "+
+		"not sent then", n, t.Name)
 }
 
 // storedTenant returns the tenant that the path names, as it is in the database now, if it can be changed.

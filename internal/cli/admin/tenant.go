@@ -198,15 +198,20 @@ bring that tenant back with --restore.`,
 
 func tenantRemove(a *Client) *cobra.Command {
 	var ask func(context.Context, *cobra.Command, string) error
+	var force bool
 	cmd := tenants.verb(a, &cobra.Command{
 		Use:   "remove",
 		Short: "Removes a tenant; what it had stays",
 		Long: `Removes a tenant that has no integration any more, with its users of the Apply API, and revokes
 its API keys. Its exports, candidates, jobs and applications stay, and the answer says so. No
-other tenant gets its name meanwhile; "tenant set --restore" brings it back.`,
+other tenant gets its name meanwhile; "tenant set --restore" brings it back. Where applications to
+it are not at its service, it is removed with --force only.`,
 	}, func(ctx context.Context, cmd *cobra.Command, path string, args []string) error {
 		if err := ask(ctx, cmd, args[0]); err != nil {
 			return err
+		}
+		if force {
+			path += "?force=true"
 		}
 		var removal api.TenantRemoval
 		if shown, err := a.ask(ctx, cmd, http.MethodDelete, path, nil, &removal); shown || err != nil {
@@ -219,6 +224,7 @@ other tenant gets its name meanwhile; "tenant set --restore" brings it back.`,
 		}
 		return nil
 	})
+	cmd.Flags().BoolVar(&force, "force", false, "also where applications to it are not at its service: those that wait are not sent")
 	ask = a.asking(cmd)
 	return cmd
 }
