@@ -132,7 +132,7 @@ func (r *Retention) eraseListed(ctx context.Context, listed *erasure.Listed, don
 			if !covered(listed.Export(h.Tenant, model.CandidateKey(h.Key), h.Candidate), h.At) {
 				continue
 			}
-			if _, err := r.eraseAgain(ctx, h.ID); err != nil {
+			if _, _, err := r.eraseAgain(ctx, h.ID); err != nil {
 				return err
 			}
 			done.Exports++
@@ -141,13 +141,15 @@ func (r *Retention) eraseListed(ctx context.Context, listed *erasure.Listed, don
 	})
 }
 
-// eraseAgain erases an export, whatever is still to come of it, and returns the names of its files.
-func (r *Retention) eraseAgain(ctx context.Context, id int64) (files []string, err error) {
+// eraseAgain erases an export, whatever is still to come of it, and returns the names of its files and the deliveries that
+// were not final.
+func (r *Retention) eraseAgain(ctx context.Context, id int64) (files []string, ended []*model.Delivery, err error) {
 	err = r.Store.Write(ctx, func(tx *store.Tx) error {
 		e, left, err := tx.LockRemainder(id)
 		if err != nil || !e.ErasedAt.IsZero() {
 			return err
 		}
+		ended = left.Deliveries
 		if files, err = tx.ListFiles(id); err != nil {
 			return err
 		}
@@ -157,7 +159,7 @@ func (r *Retention) eraseAgain(ctx context.Context, id int64) (files []string, e
 		metrics.Erased(1)
 		r.removeFiles(ctx, files)
 	}
-	return files, err
+	return files, ended, err
 }
 
 // attemptsAtCandidate is how often the erasure of a candidate is tried while other requests change what it erases.

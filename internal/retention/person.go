@@ -26,6 +26,7 @@ type ErasedPerson struct {
 	Documents  []*model.Document
 	Submitted  []*model.Submission
 	Deliveries []*model.Delivery // that were received
+	Uncertain  []*model.Delivery // that were attempted in vain, or are perhaps being attempted: their receivers may have them
 	Audit      int64             // entries that named the person
 	Files      int               // that were removed
 	Left       []string          // files that something else refers to, or that could not be removed yet
@@ -49,9 +50,10 @@ func (r *Retention) ErasePerson(ctx context.Context, tenant, id string) (p *Eras
 		return nil, fmt.Errorf("erasing a candidate: %w", err)
 	}
 	files := p.Candidates.Files()
+	until := r.Now().Add(time.Microsecond) // what was triggered meanwhile has what is erased now
 	for {
-		page, _, err := r.Store.ListExports(ctx, store.ExportFilter{Tenant: tenant, Candidate: id,
-			Until: p.At.Add(time.Microsecond), Limit: store.MaxPage})
+		page, _, err := r.Store.ListExports(ctx, store.ExportFilter{Tenant: tenant, Candidate: id, Until: until,
+			Limit: store.MaxPage})
 		if err != nil {
 			return nil, err
 		}
@@ -142,17 +144,24 @@ func (r *Retention) eraseOf(ctx context.Context, p *ErasedPerson, e *model.Expor
 	if err != nil {
 		return nil, err
 	}
-	deliveries, err := r.Store.ListDeliveries(ctx, e.ID)
+	files, left, err := r.eraseAgain(ctx, e.ID)
 	if err != nil {
 		return nil, err
 	}
-	if files, err = r.eraseAgain(ctx, e.ID); err != nil {
+	deliveries, err := r.Store.ListDeliveries(ctx, e.ID) // only now: some were received meanwhile
+	if err != nil {
 		return nil, err
 	}
 	p.Exports, p.Documents = append(p.Exports, e), append(p.Documents, documents...)
 	for _, d := range deliveries {
-		if d.Outcome == model.Delivered {
+		underWay := !e.Quarantined && slices.ContainsFunc(left, func(l *model.Delivery) bool {
+			return l.ID == d.ID && l.Outcome != model.Held
+		})
+		switch {
+		case d.Outcome == model.Delivered:
 			p.Deliveries = append(p.Deliveries, d)
+		case d.Attempts > 0 || underWay:
+			p.Uncertain = append(p.Uncertain, d)
 		}
 	}
 	return files, nil

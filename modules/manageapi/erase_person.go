@@ -258,7 +258,7 @@ func (w *receiptWriter) add(p *retention.ErasedPerson) {
 	w.receipt.List.Entries = append(w.receipt.List.Entries, p.Entry)
 	c, all := &p.Candidates, &w.all
 	all.Exports, all.Documents = append(all.Exports, p.Exports...), append(all.Documents, p.Documents...)
-	all.Deliveries = append(all.Deliveries, p.Deliveries...)
+	all.Deliveries, all.Uncertain = append(all.Deliveries, p.Deliveries...), append(all.Uncertain, p.Uncertain...)
 	all.Submitted = append(all.Submitted, p.Submitted...)
 	all.Audit, all.Files, all.Left = all.Audit+p.Audit, all.Files+p.Files, append(all.Left, p.Left...)
 	all.Candidates.Applications = append(all.Candidates.Applications, c.Applications...)
@@ -325,14 +325,9 @@ func (w *receiptWriter) end(unread []*model.Export) error {
 		w.remains(api.Remains{Where: "workflows of Temporal and logs", What: ids(exports), Until: "their own retention ends",
 			Why: "they have the UUIDs of exports, and no content; " + notErasedHere})
 	}
-	received := map[string]int64{}
-	for _, d := range w.all.Deliveries {
-		received[d.Integration]++
-	}
-	for _, name := range slices.Sorted(maps.Keys(received)) {
-		w.remains(api.Remains{Where: "the system behind integration " + name, Count: received[name], Until: "it erases it",
-			Why: "it received these deliveries, and was not told: ask it to erase the person"})
-	}
+	w.receivers(w.all.Deliveries, "it received these deliveries, and was not told: ask it to erase the person")
+	w.receivers(w.all.Uncertain, "it may have these deliveries, as they were attempted or an attempt was under way, and was not told: "+
+		"ask it to erase the person")
 	if delivered > 0 {
 		w.remains(api.Remains{Where: "the service that applications are relayed to", Count: delivered, Until: "it erases it",
 			Why: "it has or may have these applications, and was not told: ask it to erase the person"})
@@ -372,6 +367,17 @@ func (w *receiptWriter) end(unread []*model.Export) error {
 	w.remains(api.Remains{Where: "backups from before " + w.receipt.ErasedAt.Format(time.RFC3339), Until: withoutEnd,
 		Why: notErasedHere + " in them; one that is put back is erased again before the gateway serves"})
 	return nil
+}
+
+// receivers writes how many deliveries remain with each receiver, and why.
+func (w *receiptWriter) receivers(deliveries []*model.Delivery, why string) {
+	counts := map[string]int64{}
+	for _, d := range deliveries {
+		counts[d.Integration]++
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		w.remains(api.Remains{Where: "the system behind integration " + name, Count: counts[name], Until: "it erases it", Why: why})
+	}
 }
 
 func ids(all []string) []api.RemainingID {

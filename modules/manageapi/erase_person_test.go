@@ -155,3 +155,32 @@ func TestErasureOfSeveral(t *testing.T) {
 		b.must(want, http.MethodGet, "/v1/tenants/acme/candidates/"+id, "")
 	}
 }
+
+// The receipt names the integrations that have, or may have, what was erased: also those of which an attempt was under way,
+// or was not answered well.
+func TestReceiptNamesWhoMayHaveAnExport(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	list, err := erasure.Open(filepath.Join(b.Folder, "erasures"))
+	require.NoError(t, err)
+	b.Runtime.Retention.List = list
+	about := func(e *model.Export) { e.CandidateID = "c-1" }
+	for n, one := range []struct {
+		integration string
+		outcome     model.Outcome
+		statuses    []int
+	}{{"hris", model.Delivered, []int{200}}, {"hris", model.Retrying, []int{503}}, {"hris", model.Pending, nil},
+		{"crm", model.Failed, []int{0}}, {"crm", model.Held, nil}} {
+		b.delivery(b.export("acme", fmt.Sprint("u-", n), about), one.integration, one.outcome, one.statuses...)
+	}
+	waits := b.export("acme", "u-quarantined", about, quarantined)
+	b.delivery(waits, "crm", model.Pending)
+
+	counts := map[string]int64{}
+	for _, one := range b.erased(`{"candidate":"c-1"}`).Remains {
+		if name, ok := strings.CutPrefix(one.Where, "the system behind integration "); ok {
+			counts[fmt.Sprint(name, " ", strings.Contains(one.Why, "may have"))] = one.Count
+		}
+	}
+	require.Equal(t, map[string]int64{"hris false": 1, "hris true": 2, "crm true": 1}, counts)
+}
