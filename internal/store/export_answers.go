@@ -35,7 +35,7 @@ func (f ExportFilter) byAnswer(columns string) (string, []any) {
 	}
 	c.where = append(c.where, latest)
 	c.args = append(c.args, f.Limit+1)
-	first, last := 0, 599
+	first, last := 0, 999 // receivers answer with any three digits
 	if f.Status != "" {
 		first, last = f.Status.Range()
 	}

@@ -35,6 +35,7 @@ func TestExportsByTheirLastAnswer(t *testing.T) {
 		}
 		put("acme", "broken", model.Retrying, 2, 500)
 		put("acme", "silent", model.Retrying, 7, 0)
+		put("acme", "odd", model.Retrying, 8, 999)
 		put("acme", "refused", model.Failed, 1, 422)
 		put("acme", "new", model.Pending, 0, 0)
 		put("acme", "removed", model.Failed, 0, 0)
@@ -72,7 +73,7 @@ func TestExportsByTheirLastAnswer(t *testing.T) {
 		require.Equal(t, []string{"away0", "away1", "away2"}, acme(store.ExportFilter{Status: "503"}))
 		require.Equal(t, []string{"away0", "away1", "away2", "broken"}, acme(store.ExportFilter{Status: "5xx", Oldest: true}))
 		require.Equal(t, []string{"silent"}, acme(store.ExportFilter{Status: "none"}))
-		require.Equal(t, []string{"away2", "silent"}, acme(store.ExportFilter{Attempts: 3}))
+		require.Equal(t, []string{"away2", "silent", "odd"}, acme(store.ExportFilter{Attempts: 3}))
 		require.Equal(t, []string{"away1", "away2", "broken"}, acme(store.ExportFilter{Attempts: 2, Status: "5xx"}))
 		require.Equal(t, []string{"refused"}, acme(store.ExportFilter{Status: "4xx", Outcome: model.Failed}))
 		require.Empty(t, acme(store.ExportFilter{Status: "4xx", Outcome: model.Retrying}))
