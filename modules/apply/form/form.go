@@ -154,17 +154,21 @@ func (f *Form) take(w http.ResponseWriter, r *http.Request) {
 		f.busy(w, r)
 		return
 	}
-	end, ok := f.Guards.begin(f.Address(r))
-	if !ok {
+	place := f.Guards.reading.begin(w, f.Address(r), f.Gateway.Now())
+	if place == nil {
 		f.busy(w, r)
 		return
 	}
-	defer end()
+	defer place.leave()
 	job, ok := f.job(w, r)
 	if !ok {
 		return
 	}
-	s, err := f.read(w, r, job)
+	s, err := f.read(w, r, job, place)
+	if !place.arrived() {
+		f.busy(w, r)
+		return
+	}
 	if err != nil {
 		f.unread(w, r, err)
 		return

@@ -6,13 +6,11 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"github.com/hiregate/hiregate/internal/fairpool"
 	"github.com/hiregate/hiregate/internal/limits"
 )
 
 const (
 	remembered   = 4096      // addresses, and jobs
-	formsAtOnce  = 64        // that are being read
 	keptFor      = time.Hour // a file over an error: as long as an upload may take
 	keptAtMost   = 64 << 20  // bytes of files that an address has kept,
 	keptOverall  = 1 << 30   // and all addresses together
@@ -26,7 +24,7 @@ const (
 // Guards bound what strangers send to forms. Their state outlives a configuration.
 type Guards struct {
 	visits, jobs *limits.Limits
-	reading      *fairpool.Pool // shared by addresses
+	reading      places
 
 	mu   sync.Mutex
 	kept *lru.Cache[string, *keptBytes] // by address
@@ -42,16 +40,7 @@ type keptBytes struct {
 // NewGuards returns Guards without any state.
 func NewGuards() *Guards {
 	kept, _ := lru.New[string, *keptBytes](remembered) // it fails only for a size that is not positive
-	return &Guards{visits: limits.New(visitsEvery, visitsBurst), jobs: limits.New(jobsEvery, jobsBurst),
-		reading: fairpool.NewPool(formsAtOnce), kept: kept}
-}
-
-// begin takes one of the places for forms that are being read. It reports false if there is none for an address.
-func (g *Guards) begin(address string) (end func(), ok bool) {
-	if !g.reading.TryAcquire(address, 1) {
-		return nil, false
-	}
-	return func() { g.reading.Release(address, 1) }, true
+	return &Guards{visits: limits.New(visitsEvery, visitsBurst), jobs: limits.New(jobsEvery, jobsBurst), kept: kept}
 }
 
 // keep counts bytes of a file that is stored for an address. It reports false if those are too many.

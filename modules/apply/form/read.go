@@ -126,9 +126,9 @@ type reader struct {
 
 // read reads a form, its files into the document store. Errors: errNoForm, errBroken, errFull, *http.MaxBytesError, and
 // those of the store and of the documents.
-func (f *Form) read(w http.ResponseWriter, r *http.Request, job *model.Job) (*sent, error) {
+func (f *Form) read(w http.ResponseWriter, r *http.Request, job *model.Job, place *place) (*sent, error) {
 	bodies.Within(w, readTime)
-	heads := &heads{ReadCloser: http.MaxBytesReader(w, r.Body, largest)}
+	heads := &heads{ReadCloser: http.MaxBytesReader(w, r.Body, largest), place: place}
 	r.Body = heads
 	parts, err := r.MultipartReader()
 	if err != nil {
@@ -154,20 +154,22 @@ func (f *Form) read(w http.ResponseWriter, r *http.Request, job *model.Job) (*se
 	return nil, errBroken
 }
 
-// heads bounds what is read of a body before the content of a field begins.
+// heads bounds what is read of a body before the content of a field begins, and notes how much came.
 type heads struct {
 	io.ReadCloser
-	left int // bytes; negative: any number
+	place *place
+	left  int // bytes; negative: any number
 }
 
 func (h *heads) Read(p []byte) (int, error) {
 	switch {
-	case h.left == 0:
+	case h.left == 0, h.place.ended.Load():
 		return 0, errBroken
 	case h.left > 0:
 		p = p[:min(len(p), h.left)]
 	}
 	n, err := h.ReadCloser.Read(p)
+	h.place.bytes.Add(int64(n))
 	if h.left > 0 {
 		h.left -= n
 	}
