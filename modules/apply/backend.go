@@ -5,6 +5,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/compliance"
 	"github.com/hiregate/hiregate/internal/model"
+	"github.com/hiregate/hiregate/internal/store"
 )
 
 // backend is where a tenant's jobs come from, and what becomes of the applications for them, of one request.
@@ -21,8 +22,8 @@ type backend interface {
 	maxFiles() (int, error)
 	// store stores an application whose answers are valid, with its Idempotency-Key.
 	store(s *receivedAnswers, sheet *sheet) error
-	// repeated is called before a repeat is answered as the application of this id was.
-	repeated(id string) error
+	// repeated is called before a repeat of an Idempotency-Key is answered as the application of this id was.
+	repeated(key *store.Once, id string) error
 }
 
 // backendOf returns the backend of a tenant for a request.
@@ -77,4 +78,4 @@ func ownNotice(group string) (n model.ComplianceNotice, known bool) {
 
 func (b *taken) maxFiles() (int, error) { return b.api.db().MaxFiles(b.r.Context(), b.tenant) }
 
-func (b *taken) repeated(string) error { return nil }
+func (b *taken) repeated(*store.Once, string) error { return nil }

@@ -155,7 +155,7 @@ func (s *receivedAnswers) accept(w http.ResponseWriter) (err error) {
 		// A repeat is found before the job is read, which may be closed or ask something else by now.
 		before, err := s.api.db().Known(s.r.Context(), s.key, s.began)
 		if err == nil && before != "" {
-			err = s.backend.repeated(before)
+			err = s.backend.repeated(s.key, before)
 		}
 		if err != nil || before != "" {
 			return s.repeat(before, err)

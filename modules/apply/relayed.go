@@ -116,14 +116,19 @@ func (b *relayed) notice(group string) (model.ComplianceNotice, bool) {
 func (b *relayed) maxFiles() (int, error) { return relayedFiles, nil }
 
 // repeated implements backend. The first attempt may still be under way on another node: what was acknowledged here is
-// not discarded there.
-func (b *relayed) repeated(id string) error {
+// not discarded there. What is no submission was taken here before the tenant was relayed, unless its key is gone: then the
+// service refused it.
+func (b *relayed) repeated(key *store.Once, id string) error {
 	kept := false
 	err := b.api.db().Write(b.r.Context(), func(tx *store.Tx) (err error) {
 		kept, err = tx.AcknowledgeSubmission(b.tenant, id)
 		return err
 	})
-	if err == nil && !kept {
+	if err != nil || kept {
+		return err
+	}
+	before, err := b.api.db().Known(b.r.Context(), key, b.api.Gateway.Now())
+	if err == nil && before != id {
 		err = errDiscarded
 	}
 	return err
@@ -185,7 +190,7 @@ func (b *relayed) store(s *receivedAnswers, sheet *sheet) error {
 		return tx.InsertSubmission(submission, content, email, lease)
 	})
 	if err == nil && before != "" {
-		err = b.repeated(before)
+		err = b.repeated(s.key, before)
 	}
 	if err != nil || before != "" {
 		return s.repeat(before, err)

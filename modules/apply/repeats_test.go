@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/modules/apply"
@@ -139,4 +140,27 @@ func TestOneKeyManyNodes(t *testing.T) {
 	require.Len(t, slices.Compact(ids), 1)
 	require.Len(t, b.applications("acme"), 1)
 	require.Len(t, b.files(), 1)
+}
+
+// So it is where the tenant is relayed to a service since, or no more.
+func TestRepeatsOutlastTheRelay(t *testing.T) {
+	t.Parallel()
+	r := setupRelaying(t)
+	relayed := func(u *model.ApplyUpstream) {
+		r.Reconfigure(func(c *config.Config) { c.Tenants["acme"].ApplyUpstream = u })
+	}
+	u := r.Fixture.Gateway.Config.Tenants["acme"].ApplyUpstream
+	body := application(t, code, fine(t))
+	send := func(key string) string {
+		t.Helper()
+		return r.requireTaken(r.apply(body, append(r.bearer(partner), "Idempotency-Key", key)...))
+	}
+	relayed(nil)
+	before := send("k-1")
+	relayed(u)
+	require.Equal(t, before, send("k-1"))
+	after := send("k-2")
+	relayed(nil)
+	require.Equal(t, after, send("k-2"))
+	require.Len(t, r.submissions(t), 1)
 }
