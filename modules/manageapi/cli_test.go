@@ -23,7 +23,8 @@ func (b *fixture) cli(args ...string) (out, hints string, err error) {
 		"api-key": admin.APIKey, "audit": admin.Audit, "status": admin.Status, "oauth-client": admin.OAuthClient,
 		"redelivery": admin.Redelivery, "cause": admin.Cause, "user": admin.User, "session": admin.Session,
 		"tenant": admin.Tenant, "candidate": admin.Candidate, "application": admin.Application,
-		"subscription": admin.Subscription, "portal": admin.Portal, "event": admin.Event, "document": admin.Document, "job": admin.Job, "step": admin.Step}
+		"subscription": admin.Subscription, "portal": admin.Portal, "event": admin.Event, "document": admin.Document, "job": admin.Job, "step": admin.Step,
+		"submission": admin.Submission}
 	address := strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate")
 	return run(b.t, commandOf[args[0]](), append(args[1:], "--admin", address)...)
 }

@@ -147,4 +147,17 @@ func TestApplicationsOfARemovedTenantAreNotForgotten(t *testing.T) {
 		"1 wait, and the first one fails at "+now.Add(time.Hour).UTC().Format(time.RFC3339), of[model.NeedUpstream].Sentence)
 	require.Equal(t, "initech", of[model.NeedSubmissions].Tenant)
 	require.Contains(t, b.must(http.StatusOK, http.MethodGet, "/v1/status", "").body, "initech: applications that are not at the service: 1")
+
+	out, _, err := b.cli("submission", "list", "--state", "waiting", "--tenant", "initech")
+	require.NoError(t, err)
+	require.Contains(t, out, "s-waiting")
+	b.must(http.StatusOK, http.MethodGet, initech+"/submissions/s-waiting", "")
+	b.must(http.StatusOK, http.MethodPost, initech+"/submissions/s-waiting/show", "")
+	b.must(http.StatusOK, http.MethodPost, initech+"/submissions/s-suspected/resolve", `{"note":"n. 7"}`)
+	b.must(http.StatusOK, http.MethodPost, initech+"/submissions/s-waiting/erase", "")
+	for method, path := range map[string]string{http.MethodGet: "/v1/tenants/nobody/submissions",
+		http.MethodPost: initech + "/submissions/s-waiting/redeliver"} {
+		require.Contains(t, b.problem(method, path, "", http.StatusNotFound), "no tenant of that name")
+	}
+	require.Contains(t, b.problem(http.MethodGet, initech+"/submissions/none", "", http.StatusNotFound), "no tenant of that name")
 }

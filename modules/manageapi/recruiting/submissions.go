@@ -1,6 +1,7 @@
 package recruiting
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -15,9 +16,10 @@ import (
 	"github.com/hiregate/hiregate/modules/manageapi/rest"
 )
 
-// submissions serves the applications that are relayed to a tenant's service, the newest first.
+// submissions serves the applications that are relayed to a tenant's service, the newest first; those of a tenant that is
+// not configured any more, too.
 var submissions = rest.Resource[*model.Submission]{
-	Path: rest.InTenant + "/submissions", ID: "id", Kind: "submission", Reader: model.Viewer, Filters: api.SubmissionFilters,
+	Path: rest.InTenant + "/submissions", ID: "id", Kind: "submission", Scope: rest.Removed, Reader: model.Viewer, Filters: api.SubmissionFilters,
 	List: listSubmissions, Find: findSubmission, View: rest.ViewAs(SubmissionOf),
 }
 
@@ -43,7 +45,17 @@ func listSubmissions(r *rest.Request) ([]*model.Submission, string, error) {
 	}
 	size := r.Page.Rows().Size()
 	f.Limit = size + 1
-	all, err := r.DB.ListSubmissions(r.Context(), r.Tenant.Name, f)
+	tenant := r.PathValue("tenant")
+	if _, unknown := r.ConfiguredTenant(); unknown != nil {
+		kept, err := r.DB.ListSubmissions(r.Context(), tenant, store.SubmissionFilter{Limit: 1})
+		if err == nil && len(kept) == 0 {
+			err = unknown
+		}
+		if err != nil {
+			return nil, "", err
+		}
+	}
+	all, err := r.DB.ListSubmissions(r.Context(), tenant, f)
 	if err != nil || len(all) <= size {
 		return all, "", err
 	}
@@ -53,9 +65,12 @@ func listSubmissions(r *rest.Request) ([]*model.Submission, string, error) {
 var noSubmission = problem.New(http.StatusNotFound, "this tenant has no submission of that id")
 
 func findSubmission(r *rest.Request) (*model.Submission, error) {
-	s, err := r.DB.Submission(r.Context(), r.Tenant.Name, r.PathValue("id"))
+	s, err := r.DB.Submission(r.Context(), r.PathValue("tenant"), r.PathValue("id"))
 	if err == nil {
 		s.LastAttempts, err = r.DB.SubmissionAttempts(r.Context(), s)
+	}
+	if _, unknown := r.ConfiguredTenant(); errors.Is(err, store.ErrNotFound) && unknown != nil {
+		err = unknown
 	}
 	return s, rest.NotFound(err, noSubmission)
 }
@@ -89,7 +104,7 @@ func resolveSubmission(r *rest.Request) (any, error) {
 
 // eraseSubmission erases what the applicant sent. One that waits is not sent any more.
 func eraseSubmission(r *rest.Request) (any, error) {
-	enter := r.Gateway.Runtime.Retention.Enter(erasure.Submission, r.Tenant.Name, r.PathValue("id"))
+	enter := r.Gateway.Runtime.Retention.Enter(erasure.Submission, r.PathValue("tenant"), r.PathValue("id"))
 	return changeSubmission(r, func(tx *store.Tx, s *model.Submission) (bool, error) {
 		if !s.ErasedAt.IsZero() {
 			return true, nil
