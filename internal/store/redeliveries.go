@@ -91,7 +91,7 @@ func (db *DB) ListRunningRedeliveries(ctx context.Context) ([]string, error) {
 }
 
 // UpdateRedeliveryState changes the state of a redelivery, and says why. It reports false, and changes nothing, unless
-// it has one of the states from.
+// it has one of the states from. One that is finished has skipped what was counted and not begun.
 func (tx *Tx) UpdateRedeliveryState(id string, to model.RedeliveryState, reason string, now time.Time,
 	from ...model.RedeliveryState) (bool, error) {
 	var endedAt time.Time
@@ -101,6 +101,10 @@ func (tx *Tx) UpdateRedeliveryState(id string, to model.RedeliveryState, reason 
 	for _, state := range from {
 		changed, err := tx.sql.Changed(`UPDATE redeliveries SET state = $1, reason = $2, updated_at = $3, ended_at = $4
 			WHERE id = $5 AND state = $6`, string(to), reason, rows.Micros(now), rows.Micros(endedAt), id, string(state))
+		if changed && err == nil && to == model.RedeliveryFinished {
+			const rest = `total - (SELECT count(*) FROM deliveries d WHERE d.redelivery = $1)`
+			err = tx.sql.Run(`UPDATE redeliveries SET skipped = `+rest+` WHERE id = $1 AND skipped < `+rest, id)
+		}
 		if changed || err != nil {
 			return changed, err
 		}

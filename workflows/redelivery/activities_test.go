@@ -95,9 +95,9 @@ func (b *fixture) failed(key string, change ...func(*model.Export)) *model.Expor
 }
 
 // job puts a redelivery of all failed exports into the store.
-func (b *fixture) job(id string) {
+func (b *fixture) job(id string, total ...int64) {
 	b.t.Helper()
-	j := &model.Redelivery{ID: id, Rate: model.MaxRedeliveryRate, State: model.RedeliveryRunning, CreatedAt: noon,
+	j := &model.Redelivery{ID: id, Total: append(total, 0)[0], Rate: model.MaxRedeliveryRate, State: model.RedeliveryRunning, CreatedAt: noon,
 		UpdatedAt: noon, Selection: model.Selection{Tenant: "acme", Integration: "hris", Since: noon.Add(-time.Hour),
 			Until: noon.AddDate(1, 0, 0), Mode: model.RedeliverFailed}}
 	b.write(func(tx *store.Tx) error { return tx.InsertRedelivery(j) })
@@ -192,6 +192,23 @@ func TestRedeliveriesSideBySide(t *testing.T) {
 		require.Equal(b.t, model.RedeliveryFinished, one.State)
 		require.Equal(b.t, model.RedeliveryFinished, other.State)
 		require.EqualValues(b.t, len(all), one.Waiting+other.Waiting)
+	})
+}
+
+// What was counted and is not chosen any more, before the redelivery comes to it, is skipped: nothing is left of one that ended.
+func TestRedeliverySkipsWhatAnotherDelivers(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *fixture) {
+		b.failed("u-1")
+		b.failed("u-2")
+		b.job("j-1", 2)
+		b.job("j-2", 3) // one was erased
+		b.run("j-1")
+		state, _ := b.run("j-2")
+		require.Equal(b.t, model.RedeliveryFinished, state)
+		one, other := b.read("j-1"), b.read("j-2")
+		require.Equal(b.t, []int64{2, 0}, []int64{one.Waiting, one.Skipped})
+		require.Equal(b.t, []int64{0, 3}, []int64{other.Waiting, other.Skipped})
 	})
 }
 
