@@ -209,11 +209,13 @@ func (tx *Tx) releaseSubmissionFiles(key int64, now time.Time) (files []string, 
 	return files, tx.sql.Run(`DELETE FROM submission_files WHERE submission = $1`, key)
 }
 
-// EraseSubmission erases the content of a submission, and returns the names of its files, which are left to the sweep.
+// EraseSubmission erases the content of a submission, and returns the names of its files, which are left to the sweep. The
+// submission then has the state in which it ended. If an attempt was under way, it may have arrived.
 func (tx *Tx) EraseSubmission(s *model.Submission, now time.Time) (files []string, err error) {
-	if err := tx.sql.Run(`UPDATE submissions SET content = NULL, email = '', erased_at = $1, state = CASE state
-		WHEN 'waiting' THEN 'failed' ELSE state END, ended_at = COALESCE(ended_at, $1), next_at = NULL
-		WHERE key = $2 AND content IS NOT NULL`, rows.Micros(now), s.Key); err != nil {
+	if _, err := tx.sql.Scan([]any{&s.State, &s.Uncertain}, `UPDATE submissions SET content = NULL, email = '', erased_at = $1,
+		state = CASE state WHEN 'waiting' THEN 'failed' ELSE state END, ended_at = COALESCE(ended_at, $1), next_at = NULL,
+		uncertain = uncertain OR state = 'waiting' AND lease <> ''
+		WHERE key = $2 AND content IS NOT NULL RETURNING state, uncertain`, rows.Micros(now), s.Key); err != nil {
 		return nil, err
 	}
 	return tx.releaseSubmissionFiles(s.Key, now)

@@ -92,8 +92,10 @@ func erasePerson(r *rest.Request) (any, error) {
 	if err := r.AuditAlone(); err != nil {
 		return nil, err
 	}
-	receipt := &api.ErasureReceipt{ID: id, Tenant: tenant, Email: in.Email, Candidates: slices.Sorted(maps.Keys(found.ids)),
-		List: api.ErasedList{ID: r.Gateway.Runtime.Retention.List.ID()}}
+	// What is signed has no null where the answer has an empty array.
+	receipt := &api.ErasureReceipt{ID: id, Tenant: tenant, Email: in.Email, Erased: []api.Erased{},
+		Candidates: append([]string{}, slices.Sorted(maps.Keys(found.ids))...),
+		List:       api.ErasedList{ID: r.Gateway.Runtime.Retention.List.ID()}}
 	w := &receiptWriter{r: r, receipt: receipt}
 	// Whoever asked may leave meanwhile: what was begun is completed.
 	ctx, eraser := context.WithoutCancel(r.Context()), r.Gateway.Runtime.Retention

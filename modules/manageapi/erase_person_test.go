@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -183,4 +185,28 @@ func TestReceiptNamesWhoMayHaveAnExport(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]int64{"hris false": 1, "hris true": 2, "crm true": 1}, counts)
+}
+
+// The receipt counts an application as one that the service may have, if an attempt of it was under way.
+func TestReceiptCountsAnApplicationThatIsBeingRelayed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	list, err := erasure.Open(filepath.Join(b.Folder, "erasures"))
+	require.NoError(t, err)
+	b.Runtime.Retention.List = list
+	b.Write(t, func(tx *store.Tx) error {
+		for n, lease := range []store.SubmissionLease{{}, {Owner: "node", Till: b.Clock.Now().Add(time.Minute)}} {
+			s := &model.Submission{Key: int64(n) + 1, Tenant: "acme", ID: fmt.Sprintf("s-%d", n), Job: "NURSE-1",
+				State: model.SubmissionWaiting, ReceivedAt: b.Clock.Now(), TryUntil: b.Clock.Now()}
+			if err := tx.InsertSubmission(s, &model.SubmissionContent{}, "zoe@example.com", lease); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	r := b.erased(`{"email":"zoe@example.com"}`)
+	service := slices.IndexFunc(r.Remains, func(one api.Remains) bool { return strings.HasPrefix(one.Where, "the service that") })
+	require.GreaterOrEqual(t, service, 0)
+	require.EqualValues(t, 1, r.Remains[service].Count)
+	require.Empty(t, b.erased(`{"candidate":"nobody"}`).Erased)
 }
