@@ -5,13 +5,16 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/caddyserver/caddy/v2"
@@ -137,12 +140,19 @@ func signed(t *testing.T, method, gateway, at, secret string) *http.Request {
 	return r
 }
 
+// freeAddress returns an address of this machine with a free port below those that systems give to outgoing connections, so
+// that none of these has it before the gateway does.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	for {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_240+rand.IntN(20_000)))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		require.NoError(t, err)
+		defer l.Close()
+		return l.Addr().String()
+	}
 }
 
 func port(address string) string {

@@ -45,8 +45,8 @@ func freePort(t *testing.T) int {
 	}
 }
 
+// It runs alone: a program that another test starts has this test's listeners until it is executed.
 func TestTakenPortsAreNamedAllAtOnce(t *testing.T) {
-	t.Parallel()
 	one, two, free := takePort(t, "127.0.0.1"), takePort(t, "127.0.0.1"), freePort(t)
 	require.NoError(t, tryPorts([]port{{flag: "http", number: free, both: true}}))
 	require.NoError(t, tryPorts([]port{{flag: "http", number: free}}), "it is let go again")
