@@ -258,14 +258,7 @@ func namesOf(route caddyhttp.Route) (names []string) {
 
 // hostOf returns a host that a route of a server is for.
 func hostOf(route caddyhttp.Route) string {
-	for _, set := range route.MatcherSets {
-		for _, matcher := range set {
-			if hosts, ok := matcher.(*caddyhttp.MatchHost); ok && len(*hosts) > 0 {
-				return strings.ReplaceAll((*hosts)[0], "*", "any")
-			}
-		}
-	}
-	return anyHost
+	return strings.ReplaceAll(hostsOf(route)[0], "*", "any")
 }
 
 // anyHost stands for the hosts of a site that names none.

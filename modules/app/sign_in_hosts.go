@@ -41,11 +41,11 @@ func (a *App) noteAbsentSignInHosts(ctx caddy.Context) {
 	}
 }
 
-// hostsOf returns the hosts that a route of a server is for.
+// hostsOf returns the hosts that a route of a server is for, of which there is at least one.
 func hostsOf(route caddyhttp.Route) []string {
 	for _, set := range route.MatcherSets {
 		for _, matcher := range set {
-			if hosts, ok := matcher.(*caddyhttp.MatchHost); ok {
+			if hosts, ok := matcher.(*caddyhttp.MatchHost); ok && len(*hosts) > 0 {
 				return *hosts
 			}
 		}
