@@ -59,14 +59,9 @@ reads one answer after the other, which takes a second for some thousands, and s
 			if err := a.Call(ctx, http.MethodPost, strings.TrimSuffix(path, "exports")+"export-search?"+query.Encode(), api.AnswerSearchInput{Text: args[0]}, &page); err != nil {
 				return err
 			}
-			for _, raw := range page.Items {
-				if a.json {
-					if err := terminal.WriteJSON(cmd.OutOrStdout(), raw); err != nil {
-						return err
-					}
-				} else if err := exports.addRow(table, raw); err != nil {
-					return fmt.Errorf("reading what the gateway answered: %w", err)
-				}
+			row := func(raw json.RawMessage) error { return exports.addRow(table, raw) }
+			if err := a.printItems(cmd, page.Items, row); err != nil {
+				return err
 			}
 			left -= len(page.Items)
 			if looked += page.Looked; page.Next == nil {

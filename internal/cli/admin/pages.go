@@ -89,14 +89,8 @@ func (p *pages) print(
 			count = page.Count
 			p.query.Del("count")
 		}
-		for _, raw := range page.Items {
-			if a.json {
-				if err := terminal.WriteJSON(cmd.OutOrStdout(), raw); err != nil {
-					return err
-				}
-			} else if err := row(raw); err != nil {
-				return fmt.Errorf("reading what the gateway answered: %w", err)
-			}
+		if err := a.printItems(cmd, page.Items, row); err != nil {
+			return err
 		}
 		left -= len(page.Items)
 		if more = page.Next != nil; more {
@@ -118,6 +112,20 @@ func (p *pages) print(
 	}
 	if more {
 		fmt.Fprintln(cmd.ErrOrStderr(), "There are more: --all lists them.")
+	}
+	return nil
+}
+
+// printItems prints each item of a page as JSON, or hands it to row.
+func (a *Client) printItems(cmd *cobra.Command, items []json.RawMessage, row func(json.RawMessage) error) error {
+	for _, raw := range items {
+		if a.json {
+			if err := terminal.WriteJSON(cmd.OutOrStdout(), raw); err != nil {
+				return err
+			}
+		} else if err := row(raw); err != nil {
+			return fmt.Errorf("reading what the gateway answered: %w", err)
+		}
 	}
 	return nil
 }
