@@ -26,6 +26,7 @@ import (
 	"github.com/hiregate/hiregate/internal/erasure"
 	"github.com/hiregate/hiregate/internal/fairpool"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/limits"
 	"github.com/hiregate/hiregate/internal/loop"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/notify"
@@ -67,7 +68,7 @@ func (s Settings) SignInAlone() bool { return s.Documents == "" }
 type Runtime struct {
 	Settings Settings
 	InForce  config.InForce
-	Rates    Rates
+	Rates    limits.Rates
 	Tests    Tests
 	Outage   Outage
 	Bodies   *inbox.RecentBodies

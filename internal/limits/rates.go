@@ -1,4 +1,4 @@
-package gateway
+package limits
 
 import (
 	"sync"
@@ -9,7 +9,8 @@ import (
 	"github.com/hiregate/hiregate/internal/model"
 )
 
-// Rates keeps the tenants' rate limiters, across reloads.
+// Rates allows each of some keys, such as tenants, what its own rate says. It outlives a configuration: another rate begins
+// anew.
 type Rates struct {
 	mu  sync.Mutex
 	all map[string]*limiter
@@ -20,20 +21,21 @@ type limiter struct {
 	of model.Rate
 }
 
-// Take uses a tenant's allowance for one export. It returns how long to wait when the allowance is used up, else 0.
-func (r *Rates) Take(t *model.Tenant, now time.Time) time.Duration {
-	if t.Rate == nil {
+// Take uses a key's allowance for one event. It returns how long to wait when the allowance is used up, else 0. Without a rate
+// there is no limit.
+func (r *Rates) Take(key string, of *model.Rate, now time.Time) time.Duration {
+	if of == nil {
 		return 0
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l, ok := r.all[t.Name]
-	if !ok || l.of != *t.Rate {
+	l, ok := r.all[key]
+	if !ok || l.of != *of {
 		if r.all == nil {
 			r.all = map[string]*limiter{}
 		}
-		l = &limiter{rate.NewLimiter(rate.Limit(t.Rate.PerSecond), t.Rate.Burst), *t.Rate}
-		r.all[t.Name] = l
+		l = &limiter{rate.NewLimiter(rate.Limit(of.PerSecond), of.Burst), *of}
+		r.all[key] = l
 	}
 	reservation := l.ReserveN(now, 1)
 	wait := reservation.DelayFrom(now)

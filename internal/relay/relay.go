@@ -17,11 +17,11 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/singleflight"
-	"golang.org/x/time/rate"
 
 	"github.com/hiregate/hiregate/internal/applyclient"
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/limits"
 	"github.com/hiregate/hiregate/internal/model"
 	"github.com/hiregate/hiregate/internal/store"
 )
@@ -34,19 +34,12 @@ type Relay struct {
 	Now     func() time.Time
 	Log     *zap.Logger
 
-	reading  singleflight.Group
-	signing  sync.Map // of a tenant, the *sync.Mutex of its sign-ins
-	firsts   sync.Map // of a tenant, the *atomic.Int64 of its first attempts that are under way
-	unread   sync.Map // of what is renewed, when it could not be read last
-	limiters sync.Map // by limited, the *rate.Limiter
-	words    sync.Map // by the address of a service, the *applyclient.Word
-}
-
-// limited is the key of a limiter. A service has one for each kind of request: strangers, who can have any job asked for,
-// hold up no applications, and what is asked of known jobs.
-type limited struct {
-	kind, tenant string
-	rate         model.Rate
+	reading singleflight.Group
+	signing sync.Map // of a tenant, the *sync.Mutex of its sign-ins
+	firsts  sync.Map // of a tenant, the *atomic.Int64 of its first attempts that are under way
+	unread  sync.Map // of what is renewed, when it could not be read last
+	rates   limits.Rates
+	words   sync.Map // by the address of a service, the *applyclient.Word
 }
 
 // MaySend reports whether the service of a tenant may be sent an application now, which uses its rate up.
@@ -54,12 +47,10 @@ func (r *Relay) MaySend(tenant string) bool {
 	return r.allows("application", tenant, r.Upstream(tenant))
 }
 
+// allows uses up the rate of a service for a kind of request. Each kind has its own: strangers, who can have any job asked
+// for, hold up no applications, and what is asked of known jobs.
 func (r *Relay) allows(kind, tenant string, u *model.ApplyUpstream) bool {
-	if u == nil {
-		return false
-	}
-	l, _ := r.limiters.LoadOrStore(limited{kind, tenant, u.Rate}, rate.NewLimiter(rate.Limit(u.Rate.PerSecond), u.Rate.Burst))
-	return l.(*rate.Limiter).AllowN(r.Now(), 1)
+	return u != nil && r.rates.Take(kind+" "+tenant, &u.Rate, r.Now()) == 0
 }
 
 // KeptFor is how long the content of a submission is kept that the service did not accept.

@@ -219,7 +219,7 @@ func (in *intake) verify() (result string) {
 
 // export accepts an export durably, or refuses it.
 func (in *intake) export() (result string) {
-	if wait := in.Gateway.Runtime.Rates.Take(in.tenant, in.Gateway.Now()); wait > 0 {
+	if wait := in.Gateway.Runtime.Rates.Take(in.tenant.Name, in.tenant.Rate, in.Gateway.Now()); wait > 0 {
 		return in.refuse("rate", problem.New(http.StatusTooManyRequests,
 			"too many exports at once: send again after the time in Retry-After").RetryAfter(wait))
 	}
